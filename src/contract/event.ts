@@ -1,0 +1,71 @@
+/** An event is a numbered, durable fact. One union for the whole daemon, one order (`seq`). */
+import { z } from "zod";
+import { messageSchema } from "./message.ts";
+import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
+import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
+
+const inTurn = { turn: turnIdSchema };
+
+/** Event type → what it carries. */
+export const eventSchemas = {
+  "daemon.started": z.object({ version: z.string(), pid: z.number() }),
+  "daemon.stopping": z.object({ reason: z.string() }),
+  "config.reloaded": z.object({ agents: z.array(z.string()), default_agent: z.string() }),
+  "config.rejected": z.object({ problems: z.array(z.string()) }),
+
+  "session.created": z.object({ session: sessionSchema }),
+  "session.renamed": z.object({ handle: z.string(), before: z.string() }),
+  "session.titled": z.object({ title: z.string(), source: titleSourceSchema.nullable() }),
+  "session.state": z.object({ state: sessionStateSchema, error: z.string().nullable() }),
+  "session.closed": z.object({ reason: z.string(), refused: z.array(messageIdSchema) }),
+  "session.notice": z.object({ level: z.enum(["info", "warning", "error"]), text: z.string() }),
+
+  "message.admitted": z.object({ message: messageSchema }),
+  "message.cancelled": z.object({ message: messageIdSchema }),
+  "message.redelivered": z.object({ message: messageIdSchema }),
+  "message.lost": z.object({ message: messageIdSchema, reason: z.string() }),
+
+  "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
+  "turn.accepted": z.object(inTurn),
+  "turn.text": turnItemSchemas.text.extend(inTurn),
+  "turn.thinking": turnItemSchemas.thinking.extend(inTurn),
+  "turn.tool_call": turnItemSchemas.tool_call.extend(inTurn),
+  "turn.tool_result": turnItemSchemas.tool_result.extend(inTurn),
+  "turn.plan": turnItemSchemas.plan.extend(inTurn),
+  "turn.usage": turnItemSchemas.usage.extend(inTurn),
+  "turn.context": turnItemSchemas.context.extend(inTurn),
+  "turn.compaction": turnItemSchemas.compaction.extend(inTurn),
+  "turn.mode": turnItemSchemas.mode.extend(inTurn),
+  "turn.notice": turnItemSchemas.notice.extend(inTurn),
+  "turn.raw": turnItemSchemas.raw.extend(inTurn),
+  "turn.memory": turnItemSchemas.memory.extend(inTurn),
+  "turn.ended": z.object({
+    ...inTurn,
+    reason: turnReasonSchema,
+    error: turnErrorSchema.nullable(),
+    text: z.string(),
+    usage: usageSchema.nullable(),
+  }),
+} as const;
+
+export type EventType = keyof typeof eventSchemas;
+export type EventData<T extends EventType = EventType> = z.infer<(typeof eventSchemas)[T]>;
+
+/** An event before the store numbers it. */
+export type NewEvent = {
+  [T in EventType]: { type: T; session: z.infer<typeof sessionIdSchema> | null; data: EventData<T> };
+}[EventType];
+
+export type Event = NewEvent & { seq: number; at: number };
+export type EventOf<T extends EventType> = Extract<Event, { type: T }>;
+
+/** What streams but is never stored: a client that missed it loses nothing, the whole text follows as an event. */
+export const liveDeltaSchema = z.object({
+  type: z.enum(["text", "thinking"]),
+  session: sessionIdSchema,
+  turn: turnIdSchema,
+  message: z.string(),
+  text: z.string(),
+});
+export type LiveDelta = z.infer<typeof liveDeltaSchema>;

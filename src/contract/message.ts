@@ -1,0 +1,56 @@
+/** A message is a request put into a session's inbox. Every request for work is one. */
+import { z } from "zod";
+import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+
+const outcome = z.enum(["ok", "error"]);
+
+export const senderSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("human") }),
+  z.object({ kind: z.literal("agent"), session: sessionIdSchema, handle: z.string() }),
+  z.object({ kind: z.literal("queue"), name: z.string(), task: z.string(), status: outcome }),
+  z.object({ kind: z.literal("workflow"), name: z.string(), run: z.string(), status: outcome.nullable() }),
+  z.object({ kind: z.literal("telegram") }),
+  z.object({ kind: z.literal("schedule"), name: z.string() }),
+  z.object({ kind: z.literal("group"), group: z.string(), broadcast: z.string() }),
+  z.object({ kind: z.literal("substrate") }),
+]);
+export type Sender = z.infer<typeof senderSchema>;
+
+/**
+ * `pending` waits for a turn, `dispatched` is in one, `done` was answered, `cancelled` was taken back before its
+ * turn, `lost` was in a turn that a crash cut and could not be sent again, `refused` met a closed session.
+ */
+export const messageStatusSchema = z.enum(["pending", "dispatched", "done", "cancelled", "lost", "refused"]);
+export type MessageStatus = z.infer<typeof messageStatusSchema>;
+
+export const messageSchema = z.object({
+  id: messageIdSchema,
+  session: sessionIdSchema,
+  sender: senderSchema,
+  body: z.string(),
+  status: messageStatusSchema,
+  /** The first message of the chain of causes this one belongs to. */
+  chain: messageIdSchema,
+  hops: z.number().int(),
+  admitted_at: z.number(),
+  turn: turnIdSchema.nullable(),
+});
+export type Message = z.infer<typeof messageSchema>;
+
+/** What the sender is told at once. */
+export const receiptSchema = z.object({
+  message: messageIdSchema,
+  session: sessionIdSchema,
+  handle: z.string(),
+  outcome: z.enum(["landed", "queued", "interrupted"]),
+  /** Place in the inbox when queued, else 0. */
+  position: z.number().int(),
+  /** True when this id had been admitted before: nothing was added. */
+  duplicate: z.boolean(),
+  /** The receipt as one line. */
+  text: z.string(),
+});
+export type Receipt = z.infer<typeof receiptSchema>;
+
+export const messageMaxBytes = 8 * 1024 * 1024;
+export const defaultMaxHops = 20;

@@ -1,0 +1,39 @@
+/**
+ * The endpoint table: name, method and path. No schemas here, so that a quick client can import it without zod;
+ * `api.ts` says what goes in and comes out of each.
+ */
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Route = { method: Method; path: string };
+
+export const routes = {
+  health: { method: "GET", path: "/health" },
+  openapi: { method: "GET", path: "/openapi.json" },
+  status: { method: "GET", path: "/v1/status" },
+  shutdown: { method: "POST", path: "/v1/shutdown" },
+  config: { method: "GET", path: "/v1/config" },
+  reloadConfig: { method: "POST", path: "/v1/config/reload" },
+  listAgents: { method: "GET", path: "/v1/agents" },
+  listHarnesses: { method: "GET", path: "/v1/harnesses" },
+  listSessions: { method: "GET", path: "/v1/sessions" },
+  createSession: { method: "POST", path: "/v1/sessions" },
+  getSession: { method: "GET", path: "/v1/sessions/:session" },
+  updateSession: { method: "PATCH", path: "/v1/sessions/:session" },
+  closeSession: { method: "POST", path: "/v1/sessions/:session/close" },
+  interruptSession: { method: "POST", path: "/v1/sessions/:session/interrupt" },
+  markSeen: { method: "POST", path: "/v1/sessions/:session/seen" },
+  sendMessage: { method: "POST", path: "/v1/sessions/:session/messages" },
+  listMessages: { method: "GET", path: "/v1/sessions/:session/messages" },
+  getMessage: { method: "GET", path: "/v1/messages/:message" },
+  cancelMessage: { method: "DELETE", path: "/v1/messages/:message" },
+  history: { method: "GET", path: "/v1/sessions/:session/history" },
+  listTurns: { method: "GET", path: "/v1/sessions/:session/turns" },
+  getTurn: { method: "GET", path: "/v1/turns/:turn" },
+  listEvents: { method: "GET", path: "/v1/events" },
+  streamEvents: { method: "GET", path: "/v1/events/stream" },
+} as const satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof routes;
+
+/** The only route that answers without a token. */
+export const publicRoutes: readonly RouteName[] = ["health"];

@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { type Id, type IdPrefix, isId } from "./ids.ts";
+
+function idSchema<P extends IdPrefix>(prefix: P) {
+  return z.custom<Id<P>>((value) => typeof value === "string" && isId(prefix, value), {
+    error: `expected an id that starts with "${prefix}_"`,
+  });
+}
+
+export const sessionIdSchema = idSchema("ses");
+export const messageIdSchema = idSchema("msg");
+export const turnIdSchema = idSchema("trn");
+export const askIdSchema = idSchema("ask");

@@ -1,0 +1,41 @@
+/** A session is one live conversation of an agent, with an immutable id and a handle people can say. */
+import { z } from "zod";
+import { sessionIdSchema } from "./schema-ids.ts";
+
+/** Two or three short words joined by dashes, as in `lucid-knuth`. */
+export const handlePattern = /^[a-z][a-z0-9]*(-[a-z0-9]+){1,2}$/;
+export const handleMaxLength = 64;
+export const titleMaxLength = 80;
+
+export const sessionStateSchema = z.enum(["ready", "working", "error", "closed"]);
+export type SessionState = z.infer<typeof sessionStateSchema>;
+
+/** Who gave the title. A later one replaces an earlier one only from the same or a higher rank. */
+export const titleSourceSchema = z.enum(["auto", "agent", "human"]);
+export type TitleSource = z.infer<typeof titleSourceSchema>;
+
+export const sessionSchema = z.object({
+  id: sessionIdSchema,
+  handle: z.string(),
+  agent: z.string(),
+  harness: z.string(),
+  /** True when the scripted agent answers, not a model. */
+  offline: z.boolean(),
+  title: z.string(),
+  title_source: titleSourceSchema.nullable(),
+  state: sessionStateSchema,
+  /** Why the state is `error`. */
+  error: z.string().nullable(),
+  parent: sessionIdSchema.nullable(),
+  created_at: z.number(),
+  closed_at: z.number().nullable(),
+});
+export type Session = z.infer<typeof sessionSchema>;
+
+/** A session with what a client's list shows beside it. */
+export const sessionViewSchema = sessionSchema.extend({
+  pending: z.number().int(),
+  /** Turns that ended after what this client has seen. */
+  unseen: z.number().int(),
+});
+export type SessionView = z.infer<typeof sessionViewSchema>;

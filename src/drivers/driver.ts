@@ -1,0 +1,161 @@
+/**
+ * The driver port: how one harness is driven. Whatever the harness, a turn is a stream of the same events with exactly
+ * one end, and a failure of the agent is such an end, never an exception.
+ */
+import type { Agent } from "../contract/agent.ts";
+import type { SessionId } from "../contract/ids.ts";
+import type { ToolKind, TurnError, TurnItems, TurnReason, Usage } from "../contract/turn.ts";
+
+export interface Driver {
+  readonly harness: string;
+  readonly capabilities: Capabilities;
+  /** Looks for the harness on this machine. Never throws: what is wrong is in the answer. */
+  probe(signal: AbortSignal): Promise<Probe>;
+  /**
+   * Starts or resumes one conversation. Closing `scope` ends it and every process it started.
+   * Throws `DriverError` when the harness cannot be started.
+   */
+  open(spec: ConversationSpec, scope: AsyncDisposableStack): Promise<Conversation>;
+}
+
+/** What a driver can do. The suite tests each claim. */
+export type Capabilities = {
+  /** A conversation can go on in a new process with its memory. */
+  resume: boolean;
+  fork: boolean;
+  /** A message can join the turn under way. */
+  steer: boolean;
+  /** The harness speaks to the plane over MCP. In-process drivers call `host.tools` instead. */
+  mcp: boolean;
+  permissions: boolean;
+  images: boolean;
+};
+
+export type Probe = {
+  status: "ready" | "missing" | "broken";
+  version: string | null;
+  path: string | null;
+  /** One line for people. */
+  detail: string;
+  /** What to do when the status is not `ready`. */
+  fix: string | null;
+};
+
+export type ConversationSpec = {
+  session: { id: SessionId; handle: string };
+  agent: Agent;
+  /** The project's folder, where the agent works. */
+  cwd: string;
+  /** A private folder of this session (0700) for temporary files and harness state. */
+  stateDir: string;
+  /** Everything the agent is told before the first message: its prompt and how to reach its peers. */
+  systemPrompt: string;
+  /** What the harness called this conversation before, or null for a new one. */
+  resume: string | null;
+  /** What the driver stored with `memory` events, oldest first. */
+  memory: readonly unknown[];
+  /** The MCP endpoint of this session, or null while there is none. */
+  plane: PlaneAddress | null;
+  host: ConversationHost;
+};
+
+export type PlaneAddress = {
+  url: string;
+  /** Never on a command line, never in a log. */
+  token: string;
+  /** Resolves true once the harness has listed the tools, false when `ms` pass first. */
+  listed(ms: number, signal: AbortSignal): Promise<boolean>;
+};
+
+/** What a conversation may ask of the daemon. */
+export interface ConversationHost {
+  /** Durably keeps what the harness calls this conversation. Await it before a process that uses the name starts. */
+  remember(resume: string | null): Promise<void>;
+  /** Lets plugins change how a process is started. Throws `DriverError` when one blocks it. */
+  prepareSpawn(command: SpawnCommand): Promise<SpawnCommand>;
+  /** A person's or a policy's answer to what the harness asks. Never rejects: no answer is a denial with a reason. */
+  permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer>;
+  /** Something the harness said between turns. It never starts one. */
+  notice(notice: TurnItems["notice"]): void;
+  /** A turn that the harness started by itself. Ends with its `turn.ended`. */
+  spontaneousTurn(events: AsyncIterable<DriverEvent>): void;
+  /** The plane's tools for drivers that live in the daemon. */
+  readonly tools: ToolHost;
+}
+
+export type SpawnCommand = { argv: readonly [string, ...string[]]; env: Record<string, string>; cwd: string };
+
+export type PermissionRequest = {
+  /** The harness's id of the tool call. */
+  call: string | null;
+  tool: string;
+  kind: ToolKind;
+  title: string;
+  input: unknown;
+};
+
+export type PermissionAnswer =
+  | { decision: "allow"; scope: "once" | "session"; input?: unknown }
+  | { decision: "deny"; reason: string };
+
+export interface ToolHost {
+  list(): Promise<ToolSpec[]>;
+  /** `key` makes a repeated call harmless: the same key never acts twice. */
+  call(name: string, input: unknown, options: { key: string; signal: AbortSignal }): Promise<ToolOutcome>;
+}
+
+export type ToolSpec = {
+  name: string;
+  description: string;
+  /** JSON Schema of the input. */
+  inputSchema: Record<string, unknown>;
+  readOnly: boolean;
+};
+
+export type ToolOutcome = { output: string; is_error: boolean };
+
+export interface Conversation {
+  /**
+   * Runs one turn. Always ends with exactly one `turn.ended`; aborting ends it as `cancelled`. Never throws for a
+   * failure of the agent.
+   */
+  send(prompt: Prompt, signal: AbortSignal): AsyncIterable<DriverEvent>;
+  /** Adds text to the turn under way. False when there is none to add to. Only with the `steer` capability. */
+  steer?(text: string): Promise<boolean>;
+  /** False once the process is gone; the session then opens the conversation again for the next message. */
+  readonly alive: boolean;
+}
+
+export type Prompt = {
+  text: string;
+  /** The id of the turn: the same prompt sent again after a crash carries a new one. */
+  turn: string;
+  /** Stable over a redelivery, so that effects of the turn can be keyed by it. */
+  key: string;
+};
+
+export type DriverEvent =
+  /** The harness has the prompt on record: it must not be sent again after a crash. */
+  | { type: "accepted" }
+  | { type: "text_delta"; message: string; text: string }
+  | { type: "thinking_delta"; message: string; text: string }
+  | { [T in keyof TurnItems]: { type: T } & TurnItems[T] }[keyof TurnItems]
+  | TurnEnded;
+
+export type TurnEnded = {
+  type: "turn.ended";
+  reason: Exclude<TurnReason, "lost">;
+  error: TurnError | null;
+  usage: Usage | null;
+};
+
+/** A harness that cannot be started, in words a user can act on. */
+export class DriverError extends Error {
+  override readonly name = "DriverError";
+  readonly turnError: TurnError;
+
+  constructor(turnError: TurnError, options?: { cause?: unknown }) {
+    super(turnError.message, options);
+    this.turnError = turnError;
+  }
+}

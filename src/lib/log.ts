@@ -1,0 +1,14 @@
+/** What the daemon's parts log through. The daemon gives a real one, tests a silent one. */
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** One line for an unknown error. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,18 @@
+/** Removes known secret values from text on its way to disk or to a client. */
+export type Redact = (text: string) => string;
+
+/** Shorter values would blank ordinary words. */
+const shortestSecret = 8;
+
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const values = [...new Set(secrets)].filter((value) => value.length >= shortestSecret);
+  if (values.length === 0) return (text) => text;
+  // The longest first, so that a secret that contains another is removed whole.
+  values.sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(values.map(escapePattern).join("|"), "g");
+  return (text) => text.replace(pattern, "[redacted]");
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,0 +1,139 @@
+/**
+ * The store port. Asynchronous throughout: nothing above it may assume that the data is local.
+ *
+ * Reads outside a transaction see committed data only. A transaction awaits nothing but its own `tx`; several that
+ * arrive together may share one commit, and each of them still fails or succeeds alone.
+ */
+import type { Event, EventType, NewEvent } from "../contract/event.ts";
+import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { Message, MessageStatus } from "../contract/message.ts";
+import type { Session } from "../contract/session.ts";
+import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
+
+export interface Store {
+  readonly read: StoreReads;
+  /** Resolves when everything the unit wrote is on disk. Throws what the unit threw, with nothing written. */
+  transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T>;
+  /** Calls back with the events of each commit, in order of `seq`, after they are durable. Returns its undo. */
+  onCommit(listener: (events: readonly Event[]) => void): () => void;
+  health(): Promise<StoreHealth>;
+  close(): Promise<void>;
+}
+
+export type StoreHealth = { path: string; bytes: number; schema: number; writable: boolean; problems: string[] };
+
+export type StoreReads = {
+  readonly sessions: SessionReads;
+  readonly messages: MessageReads;
+  readonly turns: TurnReads;
+  readonly events: EventReads;
+  readonly seen: SeenReads;
+};
+
+export type StoreTx = {
+  readonly sessions: SessionTable;
+  readonly messages: MessageTable;
+  readonly turns: TurnTable;
+  readonly events: EventTable;
+  readonly seen: SeenTable;
+};
+
+/** A session as stored: what clients see, and what only the runtime needs. */
+export type SessionRow = Session & {
+  /** What the harness calls this conversation; given back to it to resume. */
+  resume: string | null;
+};
+
+export interface SessionReads {
+  get(id: SessionId): Promise<SessionRow | null>;
+  /** The one session alive under this handle. */
+  byHandle(handle: string): Promise<SessionRow | null>;
+  /** Newest first. */
+  list(filter?: { closed?: boolean }): Promise<SessionRow[]>;
+  countByState(): Promise<Record<Session["state"], number>>;
+}
+
+export interface SessionTable extends SessionReads {
+  /** Throws `conflict` when a live session has that handle. */
+  insert(row: SessionRow): Promise<void>;
+  update(id: SessionId, change: Partial<Omit<SessionRow, "id" | "created_at">>): Promise<void>;
+}
+
+export interface MessageReads {
+  get(id: MessageId): Promise<Message | null>;
+  /** In order of admission. */
+  list(session: SessionId, filter?: { status?: MessageStatus; limit?: number }): Promise<Message[]>;
+  countPending(session: SessionId): Promise<number>;
+  /** Sessions that have pending messages. */
+  waiting(): Promise<SessionId[]>;
+  /** Pending messages of each session that has any. */
+  pendingBySession(): Promise<Map<SessionId, number>>;
+  inTurn(turn: TurnId): Promise<Message[]>;
+}
+
+export interface MessageTable extends MessageReads {
+  insert(message: Message): Promise<void>;
+  setStatus(ids: readonly MessageId[], status: MessageStatus, turn: TurnId | null): Promise<void>;
+}
+
+/** A turn as stored. */
+export type TurnRow = Turn & {
+  /** The harness has recorded the prompt: after a crash it must not be sent again. */
+  accepted: boolean;
+};
+
+export interface TurnReads {
+  get(id: TurnId): Promise<TurnRow | null>;
+  /** Newest first. */
+  list(session: SessionId, limit: number): Promise<TurnRow[]>;
+  /** Turns without an end. */
+  open(): Promise<TurnRow[]>;
+  /** Ended turns of a session whose end came after `seq`. */
+  countEndedAfter(session: SessionId, seq: number): Promise<number>;
+}
+
+export interface TurnTable extends TurnReads {
+  insert(turn: TurnRow): Promise<void>;
+  accept(id: TurnId): Promise<void>;
+  end(id: TurnId, end: TurnEnd): Promise<void>;
+}
+
+export type TurnEnd = {
+  at: number;
+  reason: TurnReason;
+  error: TurnError | null;
+  text: string;
+  usage: Usage | null;
+  /** The number of the event that recorded the end. */
+  seq: number;
+};
+
+export type EventQuery = {
+  after?: number;
+  before?: number;
+  session?: SessionId;
+  types?: readonly EventType[];
+  limit: number;
+  /** `desc` takes the newest `limit`; rows still come back in order of `seq`. */
+  from?: "oldest" | "newest";
+};
+
+export interface EventReads {
+  list(query: EventQuery): Promise<Event[]>;
+  lastSeq(): Promise<number>;
+}
+
+export interface EventTable extends EventReads {
+  /** Numbers the event. It is published when the transaction commits. */
+  append(event: NewEvent, at: number): Promise<Event>;
+}
+
+export interface SeenReads {
+  /** The number up to which the client has read; 0 when it never said. */
+  get(client: string, session: SessionId): Promise<number>;
+}
+
+export interface SeenTable extends SeenReads {
+  /** Never moves back. */
+  set(client: string, session: SessionId, seq: number): Promise<void>;
+}
