@@ -1,0 +1,78 @@
+/** What the HTTP handlers need of the daemon. The composition root hands it over; the handlers add no logic. */
+import type { AgentSummary } from "../contract/agent.ts";
+import type { ApiOutput, Harness, Status } from "../contract/api.ts";
+import type { Event, LiveDelta } from "../contract/event.ts";
+import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
+import type { SessionView, TitleSource } from "../contract/session.ts";
+import type { Turn } from "../contract/turn.ts";
+
+export type Services = {
+  sessions: SessionService;
+  inbox: InboxService;
+  events: EventService;
+  status(): Promise<Status>;
+  agents(): AgentSummary[];
+  harnesses(signal: AbortSignal): Promise<Harness[]>;
+  config(): Promise<ApiOutput<"config">>;
+  reloadConfig(): Promise<ApiOutput<"reloadConfig">>;
+  /** Begins to stop; returns before the daemon is gone. */
+  shutdown(options: { force: boolean }): void;
+};
+
+export interface SessionService {
+  create(input: {
+    agent?: string | undefined;
+    handle?: string | undefined;
+    title?: string | undefined;
+    prompt?: string | undefined;
+  }): Promise<{ session: SessionView; receipt: Receipt | null }>;
+  /** By id or handle. Throws `not_found` with the nearest live handle. */
+  resolve(reference: string): Promise<{ id: SessionId; handle: string }>;
+  view(id: SessionId, client: string): Promise<SessionView>;
+  list(filter: { closed: boolean; client: string }): Promise<SessionView[]>;
+  rename(id: SessionId, handle: string): Promise<void>;
+  setTitle(id: SessionId, title: string, source: TitleSource): Promise<void>;
+  close(id: SessionId, reason: string): Promise<MessageId[]>;
+  /** False when no turn was under way. */
+  interrupt(id: SessionId): Promise<boolean>;
+  markSeen(id: SessionId, client: string, seq: number): Promise<number>;
+  turns(id: SessionId, limit: number): Promise<Turn[]>;
+  turn(id: TurnId): Promise<Turn>;
+}
+
+export interface InboxService {
+  admit(input: {
+    id?: MessageId | undefined;
+    session: SessionId;
+    sender: Sender;
+    body: string;
+    interrupt?: boolean;
+  }): Promise<Receipt>;
+  /** Takes a message back before a turn has it. Throws `conflict` when it is too late. */
+  cancel(id: MessageId): Promise<Message>;
+  get(id: MessageId): Promise<Message>;
+  list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]>;
+}
+
+export type StreamItem = { kind: "event"; event: Event } | { kind: "delta"; delta: LiveDelta };
+
+export interface EventService {
+  lastSeq(): Promise<number>;
+  list(query: { after: number; limit: number; session?: SessionId | undefined }): Promise<Event[]>;
+  /** A session's events before a number, newest page, in order. */
+  history(
+    session: SessionId,
+    query: { before?: number | undefined; limit: number },
+  ): Promise<{ events: Event[]; more: boolean }>;
+  /**
+   * Every event after `after` once and in order, first from the store, then as they happen. Ends when the signal
+   * aborts, or with `SlowSubscriberError` when the reader falls too far behind; it resumes from the last number it saw.
+   */
+  subscribe(options: {
+    after: number;
+    session?: SessionId | undefined;
+    live: boolean;
+    signal: AbortSignal;
+  }): AsyncIterable<StreamItem>;
+}
