@@ -5,6 +5,17 @@
 import type { Agent } from "../contract/agent.ts";
 import type { SessionId } from "../contract/ids.ts";
 import type { ToolKind, TurnError, TurnItems, TurnReason, Usage } from "../contract/turn.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import type { Command, Processes } from "../lib/process.ts";
+
+/** What every driver is made from. `env` is the daemon's own: a driver passes on only the names it lists. */
+export type DriverDeps = {
+  env: Readonly<Record<string, string | undefined>>;
+  processes: Processes;
+  clock: Clock;
+  log: Logger;
+};
 
 export interface Driver {
   readonly harness: string;
@@ -83,7 +94,7 @@ export interface ConversationHost {
   readonly tools: ToolHost;
 }
 
-export type SpawnCommand = { argv: readonly [string, ...string[]]; env: Record<string, string>; cwd: string };
+export type SpawnCommand = Command;
 
 export type PermissionRequest = {
   /** The harness's id of the tool call. */
