@@ -1,0 +1,154 @@
+/** Tools to see the other sessions, start one, hand work over and close one. */
+import { z } from "zod";
+import { AegisError } from "../../contract/errors.ts";
+import { handleMaxLength, handlePattern } from "../../contract/session.ts";
+import { derivedId } from "../../runtime/inbox/derived-id.ts";
+import type { Inbox } from "../../runtime/inbox/inbox.ts";
+import type { AgentRegistry } from "../../runtime/registry/agents.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import type { Turns } from "../../runtime/sessions/turns.ts";
+
+export type SessionToolsOptions = { sessions: Sessions; inbox: Inbox; turns: Turns; agents: AgentRegistry };
+
+const fromHandle = z.string().optional().describe("your own handle; may be left out");
+
+export function sessionTools(options: SessionToolsOptions): Tool[] {
+  return [listSessions(options), listAgents(options), spawn(options), handoff(options), close(options)];
+}
+
+function listSessions({ sessions }: SessionToolsOptions): Tool {
+  return defineTool({
+    name: "aegis_list_sessions",
+    description: "The open sessions: whom you can hand work to, and who is busy.",
+    input: z.object({}),
+    readOnly: true,
+    async run(_, { caller }) {
+      const rows = await sessions.list({ closed: false, client: caller.id });
+      return rows.map((row) => ({
+        handle: row.handle,
+        agent_slug: row.agent,
+        state: row.state,
+        active: row.id === caller.id,
+        unseen: row.unseen,
+        title: row.title,
+        ...(row.offline ? { offline: true } : {}),
+      }));
+    },
+  });
+}
+
+function listAgents({ agents }: SessionToolsOptions): Tool {
+  return defineTool({
+    name: "aegis_list_agents",
+    description: "The agents that aegis_spawn can start.",
+    input: z.object({}),
+    readOnly: true,
+    async run() {
+      return agents.list().map((agent) => agent.slug);
+    },
+  });
+}
+
+function spawn({ sessions, turns }: SessionToolsOptions): Tool {
+  return defineTool({
+    name: "aegis_spawn",
+    description: "Start a session of an agent as your peer. Returns its handle at once; it works on its own.",
+    input: z.object({
+      agent: z.string().describe("a name from aegis_list_agents"),
+      prompt: z.string().min(1).describe("its first message"),
+      handle: z.string().max(handleMaxLength).regex(handlePattern).optional(),
+      from_handle: fromHandle,
+    }),
+    readOnly: false,
+    async run(input, context) {
+      checkFromHandle(input.from_handle, context);
+      const { session } = await sessions.create({
+        id: derivedId("ses", context.key),
+        agent: input.agent,
+        handle: input.handle,
+        prompt: input.prompt,
+        sender: senderOf(context),
+        cause: causeOf(context, turns),
+      });
+      return { handle: session.handle };
+    },
+  });
+}
+
+function handoff({ sessions, inbox, turns }: SessionToolsOptions): Tool {
+  return defineTool({
+    name: "aegis_handoff",
+    description: "Pass context to a peer and go on: it becomes that session's next turn. You get a receipt, no reply.",
+    input: z.object({
+      target_handle: z.string().describe("a handle from aegis_list_sessions"),
+      context: z.string().min(1).describe("all the peer needs to know"),
+      interrupt: z.boolean().default(false).describe("cut the peer's turn instead of waiting for its end"),
+      from_handle: fromHandle,
+    }),
+    readOnly: false,
+    async run(input, context) {
+      checkFromHandle(input.from_handle, context);
+      const target = input.target_handle;
+      if (target === context.caller.handle || target === context.caller.id) {
+        return "handoff rejected: cannot hand off to yourself";
+      }
+      const session = await sessions.resolve(target).catch((error: unknown) => {
+        if (error instanceof AegisError && error.code === "not_found") return null;
+        throw error;
+      });
+      if (!session || session.closed_at !== null) {
+        return `handoff rejected: no session '${target}' (use aegis_list_sessions)`;
+      }
+      const receipt = await inbox.admit({
+        id: derivedId("msg", context.key),
+        session: session.id,
+        sender: senderOf(context),
+        body: input.context,
+        interrupt: input.interrupt,
+        cause: causeOf(context, turns),
+      });
+      return receipt.text;
+    },
+  });
+}
+
+function close({ sessions }: SessionToolsOptions): Tool {
+  return defineTool({
+    name: "aegis_close",
+    description: "Close an idle session for good. Refused, with every reason, while it still has something to do.",
+    input: z.object({ handle: z.string(), from_handle: fromHandle }),
+    readOnly: false,
+    async run(input, context) {
+      checkFromHandle(input.from_handle, context);
+      const { id, handle } = await sessions.resolve(input.handle);
+      const view = await sessions.view(id, context.caller.id);
+      const reasons = [
+        ...(id === context.caller.id ? ["you cannot close yourself"] : []),
+        ...(view.state === "closed" ? [`'${handle}' is closed already`] : []),
+        ...(view.state === "working" ? [`'${handle}' is mid-turn`] : []),
+        ...(view.pending > 0 ? [`'${handle}' has ${view.pending} unread message(s)`] : []),
+      ];
+      if (reasons.length > 0) return { closed: false, handle, reasons };
+      await sessions.close(id, `closed by ${context.caller.handle}`);
+      return { closed: true, handle };
+    },
+  });
+}
+
+function senderOf({ caller }: ToolContext) {
+  return { kind: "agent" as const, session: caller.id, handle: caller.handle };
+}
+
+/** What an agent does during a turn is caused by the message with the longest chain in that turn. */
+function causeOf({ caller }: ToolContext, turns: Turns) {
+  return [...turns.current(caller.id)].sort((a, b) => b.hops - a.hops)[0];
+}
+
+function checkFromHandle(claimed: string | undefined, { caller }: ToolContext): void {
+  if (claimed === undefined || claimed === caller.handle || claimed === caller.id) return;
+  throw new AegisError(
+    "forbidden",
+    `from_handle "${claimed}" is not you: this connection belongs to "${caller.handle}"`,
+  );
+}

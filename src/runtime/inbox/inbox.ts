@@ -1,0 +1,180 @@
+/**
+ * The one door for work: every request is a message that is durable before anything happens. Admitting the same id
+ * twice adds nothing; waking the session afterwards is only a hint.
+ */
+import { AegisError } from "../../contract/errors.ts";
+import { type MessageId, newId, type SessionId } from "../../contract/ids.ts";
+import {
+  defaultMaxHops,
+  type Message,
+  type MessageStatus,
+  messageMaxBytes,
+  type Receipt,
+  type Sender,
+} from "../../contract/message.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
+
+export type Admission = {
+  /** Chosen by the sender, so that a repeated request adds nothing. */
+  id?: MessageId | undefined;
+  session: SessionId;
+  sender: Sender;
+  body: string;
+  /** Cut the turn under way and deliver at once. */
+  interrupt?: boolean;
+  /** The message whose turn caused this one. */
+  cause?: Pick<Message, "chain" | "hops"> | undefined;
+};
+
+export type Admitted = { message: Message; duplicate: boolean; session: SessionRow; position: number };
+
+export type InboxOptions = {
+  store: Store;
+  clock: Clock;
+  maxHops?: () => number;
+  /** A hint that the session has work. */
+  wake: (session: SessionId) => void;
+  /** Cuts the turn under way. False when there is none. */
+  interrupt: (session: SessionId) => Promise<boolean>;
+};
+
+export class Inbox {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #maxHops: () => number;
+  readonly #wake: InboxOptions["wake"];
+  readonly #interrupt: InboxOptions["interrupt"];
+
+  constructor(options: InboxOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#maxHops = options.maxHops ?? (() => defaultMaxHops);
+    this.#wake = options.wake;
+    this.#interrupt = options.interrupt;
+  }
+
+  async admit(admission: Admission): Promise<Receipt> {
+    const admitted = await this.#store.transact((tx) => this.admitIn(tx, admission));
+    const cut = admission.interrupt === true && !admitted.duplicate && (await this.#interrupt(admission.session));
+    this.#wake(admission.session);
+    return receiptOf(admitted, cut);
+  }
+
+  /** Admits inside a transaction of the caller, who wakes the session after the commit. */
+  async admitIn(tx: StoreTx, admission: Admission): Promise<Admitted> {
+    checkBody(admission.body);
+    const now = this.#clock.now();
+    const session = await tx.sessions.get(admission.session);
+    if (!session) throw new AegisError("not_found", `no session ${admission.session}`);
+    const before = admission.id === undefined ? null : await tx.messages.get(admission.id);
+    if (before) return { ...duplicateOf(before, admission), session };
+    if (session.closed_at !== null) {
+      throw new AegisError("closed", `session "${session.handle}" is closed`, { hint: "start a new one" });
+    }
+    const hops = admission.cause ? admission.cause.hops + 1 : 0;
+    if (hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
+    const id = admission.id ?? newId("msg", now);
+    const message: Message = {
+      id,
+      session: session.id,
+      sender: admission.sender,
+      body: admission.body,
+      status: "pending",
+      chain: admission.cause?.chain ?? id,
+      hops,
+      admitted_at: now,
+      turn: null,
+    };
+    const pending = await tx.messages.countPending(session.id);
+    await tx.messages.insert(message);
+    await tx.events.append({ type: "message.admitted", session: session.id, data: { message } }, now);
+    const busy = session.state === "working" || pending > 0;
+    return { message, duplicate: false, session, position: busy ? pending + 1 : 0 };
+  }
+
+  async cancel(id: MessageId): Promise<Message> {
+    return this.#store.transact(async (tx) => {
+      const message = await tx.messages.get(id);
+      if (!message) throw unknownMessage(id);
+      if (message.status === "cancelled") return message;
+      if (message.status !== "pending") {
+        throw new AegisError("conflict", `message ${id} can no longer be taken back: it is ${message.status}`, {
+          hint: message.status === "dispatched" ? "interrupt the session instead" : "nothing is left to do",
+        });
+      }
+      await tx.messages.setStatus([id], "cancelled", null);
+      await tx.events.append(
+        { type: "message.cancelled", session: message.session, data: { message: id } },
+        this.#clock.now(),
+      );
+      return { ...message, status: "cancelled" };
+    });
+  }
+
+  async get(id: MessageId): Promise<Message> {
+    const message = await this.#store.read.messages.get(id);
+    if (!message) throw unknownMessage(id);
+    return message;
+  }
+
+  async list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]> {
+    return this.#store.read.messages.list(session, {
+      limit: filter.limit,
+      ...(filter.status === undefined ? {} : { status: filter.status }),
+    });
+  }
+}
+
+export function receiptOf(admitted: Admitted, cut: boolean): Receipt {
+  const { message, session, position, duplicate } = admitted;
+  const outcome = cut ? "interrupted" : position > 0 ? "queued" : "landed";
+  const text = {
+    interrupted: `interrupted & landed at ${session.handle}`,
+    queued: `queued for ${session.handle} (position ${position})`,
+    landed: `landed at ${session.handle}`,
+  }[outcome];
+  return {
+    message: message.id,
+    session: session.id,
+    handle: session.handle,
+    outcome,
+    position: cut ? 0 : position,
+    duplicate,
+    text,
+  };
+}
+
+function duplicateOf(before: Message, admission: Admission): Omit<Admitted, "session"> {
+  if (before.session !== admission.session || before.body !== admission.body) {
+    throw new AegisError("conflict", `message id ${before.id} was used before for another message`, {
+      hint: "choose a fresh id for each message",
+    });
+  }
+  return { message: before, duplicate: true, position: 0 };
+}
+
+function checkBody(body: string): void {
+  if (body.trim() === "") throw new AegisError("invalid", "the message is empty");
+  if (body.includes("\0")) throw new AegisError("invalid", "the message contains NUL bytes");
+  const bytes = Buffer.byteLength(body);
+  if (bytes > messageMaxBytes) {
+    throw new AegisError("too_large", `the message is ${bytes} bytes long; at most ${messageMaxBytes} are accepted`, {
+      hint: "write it to a file and send the path",
+    });
+  }
+}
+
+function tooManyHops(limit: number): AegisError {
+  return new AegisError(
+    "too_many",
+    `refused: this message is the ${limit + 1}th of a chain of agents answering each other`,
+    {
+      hint: `raise messages.max_hops (now ${limit}) if the chain is meant to be that long`,
+    },
+  );
+}
+
+function unknownMessage(id: MessageId): AegisError {
+  return new AegisError("not_found", `no message ${id}`);
+}

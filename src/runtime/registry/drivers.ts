@@ -1,0 +1,35 @@
+/** The drivers of this daemon, by harness name. */
+import type { Driver } from "../../drivers/driver.ts";
+import { DriverError } from "../../drivers/driver.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+
+export class DriverRegistry {
+  readonly #drivers: ReadonlyMap<string, Driver>;
+
+  constructor(drivers: readonly Driver[]) {
+    this.#drivers = new Map(drivers.map((driver) => [driver.harness, driver]));
+  }
+
+  get names(): string[] {
+    return [...this.#drivers.keys()];
+  }
+
+  find(harness: string): Driver | null {
+    return this.#drivers.get(harness) ?? null;
+  }
+
+  /** Throws `DriverError` with the nearest name. */
+  get(harness: string): Driver {
+    const driver = this.#drivers.get(harness);
+    if (driver) return driver;
+    throw new DriverError({
+      code: "start",
+      message: `no driver for harness "${harness}"${didYouMean(harness, this.#drivers.keys())}`,
+      fix: `harnesses here: ${this.names.join(", ")}`,
+    });
+  }
+
+  all(): Driver[] {
+    return [...this.#drivers.values()];
+  }
+}

@@ -1,0 +1,132 @@
+/** The open conversations: at most one per session, started when it is first needed, ended with all its processes. */
+import { join } from "node:path";
+import type { Agent } from "../../contract/agent.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import type { Conversation, ConversationHost, PlaneAddress } from "../../drivers/driver.ts";
+import { makePrivateDir } from "../../lib/files.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
+import type { AgentRegistry } from "../registry/agents.ts";
+import type { DriverRegistry } from "../registry/drivers.ts";
+import { systemPrompt } from "./primer.ts";
+
+type Open = { conversation: Conversation; scope: AsyncDisposableStack; agent: Agent };
+
+export type ConversationsOptions = {
+  store: Store;
+  agents: AgentRegistry;
+  drivers: DriverRegistry;
+  /** The project's folder. */
+  cwd: string;
+  /** Holds a private folder per session. */
+  stateDir: string;
+  log: Logger;
+  host: (session: SessionRow, agent: Agent) => ConversationHost;
+  /** The session's MCP endpoint; the second function revokes it. */
+  plane: (session: SessionRow, agent: Agent) => { address: PlaneAddress | null; revoke: () => void };
+};
+
+export class Conversations {
+  readonly #options: ConversationsOptions;
+  readonly #open = new Map<SessionId, Promise<Open>>();
+
+  constructor(options: ConversationsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The session's conversation. One whose process died, or whose agent has changed since, is opened again with its
+   * memory. Throws `DriverError` when the harness cannot be started.
+   */
+  async get(session: SessionId): Promise<Conversation> {
+    const current = this.#open.get(session);
+    if (current) {
+      const open = await current;
+      if (open.conversation.alive && !this.#outdated(open)) return open.conversation;
+      await this.close(session);
+    }
+    // Another caller may have opened it while this one waited: at most one live process per session.
+    const pending = this.#open.get(session) ?? this.#start(session);
+    return (await pending).conversation;
+  }
+
+  /** Ends the conversation and its processes. Resolves when they are gone. */
+  async close(session: SessionId): Promise<void> {
+    const current = this.#open.get(session);
+    if (!current) return;
+    this.#open.delete(session);
+    try {
+      const open = await current;
+      await open.scope.disposeAsync();
+    } catch (error) {
+      this.#options.log.warn("a conversation did not close cleanly", { session, error: errorText(error) });
+    }
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((session) => this.close(session)));
+  }
+
+  #start(session: SessionId): Promise<Open> {
+    const opening = this.#openConversation(session);
+    this.#open.set(session, opening);
+    // A conversation that could not be opened must be tried again by the next message.
+    opening.catch(() => {
+      if (this.#open.get(session) === opening) this.#open.delete(session);
+    });
+    return opening;
+  }
+
+  async #openConversation(id: SessionId): Promise<Open> {
+    const { store, agents, drivers, cwd, stateDir, host, plane } = this.#options;
+    const session = await store.read.sessions.get(id);
+    if (!session) throw new Error(`session ${id} is not in the store`);
+    const agent = agents.get(session.agent);
+    const driver = drivers.get(agent.harness);
+    const folder = join(stateDir, id);
+    await makePrivateDir(folder);
+    const memory = await this.#memory(id);
+    await using scope = new AsyncDisposableStack();
+    const { address, revoke } = plane(session, agent);
+    scope.defer(revoke);
+    const conversation = await driver.open(
+      {
+        session: { id, handle: session.handle },
+        agent,
+        cwd,
+        stateDir: folder,
+        systemPrompt: systemPrompt(session, agent, address !== null),
+        // A conversation of another harness means nothing to this one.
+        resume: session.harness === agent.harness ? session.resume : null,
+        memory,
+        plane: address,
+        host: host(session, agent),
+      },
+      scope,
+    );
+    return { conversation, scope: scope.move(), agent };
+  }
+
+  async #memory(session: SessionId): Promise<unknown[]> {
+    const page = 500;
+    const values: unknown[] = [];
+    for (let after = 0; ; ) {
+      const events = await this.#options.store.read.events.list({
+        session,
+        types: ["turn.memory"],
+        after,
+        limit: page,
+      });
+      for (const event of events) if (event.type === "turn.memory") values.push(event.data.value);
+      const last = events.at(-1);
+      if (!last || events.length < page) return values;
+      after = last.seq;
+    }
+  }
+
+  #outdated(open: Open): boolean {
+    const agent = this.#options.agents.find(open.agent.slug);
+    if (!agent || !this.#options.drivers.find(agent.harness)?.capabilities.resume) return false;
+    return JSON.stringify(agent) !== JSON.stringify(open.agent);
+  }
+}

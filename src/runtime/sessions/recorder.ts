@@ -1,0 +1,133 @@
+/** Writes what a driver says during one turn: durable items as events, deltas only to those who watch. */
+import type { LiveDelta, NewEvent } from "../../contract/event.ts";
+import type { SessionId, TurnId } from "../../contract/ids.ts";
+import type { Usage } from "../../contract/turn.ts";
+import type { DriverEvent, TurnEnded } from "../../drivers/driver.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Persist } from "./persist.ts";
+
+/** How long a driver has to end a turn that was cut before its conversation is given up. */
+const abortDeadlineMs = 10_000;
+const longestOutput = 256 * 1024;
+
+export type RecorderOptions = {
+  session: SessionId;
+  turn: TurnId;
+  persist: Persist;
+  clock: Clock;
+  publishDelta: (delta: LiveDelta) => void;
+};
+
+export class TurnRecorder {
+  readonly #options: RecorderOptions;
+  #usage: Usage | null = null;
+  #lastMessage: string | null = null;
+  #text = "";
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** The whole last assistant message so far. */
+  get text(): string {
+    return this.#text;
+  }
+
+  get usage(): Usage | null {
+    return this.#usage;
+  }
+
+  /** Records everything up to the end of the turn and returns that end. Throws what the driver throws. */
+  async consume(events: AsyncIterable<DriverEvent>, signal: AbortSignal): Promise<TurnEnded> {
+    const iterator = events[Symbol.asyncIterator]();
+    while (true) {
+      const step = await this.#nextOrGiveUp(iterator.next(), signal);
+      if (step === "gave up") return ended("cancelled", null);
+      if (step.done) return protocolEnd("the driver stopped without ending the turn");
+      if (step.value.type === "turn.ended") {
+        await iterator.return?.();
+        return step.value;
+      }
+      await this.#record(step.value);
+    }
+  }
+
+  async #nextOrGiveUp<T>(next: Promise<T>, signal: AbortSignal): Promise<T | "gave up"> {
+    const giveUp = new AbortController();
+    const deadline = aborted(signal, giveUp.signal)
+      .then(() => this.#options.clock.sleep(abortDeadlineMs, giveUp.signal))
+      .then(() => "gave up" as const);
+    // The loser of the race below may still reject after it is over.
+    deadline.catch(() => {});
+    try {
+      return await Promise.race([next, deadline]);
+    } finally {
+      giveUp.abort();
+    }
+  }
+
+  async #record(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
+    const { session, turn, persist, publishDelta } = this.#options;
+    switch (event.type) {
+      case "text_delta":
+      case "thinking_delta":
+        publishDelta({
+          type: event.type === "text_delta" ? "text" : "thinking",
+          session,
+          turn,
+          message: event.message,
+          text: event.text,
+        });
+        return;
+      case "accepted":
+        await persist(async (tx) => {
+          await tx.turns.accept(turn);
+          await tx.events.append({ type: "turn.accepted", session, data: { turn } }, this.#options.clock.now());
+        });
+        return;
+      case "usage":
+        this.#usage = addUsage(this.#usage, event);
+        break;
+      case "text":
+        this.#text = event.message === this.#lastMessage ? `${this.#text}\n\n${event.text}` : event.text;
+        this.#lastMessage = event.message;
+        break;
+    }
+    const { type, ...item } = event.type === "tool_result" ? { ...event, output: capped(event.output) } : event;
+    // The event union is made from the same item schemas, so the type and its data always belong together.
+    const durable = { type: `turn.${type}`, session, data: { ...item, turn } } as NewEvent;
+    await persist((tx) => tx.events.append(durable, this.#options.clock.now()));
+  }
+}
+
+export function ended(reason: TurnEnded["reason"], error: TurnEnded["error"]): TurnEnded {
+  return { type: "turn.ended", reason, error, usage: null };
+}
+
+export function addUsage(sum: Usage | null, more: Usage): Usage {
+  return {
+    input: (sum?.input ?? 0) + more.input,
+    cache_read: (sum?.cache_read ?? 0) + more.cache_read,
+    cache_write: (sum?.cache_write ?? 0) + more.cache_write,
+    output: (sum?.output ?? 0) + more.output,
+    cost: more.cost === null ? (sum?.cost ?? null) : (sum?.cost ?? 0) + more.cost,
+  };
+}
+
+function protocolEnd(message: string): TurnEnded {
+  return ended("failed", { code: "protocol", message });
+}
+
+function capped(output: string): string {
+  if (output.length <= longestOutput) return output;
+  return `${output.slice(0, longestOutput)}\n[${output.length - longestOutput} more characters were cut]`;
+}
+
+/** Resolves when `signal` aborts; rejects when `dispose` does. */
+function aborted(signal: AbortSignal, dispose: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true, signal: dispose });
+    dispose.addEventListener("abort", () => reject(dispose.reason), { once: true });
+  });
+}

@@ -1,0 +1,289 @@
+/** Sessions: create, find, rename, close; what is waiting in them is drained one turn after the other. */
+import { AegisError } from "../../contract/errors.ts";
+import { isId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import type { Message, Receipt } from "../../contract/message.ts";
+import { handlePattern, type Session, type SessionView, type TitleSource } from "../../contract/session.ts";
+import type { Turn } from "../../contract/turn.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { SessionRow, Store, StoreTx, TurnRow } from "../../store/store.ts";
+import { type Admission, type Inbox, receiptOf } from "../inbox/inbox.ts";
+import { type AgentRegistry, offlineHarness } from "../registry/agents.ts";
+import type { DriverRegistry } from "../registry/drivers.ts";
+import type { Conversations } from "./conversations.ts";
+import { Drains } from "./drains.ts";
+import { handleCandidates } from "./handles.ts";
+import { tellSender } from "./recover.ts";
+import { cleanTitle, mayRetitle } from "./titles.ts";
+import type { Turns } from "./turns.ts";
+
+export type NewSession = {
+  agent?: string | undefined;
+  handle?: string | undefined;
+  title?: string | undefined;
+  /** A first message, admitted together with the session. */
+  prompt?: string | undefined;
+  /** Who asks for the session; a person when absent. */
+  sender?: Admission["sender"];
+  cause?: Admission["cause"];
+  /** Makes a repeated request harmless: the same id is created once. */
+  id?: SessionId | undefined;
+};
+
+export type SessionsOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  agents: AgentRegistry;
+  drivers: DriverRegistry;
+  inbox: Inbox;
+  turns: Turns;
+  conversations: Conversations;
+  random: () => number;
+};
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #drains: Drains;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#drains = new Drains(
+      async (session, signal) => {
+        while (!signal.aborted && (await options.turns.next(session))) {}
+      },
+      (session, error) => options.log.error("a session stopped draining", { session, error: errorText(error) }),
+    );
+  }
+
+  async create(input: NewSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
+    const { store, agents, drivers, inbox, clock } = this.#options;
+    const agent = agents.get(input.agent);
+    if (!drivers.find(agent.harness)) {
+      throw new AegisError(
+        "invalid",
+        `agent "${agent.slug}" wants harness "${agent.harness}", which Aegis cannot drive`,
+        {
+          hint: `harnesses here: ${drivers.names.join(", ")}`,
+        },
+      );
+    }
+    const made = await store.transact(async (tx) => {
+      const before = input.id === undefined ? null : await tx.sessions.get(input.id);
+      if (before) return { row: before, admitted: null };
+      const now = clock.now();
+      const title = cleanTitle(input.title ?? "");
+      const row: SessionRow = {
+        id: input.id ?? newId("ses", now),
+        handle: input.handle ?? (await this.#freeHandle(tx)),
+        agent: agent.slug,
+        harness: agent.harness,
+        offline: agent.harness === offlineHarness,
+        title,
+        title_source: title === "" ? null : "human",
+        state: "ready",
+        error: null,
+        parent: null,
+        created_at: now,
+        closed_at: null,
+        resume: null,
+      };
+      await tx.sessions.insert(row);
+      await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
+      if (input.prompt === undefined) return { row, admitted: null };
+      const admitted = await inbox.admitIn(tx, {
+        session: row.id,
+        sender: input.sender ?? { kind: "human" },
+        body: input.prompt,
+        cause: input.cause,
+      });
+      return { row, admitted };
+    });
+    if (made.admitted) this.wake(made.row.id);
+    return {
+      session: await this.view(made.row.id, "default"),
+      receipt: made.admitted === null ? null : receiptOf(made.admitted, false),
+    };
+  }
+
+  /** A hint that the session has work. Safe to lose. */
+  wake(session: SessionId): void {
+    this.#drains.wake(session);
+  }
+
+  /** Wakes every session that has waiting messages. */
+  async wakeAll(): Promise<void> {
+    for (const session of await this.#options.store.read.messages.waiting()) this.wake(session);
+  }
+
+  /** By id, else by the handle of a live session, else by that of the one closed last. */
+  async resolve(reference: string): Promise<SessionRow> {
+    const { sessions } = this.#options.store.read;
+    if (isId("ses", reference)) {
+      const row = await sessions.get(reference);
+      if (row) return row;
+    } else {
+      const live = await sessions.byHandle(reference);
+      if (live) return live;
+    }
+    const all = await sessions.list({ closed: true });
+    const closed = all.find((row) => row.handle === reference);
+    if (closed) return closed;
+    const handles = all.filter((row) => row.closed_at === null).map((row) => row.handle);
+    throw new AegisError("not_found", `no session "${reference}"${didYouMean(reference, handles)}`, {
+      hint: handles.length === 0 ? "no session is open" : `open sessions: ${handles.slice(0, 20).join(", ")}`,
+    });
+  }
+
+  async view(id: SessionId, client: string): Promise<SessionView> {
+    const row = await this.#row(id);
+    const pending = await this.#options.store.read.messages.countPending(id);
+    return { ...publicSession(row), pending, unseen: await this.#unseen(id, client) };
+  }
+
+  async list(filter: { closed: boolean; client: string }): Promise<SessionView[]> {
+    const { read } = this.#options.store;
+    const [rows, pending] = await Promise.all([
+      read.sessions.list({ closed: filter.closed }),
+      read.messages.pendingBySession(),
+    ]);
+    return Promise.all(
+      rows.map(async (row) => ({
+        ...publicSession(row),
+        pending: pending.get(row.id) ?? 0,
+        unseen: await this.#unseen(row.id, filter.client),
+      })),
+    );
+  }
+
+  async rename(id: SessionId, handle: string): Promise<void> {
+    if (!handlePattern.test(handle)) {
+      throw new AegisError("invalid", `"${handle}" is no handle: two or three lower-case words joined by dashes are`);
+    }
+    await this.#options.store.transact(async (tx) => {
+      const row = await liveRow(tx, id);
+      if (row.handle === handle) return;
+      await tx.sessions.update(id, { handle });
+      await tx.events.append(
+        { type: "session.renamed", session: id, data: { handle, before: row.handle } },
+        this.#options.clock.now(),
+      );
+    });
+  }
+
+  /** An empty title clears it. Throws `conflict` when a title of a higher rank is set. */
+  async setTitle(id: SessionId, text: string, source: TitleSource): Promise<void> {
+    const title = cleanTitle(text);
+    await this.#options.store.transact(async (tx) => {
+      const row = await liveRow(tx, id);
+      if (!mayRetitle(row.title_source, source)) {
+        throw new AegisError(
+          "conflict",
+          `the title was set by the ${row.title_source}; the ${source} cannot replace it`,
+        );
+      }
+      const titleSource = title === "" ? null : source;
+      await tx.sessions.update(id, { title, title_source: titleSource });
+      await tx.events.append(
+        { type: "session.titled", session: id, data: { title, source: titleSource } },
+        this.#options.clock.now(),
+      );
+    });
+  }
+
+  /** Closes for good: waiting messages are refused and their senders told, the turn under way is cut. */
+  async close(id: SessionId, reason: string): Promise<MessageId[]> {
+    const { store, clock, turns, conversations } = this.#options;
+    const { refused, told } = await store.transact(async (tx) => {
+      const row = await liveRow(tx, id);
+      const waiting = await tx.messages.list(id, { status: "pending" });
+      const ids = waiting.map((message) => message.id);
+      const now = clock.now();
+      await tx.messages.setStatus(ids, "refused", null);
+      await tx.sessions.update(id, { state: "closed", error: null, closed_at: now });
+      await tx.events.append({ type: "session.closed", session: id, data: { reason, refused: ids } }, now);
+      return { refused: ids, told: await this.#tellRefused(tx, row, waiting) };
+    });
+    for (const sender of told) this.wake(sender);
+    await turns.interrupt(id);
+    await conversations.close(id);
+    return refused;
+  }
+
+  async interrupt(id: SessionId): Promise<boolean> {
+    await liveRow(this.#options.store.read, id);
+    return this.#options.turns.interrupt(id);
+  }
+
+  async markSeen(id: SessionId, client: string, seq: number): Promise<number> {
+    await this.#row(id);
+    await this.#options.store.transact((tx) => tx.seen.set(client, id, seq));
+    return this.#unseen(id, client);
+  }
+
+  async turns(id: SessionId, limit: number): Promise<Turn[]> {
+    const rows = await this.#options.store.read.turns.list(id, limit);
+    return rows.map(publicTurn);
+  }
+
+  async turn(id: TurnId): Promise<Turn> {
+    const row = await this.#options.store.read.turns.get(id);
+    if (!row) throw new AegisError("not_found", `no turn ${id}`);
+    return publicTurn(row);
+  }
+
+  /** Starts no new turn and waits for those under way. */
+  async stop(): Promise<void> {
+    await this.#drains.stop();
+  }
+
+  async #freeHandle(tx: StoreTx): Promise<string> {
+    for (const handle of handleCandidates(this.#options.random)) {
+      if (!(await tx.sessions.byHandle(handle))) return handle;
+    }
+    throw new Error("unreachable: candidates never end");
+  }
+
+  async #tellRefused(tx: StoreTx, row: SessionRow, waiting: readonly Message[]): Promise<SessionId[]> {
+    const told: SessionId[] = [];
+    for (const message of waiting) {
+      const text = `Your message ${message.id} to "${row.handle}" was refused: that session was closed before reading it.`;
+      const sender = await tellSender(tx, message, text, this.#options.inbox);
+      if (sender) told.push(sender);
+    }
+    return told;
+  }
+
+  async #unseen(id: SessionId, client: string): Promise<number> {
+    const { seen, turns } = this.#options.store.read;
+    return turns.countEndedAfter(id, await seen.get(client, id));
+  }
+
+  async #row(id: SessionId): Promise<SessionRow> {
+    const row = await this.#options.store.read.sessions.get(id);
+    if (!row) throw unknownSession(id);
+    return row;
+  }
+}
+
+async function liveRow(from: Pick<StoreTx, "sessions"> | Store["read"], id: SessionId): Promise<SessionRow> {
+  const row = await from.sessions.get(id);
+  if (!row) throw unknownSession(id);
+  if (row.closed_at !== null) throw new AegisError("closed", `session "${row.handle}" is closed`);
+  return row;
+}
+
+function unknownSession(id: SessionId): AegisError {
+  return new AegisError("not_found", `no session ${id}`);
+}
+
+function publicSession(row: SessionRow): Session {
+  const { resume: _, ...session } = row;
+  return session;
+}
+
+function publicTurn(row: TurnRow): Turn {
+  const { accepted: _, ...turn } = row;
+  return turn;
+}

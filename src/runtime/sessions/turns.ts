@@ -1,0 +1,247 @@
+/**
+ * One turn at a time per session: takes the waiting batch, has the agent answer it, writes how it ended. Whatever
+ * happens on the way, a turn that was begun here gets exactly one end.
+ */
+import { createHash } from "node:crypto";
+import type { LiveDelta } from "../../contract/event.ts";
+import { newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import type { Message } from "../../contract/message.ts";
+import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { StoreTx } from "../../store/store.ts";
+import { renderBatch } from "../inbox/render.ts";
+import type { Conversations } from "./conversations.ts";
+import type { Persist } from "./persist.ts";
+import { ended, TurnRecorder } from "./recorder.ts";
+import { autoTitle } from "./titles.ts";
+
+type Begun = { session: SessionId; turn: TurnId; messages: readonly Message[] };
+type Running = Begun & { controller: AbortController; done: Promise<void> };
+
+export type TurnsOptions = {
+  persist: Persist;
+  clock: Clock;
+  log: Logger;
+  conversations: Conversations;
+  publishDelta: (delta: LiveDelta) => void;
+};
+
+export class Turns {
+  readonly #options: TurnsOptions;
+  readonly #running = new Map<SessionId, Running>();
+  readonly #lanes = new Map<SessionId, Promise<void>>();
+  #abandoned = false;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+  }
+
+  /** Answers the waiting messages with one turn. False when none waits. */
+  next(session: SessionId): Promise<boolean> {
+    return this.#oneByOne(session, () => this.#next(session));
+  }
+
+  /** Records a turn that the harness started by itself. */
+  spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
+    return this.#oneByOne(session, async () => {
+      const begun = await this.#options.persist((tx) => this.#insert(tx, session, []));
+      await this.#perform(begun, (recorder, signal) => recorder.consume(events, signal));
+    });
+  }
+
+  /** Cuts the turn under way and waits for its end. False when there is none. */
+  async interrupt(session: SessionId): Promise<boolean> {
+    const running = this.#running.get(session);
+    if (!running) return false;
+    running.controller.abort();
+    await running.done;
+    return true;
+  }
+
+  /** The messages that the session is answering now: what it does next is caused by them. */
+  current(session: SessionId): readonly Message[] {
+    return this.#running.get(session)?.messages ?? [];
+  }
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  /** Waits until no turn is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((running) => running.done));
+  }
+
+  /**
+   * Stops the turns under way without writing their end, as a crash would: the next start finds them and sends their
+   * messages again or reports them.
+   */
+  async abandon(): Promise<void> {
+    this.#abandoned = true;
+    for (const running of this.#running.values()) running.controller.abort();
+    await this.idle();
+  }
+
+  /** Turns of one session never overlap, also when the harness starts one by itself. */
+  #oneByOne<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
+    const result = (this.#lanes.get(session) ?? Promise.resolve()).then(work);
+    const settled = result.then(
+      () => {},
+      () => {},
+    );
+    this.#lanes.set(session, settled);
+    settled.then(() => {
+      if (this.#lanes.get(session) === settled) this.#lanes.delete(session);
+    });
+    return result;
+  }
+
+  async #next(session: SessionId): Promise<boolean> {
+    const begun = await this.#options.persist((tx) => this.#begin(tx, session));
+    if (!begun) return false;
+    const prompt = { text: renderBatch(begun.messages), turn: begun.turn, key: batchKey(begun.messages) };
+    await this.#perform(begun, async (recorder, signal) => {
+      const conversation = await unlessAborted(this.#options.conversations.get(session), signal);
+      return conversation === "aborted"
+        ? ended("cancelled", null)
+        : recorder.consume(conversation.send(prompt, signal), signal);
+    });
+    return true;
+  }
+
+  async #begin(tx: StoreTx, id: SessionId): Promise<Begun | null> {
+    const session = await tx.sessions.get(id);
+    if (!session || session.closed_at !== null) return null;
+    const batch = firstBatch(await tx.messages.list(id, { status: "pending" }));
+    if (batch.length === 0) return null;
+    if (session.title_source === null) await this.#titleFrom(tx, id, batch);
+    return this.#insert(tx, id, batch);
+  }
+
+  async #insert(tx: StoreTx, session: SessionId, messages: readonly Message[]): Promise<Begun> {
+    const now = this.#options.clock.now();
+    const turn = newId("trn", now);
+    const ids = messages.map((message) => message.id);
+    await tx.turns.insert({
+      id: turn,
+      session,
+      started_at: now,
+      ended_at: null,
+      reason: null,
+      error: null,
+      text: "",
+      usage: null,
+      accepted: false,
+    });
+    await tx.messages.setStatus(ids, "dispatched", turn);
+    await tx.events.append(
+      { type: "turn.started", session, data: { turn, messages: ids, spontaneous: ids.length === 0 } },
+      now,
+    );
+    const row = await tx.sessions.get(session);
+    if (row?.state !== "working") {
+      await tx.sessions.update(session, { state: "working", error: null });
+      await tx.events.append({ type: "session.state", session, data: { state: "working", error: null } }, now);
+    }
+    return { session, turn, messages };
+  }
+
+  async #titleFrom(tx: StoreTx, session: SessionId, batch: readonly Message[]): Promise<void> {
+    const first = batch.find((message) => message.sender.kind === "human");
+    const title = first ? autoTitle(first.body) : "";
+    if (title === "") return;
+    await tx.sessions.update(session, { title, title_source: "auto" });
+    await tx.events.append(
+      { type: "session.titled", session, data: { title, source: "auto" } },
+      this.#options.clock.now(),
+    );
+  }
+
+  async #perform(
+    begun: Begun,
+    work: (recorder: TurnRecorder, signal: AbortSignal) => Promise<TurnEnded>,
+  ): Promise<void> {
+    const controller = new AbortController();
+    const recorder = new TurnRecorder({ ...this.#options, session: begun.session, turn: begun.turn });
+    const done = this.#work(begun, recorder, () => work(recorder, controller.signal), controller.signal);
+    this.#running.set(begun.session, { ...begun, controller, done });
+    await done;
+  }
+
+  async #work(
+    begun: Begun,
+    recorder: TurnRecorder,
+    work: () => Promise<TurnEnded>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      // The entry in the map of running turns must exist before the agent is asked anything.
+      await Promise.resolve();
+      const end = await work().catch((error: unknown) => this.#endOf(begun, error, signal));
+      if (this.#abandoned) return;
+      await this.#options.persist((tx) => this.#finish(tx, begun, end, recorder));
+    } catch (error) {
+      this.#options.log.error("a turn could not be ended", { turn: begun.turn, error: errorText(error) });
+    } finally {
+      this.#running.delete(begun.session);
+    }
+  }
+
+  #endOf(begun: Begun, error: unknown, signal: AbortSignal): TurnEnded {
+    if (signal.aborted) return ended("cancelled", null);
+    if (error instanceof DriverError) return ended("failed", error.turnError);
+    this.#options.log.error("a turn failed inside Aegis", {
+      turn: begun.turn,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    return ended("failed", { code: "internal", message: errorText(error) });
+  }
+
+  async #finish(tx: StoreTx, begun: Begun, end: TurnEnded, recorder: TurnRecorder): Promise<void> {
+    const { session, turn, messages } = begun;
+    const at = this.#options.clock.now();
+    const usage = end.usage ?? recorder.usage;
+    const { text } = recorder;
+    const event = await tx.events.append(
+      { type: "turn.ended", session, data: { turn, reason: end.reason, error: end.error, text, usage } },
+      at,
+    );
+    await tx.turns.end(turn, { at, reason: end.reason, error: end.error, text, usage, seq: event.seq });
+    await tx.messages.setStatus(
+      messages.map((message) => message.id),
+      "done",
+      turn,
+    );
+    const row = await tx.sessions.get(session);
+    if (!row || row.closed_at !== null) return;
+    const failed = end.reason === "failed";
+    if (!failed && (await tx.messages.countPending(session)) > 0) return;
+    const state = failed ? "error" : "ready";
+    const error = failed ? (end.error?.message ?? "the turn failed") : null;
+    await tx.sessions.update(session, { state, error });
+    await tx.events.append({ type: "session.state", session, data: { state, error } }, at);
+  }
+}
+
+/** Messages that a crash cut off are sent again as the batch they were, alone: effects are keyed by that batch. */
+function firstBatch(pending: readonly Message[]): readonly Message[] {
+  const cut = pending[0]?.turn ?? null;
+  return pending.filter((message) => message.turn === cut);
+}
+
+/** The same for the same messages, whatever turn carries them. */
+function batchKey(messages: readonly Message[]): string {
+  const hash = createHash("sha256");
+  for (const message of messages) hash.update(message.id).update("\n");
+  return hash.digest("hex").slice(0, 32);
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve("aborted");
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
