@@ -1,0 +1,100 @@
+/** A daemon's side of a conversation that records what a driver asks of it. */
+import type {
+  ConversationHost,
+  DriverEvent,
+  PermissionAnswer,
+  PermissionRequest,
+  SpawnCommand,
+  ToolOutcome,
+  ToolSpec,
+} from "../../src/drivers/driver.ts";
+
+type Notice = Parameters<ConversationHost["notice"]>[0];
+
+export type ToolCall = { name: string; input: unknown; key: string };
+
+export type DriverHost = ConversationHost & {
+  readonly remembered: readonly (string | null)[];
+  readonly spawns: readonly SpawnCommand[];
+  readonly asked: readonly PermissionRequest[];
+  readonly notices: readonly Notice[];
+  readonly spontaneous: readonly AsyncIterable<DriverEvent>[];
+  readonly calls: readonly ToolCall[];
+  /** What the conversation is called, as the daemon would have stored it. */
+  readonly resume: string | null;
+  /** Resolves when at least `count` of them have come. */
+  arrived(what: "remembered" | "spawns" | "asked" | "notices" | "spontaneous" | "calls", count: number): Promise<void>;
+};
+
+export type DriverHostOptions = {
+  /** Called for each question; a promise that stays open is a person who thinks. Denies when absent. */
+  permission?: (request: PermissionRequest, signal: AbortSignal) => PermissionAnswer | Promise<PermissionAnswer>;
+  /** Awaited before a name is remembered: hold it to see what a driver does meanwhile. */
+  rememberGate?: () => Promise<void>;
+  prepareSpawn?: (command: SpawnCommand) => SpawnCommand | Promise<SpawnCommand>;
+  tools?: ToolSpec[];
+  callTool?: (call: ToolCall, signal: AbortSignal) => ToolOutcome | Promise<ToolOutcome>;
+};
+
+export function driverHost(options: DriverHostOptions = {}): DriverHost {
+  const log = {
+    remembered: [] as (string | null)[],
+    spawns: [] as SpawnCommand[],
+    asked: [] as PermissionRequest[],
+    notices: [] as Notice[],
+    spontaneous: [] as AsyncIterable<DriverEvent>[],
+    calls: [] as ToolCall[],
+  };
+  let waiting: { isDone: () => boolean; resolve: () => void }[] = [];
+  const announce = () => {
+    for (const waiter of waiting) if (waiter.isDone()) waiter.resolve();
+    waiting = waiting.filter((waiter) => !waiter.isDone());
+  };
+
+  return {
+    ...log,
+    get resume() {
+      return log.remembered.at(-1) ?? null;
+    },
+    arrived: (what, count) =>
+      new Promise((resolve) => {
+        waiting.push({ isDone: () => log[what].length >= count, resolve });
+        announce();
+      }),
+    async remember(resume) {
+      await options.rememberGate?.();
+      log.remembered.push(resume);
+      announce();
+    },
+    async prepareSpawn(command) {
+      const prepared = (await options.prepareSpawn?.(command)) ?? command;
+      log.spawns.push(prepared);
+      announce();
+      return prepared;
+    },
+    async permission(request, signal) {
+      log.asked.push(request);
+      announce();
+      return (
+        (await options.permission?.(request, signal)) ?? { decision: "deny", reason: "nobody answers in this test" }
+      );
+    },
+    notice(notice) {
+      log.notices.push(notice);
+      announce();
+    },
+    spontaneousTurn(events) {
+      log.spontaneous.push(events);
+      announce();
+    },
+    tools: {
+      list: async () => options.tools ?? [],
+      async call(name, input, { key, signal }) {
+        const call = { name, input, key };
+        log.calls.push(call);
+        announce();
+        return (await options.callTool?.(call, signal)) ?? { output: `no tool "${name}" in this test`, is_error: true };
+      },
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** A clock that stands still until it is told to go on. */
+import type { Clock } from "../../src/lib/clock.ts";
+
+export type FakeClock = Clock & {
+  /** Moves time and lets what woke up run, in the order of waking; also what it puts to sleep within that time. */
+  advance(ms: number): Promise<void>;
+  /** Resolves once at least `count` sleepers wait: only then does advancing reach them. */
+  sleepers(count: number): Promise<void>;
+};
+
+type Sleeper = { at: number; wake: () => void };
+
+export function fakeClock(start = 0): FakeClock {
+  let now = start;
+  let sleeping: Sleeper[] = [];
+  let waiting: { count: number; resolve: () => void }[] = [];
+
+  const announce = () => {
+    for (const waiter of waiting) if (sleeping.length >= waiter.count) waiter.resolve();
+    waiting = waiting.filter((waiter) => sleeping.length < waiter.count);
+  };
+
+  return {
+    now: () => now,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const sleeper = { at: now + ms, wake: () => {} };
+        const leave = () => {
+          sleeping = sleeping.filter((other) => other !== sleeper);
+          signal?.removeEventListener("abort", onAbort);
+        };
+        const onAbort = () => {
+          leave();
+          reject(signal?.reason);
+        };
+        sleeper.wake = () => {
+          leave();
+          resolve();
+        };
+        signal?.addEventListener("abort", onAbort, { once: true });
+        sleeping.push(sleeper);
+        announce();
+      }),
+    async advance(ms) {
+      const end = now + ms;
+      while (true) {
+        await settle();
+        const next = sleeping.toSorted((a, b) => a.at - b.at)[0];
+        if (next === undefined || next.at > end) break;
+        now = next.at;
+        next.wake();
+      }
+      now = end;
+      await settle();
+    },
+    sleepers: (count) =>
+      new Promise((resolve) => {
+        waiting.push({ count, resolve });
+        announce();
+      }),
+  };
+}
+
+/** Lets promises and pending input run. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

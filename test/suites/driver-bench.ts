@@ -1,0 +1,96 @@
+/** One driver, its host and its conversations for one case; proves at the end that no process is left. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { newId } from "../../src/contract/ids.ts";
+import type { Conversation, Driver, DriverDeps, DriverEvent, PlaneAddress } from "../../src/drivers/driver.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/log.ts";
+import { createProcesses } from "../../src/lib/process.ts";
+import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+import { eventsOf, runTurn } from "../helpers/turns.ts";
+import type { Behaviour, DriverUnderTest } from "./driver-behaviours.ts";
+
+export type Opened = { conversation: Conversation; scope: AsyncDisposableStack };
+
+export type Bench = {
+  driver: Driver;
+  host: DriverHost;
+  planeToken: string;
+  open(): Promise<Opened>;
+  /** As the next daemon would: with the name and the memory that were stored. */
+  reopen(): Promise<Opened>;
+  /** Runs a turn and stores its memory. */
+  run(conversation: Conversation, prompt: string): Promise<DriverEvent[]>;
+};
+
+export async function createBench(
+  underTest: DriverUnderTest,
+  behaviour: Behaviour,
+  options: DriverHostOptions = {},
+): Promise<Bench> {
+  const root = await tempDir();
+  const dir = join(root, "project");
+  const stateDir = join(root, "state");
+  const home = join(root, "home");
+  for (const folder of [dir, stateDir, home]) await mkdir(folder, { mode: 0o700 });
+
+  const children = { ledgerFile: join(root, "children.jsonl"), owner: root, clock: systemClock, log: silentLogger };
+  const deps: DriverDeps = {
+    env: { PATH: process.env.PATH, HOME: home, TMPDIR: root },
+    processes: createProcesses(children),
+    clock: systemClock,
+    log: silentLogger,
+  };
+  const { driver, agent } = await underTest.make({ behaviour, deps, dir });
+  const host = driverHost(options);
+  const planeToken = `secret-${crypto.randomUUID()}`;
+  const memory: unknown[] = [];
+  const scopes: AsyncDisposableStack[] = [];
+
+  onTestFinished(async () => {
+    for (const scope of scopes) await scope.disposeAsync();
+    // A table without children of its own sees every process that carries this bench's mark.
+    expect(await createProcesses(children).sweep()).toEqual([]);
+  });
+
+  const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+  const start = async (resume: string | null): Promise<Opened> => {
+    const scope = new AsyncDisposableStack();
+    scopes.push(scope);
+    const conversation = await driver.open(
+      {
+        session,
+        agent,
+        cwd: dir,
+        stateDir,
+        systemPrompt: "You are a fixture.",
+        resume,
+        memory: [...memory],
+        plane: silentPlane(planeToken),
+        host,
+      },
+      scope,
+    );
+    return { conversation, scope };
+  };
+
+  return {
+    driver,
+    host,
+    planeToken,
+    open: () => start(null),
+    reopen: () => start(host.resume),
+    async run(conversation, prompt) {
+      const events = await runTurn(conversation, prompt);
+      memory.push(...eventsOf(events, "memory").map((event) => event.value));
+      return events;
+    },
+  };
+}
+
+/** An address where nobody listens: a fixture never calls the plane. */
+function silentPlane(token: string): PlaneAddress {
+  return { url: "http://127.0.0.1:9/mcp", token, listed: async () => true };
+}
