@@ -1,12 +1,12 @@
 /**
  * `.aegis/state/daemon.json`: how a client finds the daemon of a project, and how it can be sure that the process
- * named there is still that daemon. Pure Node, because every command reads it before anything else.
+ * named there is still that daemon. Plain Node, because every command reads it before anything else.
  */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isErrno, makePrivateDir, writeAtomic } from "./files.ts";
+import { systemProcessTable } from "./process/table.ts";
 
 export type DaemonFile = {
   pid: number;
@@ -75,7 +75,7 @@ export async function inspectDaemonFile(root: string): Promise<DaemonFileState> 
     return { state: "broken", problem: error instanceof Error ? error.message : String(error) };
   }
   if (file === null) return { state: "none" };
-  return { state: (await isSameProcess(file)) ? "live" : "stale", file };
+  return { state: isSameProcess(file) ? "live" : "stale", file };
 }
 
 export async function writeDaemonFile(root: string, file: DaemonFile): Promise<void> {
@@ -98,29 +98,13 @@ export async function removeDaemonFile(root: string, id: string): Promise<boolea
 }
 
 /** When a process started, in a form that differs between two processes with the same pid; null when there is none. */
-export async function processStartTime(pid: number): Promise<string | null> {
-  if (process.platform === "linux") {
-    try {
-      return startTimeInStat(await readFile(`/proc/${pid}/stat`, "utf8"));
-    } catch (error) {
-      if (isErrno(error, "ENOENT", "ESRCH")) return null;
-      throw error;
-    }
-  }
-  return startTimeFromPs(pid);
+export function processStartTime(pid: number): string | null {
+  const info = systemProcessTable().get(pid);
+  return info === null || info.zombie ? null : info.start;
 }
 
-export async function isSameProcess(file: Pick<DaemonFile, "pid" | "start_time">): Promise<boolean> {
-  const started = await processStartTime(file.pid);
-  return started !== null && started === file.start_time;
-}
-
-/** Field 22 of `/proc/<pid>/stat`; null for a zombie. The name in field 2 may hold spaces and parentheses. */
-export function startTimeInStat(stat: string): string | null {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const state = fields[0];
-  if (state === "Z" || state === "X") return null;
-  return fields[19] ?? null;
+export function isSameProcess(file: Pick<DaemonFile, "pid" | "start_time">): boolean {
+  return processStartTime(file.pid) === file.start_time;
 }
 
 function closest(start: string, matches: (folder: string) => boolean): string | null {
@@ -128,16 +112,6 @@ function closest(start: string, matches: (folder: string) => boolean): string | 
     if (matches(folder)) return folder;
     if (dirname(folder) === folder) return null;
   }
-}
-
-function startTimeFromPs(pid: number): Promise<string | null> {
-  return new Promise((resolveTime) => {
-    // A fixed locale, because the text is compared with what another process of this user wrote.
-    execFile("ps", ["-o", "lstart=", "-p", String(pid)], { env: { LC_ALL: "C", PATH: "/bin:/usr/bin" } }, (error, out) => {
-      const text = out.trim();
-      resolveTime(error !== null || text === "" ? null : text);
-    });
-  });
 }
 
 function parse(text: string, path: string): DaemonFile {
