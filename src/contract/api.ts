@@ -1,8 +1,8 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
 import { agentSummarySchema } from "./agent.ts";
-import { eventSchemas } from "./event.ts";
-import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
+import { type Event, eventSchemas } from "./event.ts";
+import { messageMaxBytes, messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import type { RouteName } from "./routes.ts";
 import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
@@ -14,14 +14,36 @@ const none = z.object({});
 const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
 const flag = z.stringbool().default(false);
 
+/** Text that survives storage and every harness unchanged. */
+const storableText = z
+  .string()
+  .refine((text) => !text.includes("\0"), { error: "must not contain NUL characters" })
+  .refine((text) => text.isWellFormed(), { error: "must not contain half of a surrogate pair" });
+
+/** A refusal of this kind is answered with 413 instead of 400. */
+export const tooLarge = { tooLarge: true } as const;
+
+const messageText = storableText
+  .min(1)
+  .refine(fitsMessage, { error: `must be at most ${messageMaxBytes} bytes of UTF-8`, params: tooLarge });
+
+/** A character takes at most three bytes, so most texts need no counting. */
+function fitsMessage(text: string): boolean {
+  return text.length * 3 <= messageMaxBytes || new TextEncoder().encode(text).length <= messageMaxBytes;
+}
+
 /** Events on the wire: `seq` orders them, `type` says what `data` holds. */
-export const eventSchema = z.object({
-  seq: z.number().int(),
-  at: z.number(),
-  type: z.enum(Object.keys(eventSchemas) as [string, ...string[]]),
-  session: sessionIdSchema.nullable(),
-  data: z.unknown(),
-});
+export const eventSchema = z.union(
+  Object.entries(eventSchemas).map(([type, data]) =>
+    z.object({
+      seq: z.number().int(),
+      at: z.number(),
+      type: z.literal(type),
+      session: sessionIdSchema.nullable(),
+      data,
+    }),
+  ),
+) as unknown as z.ZodType<Event>;
 
 export const statusSchema = z.object({
   version: z.string(),
@@ -64,18 +86,18 @@ export const createSessionSchema = z.object({
     .max(handleMaxLength)
     .regex(handlePattern, "expected two or three lower-case words joined by dashes, as in lucid-knuth")
     .optional(),
-  title: z.string().max(titleMaxLength).optional(),
-  prompt: z.string().min(1).optional().describe("a first message"),
+  title: storableText.max(titleMaxLength).optional(),
+  prompt: messageText.optional().describe("a first message"),
 });
 
 export const updateSessionSchema = z.object({
   handle: createSessionSchema.shape.handle,
-  title: z.string().max(titleMaxLength).optional().describe("an empty string clears it"),
+  title: storableText.max(titleMaxLength).optional().describe("an empty string clears it"),
 });
 
 export const sendMessageSchema = z.object({
   id: messageIdSchema.optional().describe("chosen by the sender so that a repeated request adds nothing"),
-  text: z.string().min(1),
+  text: messageText,
   interrupt: z.boolean().default(false).describe("cut the turn under way and deliver at once"),
 });
 

@@ -1,11 +1,12 @@
 /** What the HTTP handlers need of the daemon. The composition root hands it over; the handlers add no logic. */
 import type { AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
-import type { Event, LiveDelta } from "../contract/event.ts";
+import type { Event } from "../contract/event.ts";
 import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { SessionView, TitleSource } from "../contract/session.ts";
 import type { Turn } from "../contract/turn.ts";
+import type { StreamItem } from "../runtime/events/stream-item.ts";
 
 export type Services = {
   sessions: SessionService;
@@ -54,8 +55,6 @@ export interface InboxService {
   get(id: MessageId): Promise<Message>;
   list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]>;
 }
-
-export type StreamItem = { kind: "event"; event: Event } | { kind: "delta"; delta: LiveDelta };
 
 export interface EventService {
   lastSeq(): Promise<number>;

@@ -1,0 +1,145 @@
+/** State after an event. Pure: the same events give the same state, and an event taken twice changes nothing. */
+import type { Event, EventOf, LiveDelta } from "../contract/event.ts";
+import type { MessageId, TurnId } from "../contract/ids.ts";
+import type { MessageStatus } from "../contract/message.ts";
+import { newSession, newTurn, type SessionState, type State, type TurnItem, type TurnState } from "./state.ts";
+
+export function reduce(state: State, event: Event): State {
+  if (event.seq <= state.last_seq) return state;
+  const next = { ...state, last_seq: event.seq };
+  if (event.type === "session.created") {
+    const { session } = event.data;
+    return { ...next, sessions: { ...next.sessions, [session.id]: newSession(session) } };
+  }
+  const before = event.session === null ? undefined : state.sessions[event.session];
+  if (before === undefined) return next;
+  return { ...next, sessions: { ...next.sessions, [before.id]: reduceSession(before, event) } };
+}
+
+/** Deltas are for the eye: the whole text replaces them, and a missed one does no harm. */
+export function applyDelta(state: State, delta: LiveDelta): State {
+  const session = state.sessions[delta.session];
+  const turn = session?.turns.findLast((candidate) => candidate.id === delta.turn);
+  if (session === undefined || turn === undefined || turn.ended_at !== null) return state;
+  const text = (turn.writing[delta.message]?.text ?? "") + delta.text;
+  const writing = { ...turn.writing, [delta.message]: { type: delta.type, text } };
+  return { ...state, sessions: { ...state.sessions, [session.id]: withTurn(session, { ...turn, writing }) } };
+}
+
+type SessionEvent = Exclude<Event, EventOf<"session.created">>;
+
+function reduceSession(session: SessionState, event: SessionEvent): SessionState {
+  switch (event.type) {
+    case "daemon.started":
+    case "daemon.stopping":
+    case "config.reloaded":
+    case "config.rejected":
+      return session;
+    case "session.renamed":
+      return { ...session, handle: event.data.handle };
+    case "session.titled":
+      return { ...session, title: event.data.title, title_source: event.data.source };
+    case "session.state":
+      return { ...session, state: event.data.state, error: event.data.error };
+    case "session.closed":
+      return {
+        ...withMessages(session, event.data.refused, "refused"),
+        state: "closed",
+        closed_at: event.at,
+      };
+    case "session.notice":
+      return { ...session, notices: [...session.notices, { ...event.data, at: event.at }] };
+    case "message.admitted": {
+      const { message } = event.data;
+      return withMessages({ ...session, messages: { ...session.messages, [message.id]: message } }, [message.id]);
+    }
+    case "message.cancelled":
+      return withMessages(session, [event.data.message], "cancelled");
+    case "message.redelivered":
+      return withMessages(session, [event.data.message], "pending");
+    case "message.lost":
+      return withMessages(session, [event.data.message], "lost");
+    case "turn.started": {
+      const { turn, messages, spontaneous } = event.data;
+      const taken = withMessages(session, messages, "dispatched", turn);
+      return withTurn(taken, { ...newTurn(turn, event.at), messages, spontaneous });
+    }
+    case "turn.accepted":
+    case "turn.memory":
+      return session;
+    case "turn.text":
+    case "turn.thinking":
+    case "turn.tool_call":
+    case "turn.tool_result":
+    case "turn.plan":
+    case "turn.usage":
+    case "turn.context":
+    case "turn.compaction":
+    case "turn.mode":
+    case "turn.notice":
+    case "turn.raw":
+      return withItem(session, event);
+    case "turn.ended": {
+      const { turn: id, reason, error, text, usage } = event.data;
+      const turn = turnOf(session, id, event.at);
+      const ended = withTurn(session, { ...turn, ended_at: event.at, reason, error, text, usage, writing: {} });
+      // Whether a lost turn's messages are sent again is told by events of their own.
+      return reason === "lost" ? ended : withMessages(ended, turn.messages, "done", id);
+    }
+    default:
+      return unknownEvent(event, session);
+  }
+}
+
+/** The compiler proves that no event of this version comes here; one of a newer daemon is passed over. */
+function unknownEvent(_event: never, session: SessionState): SessionState {
+  return session;
+}
+
+type ItemEvent = EventOf<`turn.${TurnItem["type"]}`>;
+
+function withItem(session: SessionState, event: ItemEvent): SessionState {
+  const { turn: id, ...data } = event.data;
+  const turn = turnOf(session, id, event.at);
+  const item = { type: event.type.slice("turn.".length), seq: event.seq, at: event.at, data } as TurnItem;
+  const whole = event.type === "turn.text" || event.type === "turn.thinking" ? event.data.message : null;
+  const writing = whole === null ? turn.writing : without(turn.writing, whole);
+  return withTurn(session, { ...turn, items: [...turn.items, item], writing });
+}
+
+/** A client that starts late meets turns whose beginning it did not see. */
+function turnOf(session: SessionState, id: TurnId, at: number): TurnState {
+  return session.turns.findLast((turn) => turn.id === id) ?? newTurn(id, at);
+}
+
+function withTurn(session: SessionState, turn: TurnState): SessionState {
+  const index = session.turns.findLastIndex((candidate) => candidate.id === turn.id);
+  const turns = index === -1 ? [...session.turns, turn] : session.turns.with(index, turn);
+  return { ...session, turns };
+}
+
+/** Sets the status of messages, if one is given, and keeps `pending` in step. */
+function withMessages(
+  session: SessionState,
+  ids: readonly MessageId[],
+  status?: MessageStatus,
+  turn: TurnId | null = null,
+): SessionState {
+  const messages = { ...session.messages };
+  for (const id of ids) {
+    const message = messages[id];
+    if (message !== undefined && status !== undefined)
+      messages[id] = { ...message, status, turn: turn ?? message.turn };
+  }
+  const changed = new Set(ids);
+  const waiting = ids.filter((id) => messages[id]?.status === "pending");
+  const pending = [...session.pending.filter((id) => !changed.has(id)), ...waiting];
+  // A message that is sent again goes back to its place.
+  pending.sort((a, b) => (messages[a]?.admitted_at ?? 0) - (messages[b]?.admitted_at ?? 0));
+  return { ...session, messages, pending };
+}
+
+function without<T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> {
+  const { [key]: _, ...rest } = record;
+  return rest;
+}

@@ -1,0 +1,75 @@
+/** What a client knows: sessions with their turns and messages, as of one event. Plain data, never changed in place. */
+import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { Message } from "../contract/message.ts";
+import type { Session } from "../contract/session.ts";
+import type { TurnError, TurnItems, TurnItemType, TurnReason, Usage } from "../contract/turn.ts";
+
+export type State = {
+  /** The last event taken in. */
+  readonly last_seq: number;
+  readonly sessions: Readonly<Record<SessionId, SessionState>>;
+};
+
+export type SessionState = Readonly<Session> & {
+  /** Oldest first. */
+  readonly turns: readonly TurnState[];
+  /** Messages by id, whatever became of them. */
+  readonly messages: Readonly<Record<MessageId, Message>>;
+  /** Messages that no turn has taken, in order of admission. */
+  readonly pending: readonly MessageId[];
+  readonly notices: readonly { level: "info" | "warning" | "error"; text: string; at: number }[];
+};
+
+export type TurnState = {
+  readonly id: TurnId;
+  readonly messages: readonly MessageId[];
+  /** The agent began on its own. */
+  readonly spontaneous: boolean;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly reason: TurnReason | null;
+  readonly error: TurnError | null;
+  /** The whole last assistant message, once the turn has ended. */
+  readonly text: string;
+  readonly usage: Usage | null;
+  readonly items: readonly TurnItem[];
+  /** Text still being written, by the harness's id of the message. */
+  readonly writing: Readonly<Record<string, { type: "text" | "thinking"; text: string }>>;
+};
+
+/** What a driver keeps for itself is not shown. */
+export type ShownItemType = Exclude<TurnItemType, "memory">;
+
+export type TurnItem = {
+  [Type in ShownItemType]: { type: Type; seq: number; at: number; data: TurnItems[Type] };
+}[ShownItemType];
+
+export function emptyState(lastSeq = 0): State {
+  return { last_seq: lastSeq, sessions: {} };
+}
+
+/** Adds sessions from a list, so that a client can start at the newest event instead of the first. */
+export function withSessions(state: State, sessions: readonly Session[]): State {
+  const added = Object.fromEntries(sessions.map((session) => [session.id, newSession(session)]));
+  return { ...state, sessions: { ...added, ...state.sessions } };
+}
+
+export function newSession(session: Session): SessionState {
+  return { ...session, turns: [], messages: {}, pending: [], notices: [] };
+}
+
+export function newTurn(id: TurnId, startedAt: number): TurnState {
+  return {
+    id,
+    messages: [],
+    spontaneous: false,
+    started_at: startedAt,
+    ended_at: null,
+    reason: null,
+    error: null,
+    text: "",
+    usage: null,
+    items: [],
+    writing: {},
+  };
+}

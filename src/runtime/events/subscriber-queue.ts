@@ -1,0 +1,95 @@
+/** What waits for one subscriber, bounded by count and bytes. Deltas give way first; then the subscriber is dropped. */
+import type { DeltaItem, EventItem, StreamItem } from "./stream-item.ts";
+
+export type QueueLimits = { items: number; bytes: number };
+
+/** The subscriber read too slowly. Nothing is lost: it resumes after the last number it saw. */
+export class SlowSubscriberError extends Error {
+  override readonly name = "SlowSubscriberError";
+
+  constructor(limits: QueueLimits) {
+    super(
+      `the subscriber fell more than ${limits.items} events or ${limits.bytes} bytes behind; resume after the last seq it received`,
+    );
+  }
+}
+
+export class SubscriberQueue {
+  readonly #limits: QueueLimits;
+  #items: StreamItem[] = [];
+  #bytes = 0;
+  #overflowed = false;
+  #wake: (() => void) | null = null;
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  add(item: EventItem): void {
+    if (this.#overflowed) return;
+    if (!this.#fits(item, this.#limits)) this.#shedDeltas();
+    if (this.#fits(item, this.#limits)) this.#push(item);
+    else this.#overflow();
+  }
+
+  /** A reader that is half a queue behind is not watching text appear. */
+  addDelta(item: DeltaItem): void {
+    const half = { items: this.#limits.items / 2, bytes: this.#limits.bytes / 2 };
+    if (!this.#overflowed && this.#fits(item, half)) this.#push(item);
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#bytes = 0;
+    this.#overflowed = false;
+  }
+
+  /** The next item, or null once the signal has aborted. Throws `SlowSubscriberError` when some had to be given up. */
+  async take(signal: AbortSignal): Promise<StreamItem | null> {
+    while (!signal.aborted) {
+      if (this.#overflowed) throw new SlowSubscriberError(this.#limits);
+      const item = this.#items.shift();
+      if (item !== undefined) {
+        this.#bytes -= item.bytes;
+        return item;
+      }
+      await this.#changed(signal);
+    }
+    return null;
+  }
+
+  /** One item always fits, so that a message larger than the bound still arrives. */
+  #fits(item: StreamItem, limits: QueueLimits): boolean {
+    if (this.#items.length === 0) return true;
+    return this.#items.length < limits.items && this.#bytes + item.bytes <= limits.bytes;
+  }
+
+  #push(item: StreamItem): void {
+    this.#items.push(item);
+    this.#bytes += item.bytes;
+    this.#wake?.();
+  }
+
+  #shedDeltas(): void {
+    this.#items = this.#items.filter((item) => item.kind === "event");
+    this.#bytes = this.#items.reduce((sum, item) => sum + item.bytes, 0);
+  }
+
+  #overflow(): void {
+    this.clear();
+    this.#overflowed = true;
+    this.#wake?.();
+  }
+
+  #changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        this.#wake = null;
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
