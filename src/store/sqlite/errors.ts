@@ -1,0 +1,120 @@
+/** What SQLite reports, in the words of the contract. */
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { AegisError } from "../../contract/errors.ts";
+import { isErrno } from "../../lib/files.ts";
+import { errorText } from "../../lib/log.ts";
+
+/** A write that broke a rule of the schema. It undid only itself: the transaction around it goes on. */
+export class ConstraintError extends Error {
+  override readonly name = "ConstraintError";
+  readonly kind: "unique" | "reference" | "other";
+
+  constructor(kind: ConstraintError["kind"], cause: Error) {
+    super(cause.message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** The database file cannot be read as one. */
+export class DamageError extends AegisError {}
+
+/** An error of `node:sqlite` or of the file system as one of ours; any other is given back unchanged. */
+export function storeError(error: unknown, path: string): unknown {
+  if (isErrno(error, "ENOSPC", "EDQUOT")) return storageFull(path, error);
+  if (isErrno(error, "EROFS", "EACCES", "EPERM")) return notWritable(path, error);
+  if (!isSqliteError(error)) return error;
+  const code = error.errcode & 0xff;
+  switch (code) {
+    case sqlite.constraint:
+      return new ConstraintError(constraintKind(error.errcode), error);
+    case sqlite.full:
+      return storageFull(path, error);
+    case sqlite.readOnly:
+    case sqlite.permission:
+    case sqlite.cannotOpen:
+    case sqlite.inputOutput:
+      // SQLite names a full disk only when it writes a page; its shared-memory file fails with one of these.
+      return code !== sqlite.readOnly && isDiskFull(path) ? storageFull(path, error) : notWritable(path, error);
+    case sqlite.busy:
+    case sqlite.locked:
+      return new AegisError("unavailable", `${path} is locked by another process`, {
+        hint: "close the program that has the database open",
+        cause: error,
+      });
+    case sqlite.corrupt:
+    case sqlite.notADatabase:
+      return new DamageError("unavailable", `${path} is damaged: ${error.message}`, {
+        hint: "restart Aegis: it sets a damaged database aside and begins a new one",
+        cause: error,
+      });
+    case sqlite.tooBig:
+      return new AegisError("too_large", `a value is larger than ${path} can hold`, { cause: error });
+    default:
+      return new AegisError("internal", `${path}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Gives a broken rule the meaning it has for one table. */
+export function onConstraint(error: unknown, meaning: { unique?: string; reference?: string }): unknown {
+  if (!(error instanceof ConstraintError)) return error;
+  if (error.kind === "unique" && meaning.unique !== undefined)
+    return new AegisError("conflict", meaning.unique, { cause: error });
+  if (error.kind === "reference" && meaning.reference !== undefined)
+    return new AegisError("not_found", meaning.reference, { cause: error });
+  return new AegisError("internal", `the store refused a row: ${error.message}`, { cause: error });
+}
+
+type SqliteError = Error & { errcode: number };
+
+/** Primary result codes. */
+const sqlite = {
+  permission: 3,
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  tooBig: 18,
+  constraint: 19,
+  notADatabase: 26,
+} as const;
+
+const constraint = { foreignKey: 787, primaryKey: 1555, unique: 2067 } as const;
+
+/** Below this SQLite cannot make the side files it needs. */
+const leastFreeBytes = 64 * 1024;
+
+function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+function constraintKind(errcode: number): ConstraintError["kind"] {
+  if (errcode === constraint.unique || errcode === constraint.primaryKey) return "unique";
+  return errcode === constraint.foreignKey ? "reference" : "other";
+}
+
+function storageFull(path: string, cause: unknown): AegisError {
+  return new AegisError("storage_full", `the disk that holds ${path} is full: nothing of this was stored`, {
+    hint: "free some space and try again; everything accepted before is intact",
+    cause,
+  });
+}
+
+function notWritable(path: string, cause: unknown): AegisError {
+  return new AegisError("unavailable", `cannot write ${path}: ${errorText(cause)}`, {
+    hint: `make ${dirname(path)} writable for the user that runs Aegis`,
+    cause,
+  });
+}
+
+function isDiskFull(path: string): boolean {
+  try {
+    const disk = statfsSync(dirname(path));
+    return disk.bavail * disk.bsize < leastFreeBytes;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Looks at a database file before it is opened for writing. What is not ours or newer than us is refused with the file
+ * left byte for byte as it was; what is damaged is reported, so that it can be set aside.
+ *
+ * How thorough the look is: the header always. A full `quick_check` (about a second per gigabyte) for small files, for
+ * larger ones after an unclean shutdown, and for any size once damage was met while running. Damage that none of these
+ * sees shows up as an error of the statement that meets it, and the next start then checks in full.
+ */
+import { existsSync } from "node:fs";
+import { open, rm, stat } from "node:fs/promises";
+import { AegisError } from "../../contract/errors.ts";
+import { isErrno } from "../../lib/files.ts";
+import { Connection } from "./connection.ts";
+import { DamageError, storeError } from "./errors.ts";
+import { applicationId, schemaVersion } from "./migrate.ts";
+
+/** `damaged` says what is wrong; `empty` is a file that was made and never written. */
+export type Finding = { state: "absent" | "empty" | "ours" } | { state: "damaged"; reason: string };
+
+/** The files that belong to the one at `path`. */
+export const sideFiles = ["-wal", "-shm"] as const;
+
+/** Left when damage is met while running: the next start checks the whole file. */
+export function suspectMark(path: string): string {
+  return `${path}.suspect`;
+}
+
+export async function inspect(path: string, newest: number): Promise<Finding> {
+  const size = await sizeOf(path);
+  const logSize = (await sizeOf(`${path}-wal`)) ?? 0;
+  if (size === null || size === 0) {
+    // SQLite would delete the log without a word, and with it whatever only the log holds.
+    if (logSize > 0) return { state: "damaged", reason: "the database file is empty or missing, but its log is not" };
+    return { state: size === null ? "absent" : "empty" };
+  }
+  const header = await readHeader(path);
+  if (header === null) return { state: "damaged", reason: "file is not a database" };
+  // The log may hold a newer header; without one this is all there is to know, and nothing but the file was touched.
+  if (logSize === 0) judge(path, header, newest);
+  return inspectWithLog(path, newest, {
+    full: existsSync(suspectMark(path)) || size <= (logSize > 0 ? checkedAfterCrash : checkedAlways),
+  });
+}
+
+/** Bytes up to which a file is checked at every start, and after a start that found a log left behind. */
+const checkedAlways = 32 * 1024 * 1024;
+const checkedAfterCrash = 512 * 1024 * 1024;
+
+type Header = { application: number; version: number; blank: boolean };
+
+/** The first page as SQLite lays it out: the file's header, then the root of the schema table. */
+const layout = { magic: "SQLite format 3\0", version: 60, application: 68, pageType: 100, cells: 103, length: 105 };
+const leafPage = 13;
+
+async function inspectWithLog(path: string, newest: number, check: { full: boolean }): Promise<Finding> {
+  const before = sideFiles.filter((suffix) => existsSync(path + suffix));
+  const connection = new Connection(path, { readOnly: true });
+  try {
+    judge(path, headerOf(connection), newest);
+    if (check.full) {
+      const result = connection.get<{ quick_check: string }>("PRAGMA quick_check(1)");
+      if (result?.quick_check !== "ok")
+        return { state: "damaged", reason: result?.quick_check ?? "quick_check failed" };
+      await rm(suspectMark(path), { force: true });
+    }
+    return { state: "ours" };
+  } catch (error) {
+    if (error instanceof DamageError) return { state: "damaged", reason: error.message };
+    // A refused database keeps exactly the files it had.
+    connection.close();
+    for (const suffix of sideFiles) if (!before.includes(suffix)) await rm(path + suffix, { force: true });
+    throw error;
+  } finally {
+    connection.close();
+  }
+}
+
+function judge(path: string, header: Header, newest: number): void {
+  if (header.application === 0 && header.blank) return;
+  if (header.application !== applicationId)
+    throw new AegisError("unavailable", `${path} is a database of another program`, {
+      hint: "move it away, or give Aegis another folder; it was not changed",
+    });
+  if (header.version > newest)
+    throw new AegisError(
+      "unavailable",
+      `${path} was written by a newer Aegis (schema ${header.version}, this one knows ${newest})`,
+      { hint: "start the newer Aegis, or move the file away to begin anew; it was not changed" },
+    );
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new AegisError("unavailable", `${path} is not a file`);
+    return found.size;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw storeError(error, path);
+  }
+}
+
+/** Null when the file does not begin like a database. */
+async function readHeader(path: string): Promise<Header | null> {
+  const bytes = Buffer.alloc(layout.length);
+  try {
+    const file = await open(path, "r");
+    try {
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+      if (bytesRead < bytes.length || !bytes.toString("latin1").startsWith(layout.magic)) return null;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw storeError(error, path);
+  }
+  return {
+    application: bytes.readUInt32BE(layout.application),
+    version: bytes.readUInt32BE(layout.version),
+    blank: bytes.readUInt8(layout.pageType) === leafPage && bytes.readUInt16BE(layout.cells) === 0,
+  };
+}
+
+function headerOf(connection: Connection): Header {
+  const tables = connection.get<{ count: number }>("SELECT count(*) AS count FROM sqlite_schema")?.count ?? 0;
+  return {
+    application: connection.get<{ application_id: number }>("PRAGMA application_id")?.application_id ?? 0,
+    version: schemaVersion(connection),
+    blank: tables === 0,
+  };
+}

@@ -1,0 +1,5 @@
+/** Every migration in order. One that has shipped is never changed: a later one corrects it. */
+import type { Migration } from "../migrate.ts";
+import { initial } from "./0001-initial.ts";
+
+export const migrations: readonly Migration[] = [initial];

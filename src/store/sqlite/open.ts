@@ -1,0 +1,190 @@
+/** The embedded store: one SQLite file, one connection that writes and one that reads what is committed. */
+import { writeFileSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { AegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { makePrivateDir } from "../../lib/files.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
+import { Connection } from "./connection.ts";
+import { DamageError, storeError } from "./errors.ts";
+import { inspect, suspectMark } from "./inspect.ts";
+import { migrate, newestVersion } from "./migrate.ts";
+import { migrations } from "./migrations/list.ts";
+import { setAside } from "./set-aside.ts";
+import { createTables } from "./tables.ts";
+import { Writer } from "./writer.ts";
+
+export type SqliteStoreOptions = { path: string; clock: Clock; log: Logger };
+
+/** Throws `unavailable` for a database that is newer, foreign or not writable, `storage_full` when there is no room. */
+export async function openSqliteStore({ path, clock, log }: SqliteStoreOptions): Promise<Store> {
+  const problems: string[] = [];
+  const putAside = async (reason: string): Promise<void> => {
+    const target = await setAside(path, clock.now());
+    const problem = `${path} was damaged (${reason}); it was set aside as ${basename(target)} and a new database begun`;
+    log.error(problem);
+    problems.push(problem);
+  };
+
+  await makeFolder(path);
+  const finding = await inspect(path, newestVersion(migrations));
+  if (finding.state === "damaged") await putAside(finding.reason);
+  if (finding.state === "empty") log.warn(`${path} is empty: a new database begins in it`);
+  try {
+    return await SqliteStore.open(path, log, problems);
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    problems.length = 0;
+    await putAside(error.message);
+    return SqliteStore.open(path, log, problems);
+  }
+}
+
+class SqliteStore implements Store {
+  readonly read: StoreReads;
+  readonly #path: string;
+  readonly #log: Logger;
+  readonly #problems: string[];
+  readonly #reader: Connection;
+  readonly #connection: Connection;
+  readonly #writer: Writer;
+  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  #closing: Promise<void> | null = null;
+
+  static async open(path: string, log: Logger, problems: string[]): Promise<SqliteStore> {
+    await makeFile(path);
+    using undo = new DisposableStack();
+    const onDamage = createDamageReport(path, log, problems);
+    const connection = new Connection(path, { onDamage });
+    undo.defer(() => connection.close());
+    prepare(connection);
+    migrate(connection, migrations);
+    const reader = new Connection(path, { readOnly: true, onDamage });
+    undo.defer(() => reader.close());
+    const store = new SqliteStore(path, log, problems, connection, reader);
+    undo.move();
+    return store;
+  }
+
+  private constructor(path: string, log: Logger, problems: string[], connection: Connection, reader: Connection) {
+    this.#path = path;
+    this.#log = log;
+    this.#problems = problems;
+    this.#connection = connection;
+    this.#reader = reader;
+    this.read = createTables(reader, []);
+    this.#writer = new Writer(connection, (events) => this.#publish(events), log);
+  }
+
+  transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
+    return this.#writer.submit((sql) => unit(createTables(sql, sql.events)));
+  }
+
+  onCommit(listener: (events: readonly Event[]) => void): () => void {
+    // An entry of its own, so that the undo of one registration never takes back another of the same function.
+    const entry = (events: readonly Event[]) => listener(events);
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  async health(): Promise<StoreHealth> {
+    const schema = newestVersion(migrations);
+    const problems = [...this.#problems];
+    let writable = true;
+    try {
+      // The version it already has: changes nothing, yet goes through the log and its fsync like any commit.
+      await this.#writer.submit(async (sql) => void sql.run(`PRAGMA user_version = ${schema}`));
+    } catch (error) {
+      writable = false;
+      problems.push(errorText(error));
+    }
+    const sizes = await Promise.all([fileSize(this.#path), fileSize(`${this.#path}-wal`)]);
+    return { path: this.#path, bytes: sizes[0] + sizes[1], schema, writable, problems };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#writer.close();
+    this.#listeners.clear();
+    // The last to close moves the log into the database, which only the writing connection can.
+    this.#reader.close();
+    try {
+      this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch (error) {
+      // Nothing is lost: the log stays and is read at the next start.
+      this.#log.warn("the store was closed with its log still to be moved", { error: errorText(error) });
+    }
+    this.#connection.close();
+  }
+
+  #publish(events: readonly Event[]): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(events);
+      } catch (error) {
+        this.#log.error("a listener of the store failed", { error: errorText(error), seq: events.at(-1)?.seq });
+      }
+    }
+  }
+}
+
+/** Bytes the log keeps on disk between checkpoints after a burst made it larger. */
+const logBytesKept = 64 * 1024 * 1024;
+
+function prepare(connection: Connection): void {
+  const mode = connection.get<{ journal_mode: string }>("PRAGMA journal_mode = WAL")?.journal_mode;
+  if (mode !== "wal")
+    throw new AegisError("unavailable", `${connection.path} is on a file system without shared memory (${mode})`, {
+      hint: "put the project on a local disk",
+    });
+  // FULL: what a caller was told is stored survives a power cut. Savepoints need no files with temp_store in memory.
+  connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = ${logBytesKept}`);
+}
+
+/** Says it once, and marks the file so that the next start checks all of it. */
+function createDamageReport(path: string, log: Logger, problems: string[]): (error: DamageError) => void {
+  let reported = false;
+  return (error) => {
+    if (reported) return;
+    reported = true;
+    problems.push(error.message);
+    log.error(error.message, { hint: error.hint });
+    try {
+      writeFileSync(suspectMark(path), `${error.message}\n`);
+    } catch (failure) {
+      log.warn("the damaged database could not be marked", { error: errorText(failure) });
+    }
+  };
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await makePrivateDir(dirname(path));
+  } catch (error) {
+    throw storeError(error, path);
+  }
+}
+
+/** SQLite gives its side files the mode of the database file. */
+async function makeFile(path: string): Promise<void> {
+  try {
+    await (await open(path, "a", 0o600)).close();
+  } catch (error) {
+    throw storeError(error, path);
+  }
+}
+
+async function fileSize(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return 0;
+  }
+}

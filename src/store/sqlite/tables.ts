@@ -1,0 +1,19 @@
+import type { Event } from "../../contract/event.ts";
+import type { StoreTx } from "../store.ts";
+import type { Sql } from "./connection.ts";
+import { SqliteEvents } from "./events.ts";
+import { SqliteMessages } from "./messages.ts";
+import { SqliteSeen } from "./seen.ts";
+import { SqliteSessions } from "./sessions.ts";
+import { SqliteTurns } from "./turns.ts";
+
+/** All tables over one connection or one unit. */
+export function createTables(sql: Sql, appended: Event[]): StoreTx {
+  return {
+    sessions: new SqliteSessions(sql),
+    messages: new SqliteMessages(sql),
+    turns: new SqliteTurns(sql),
+    events: new SqliteEvents(sql, appended),
+    seen: new SqliteSeen(sql),
+  };
+}
