@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { storeSuite } from "../suites/store-suite.ts";
 
 storeSuite("sqlite", async () => {
