@@ -1,0 +1,114 @@
+/** The composition root: makes the parts of a daemon and ties them together. */
+import { join } from "node:path";
+import type { Harness } from "../contract/api.ts";
+import type { PermissionRequest } from "../drivers/driver.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import { metaTool } from "../plane/tools/meta.ts";
+import { sessionTools } from "../plane/tools/sessions.ts";
+import { EventHub } from "../runtime/events/hub.ts";
+import { Inbox } from "../runtime/inbox/inbox.ts";
+import { AgentRegistry } from "../runtime/registry/agents.ts";
+import type { DriverRegistry } from "../runtime/registry/drivers.ts";
+import { ToolRegistry } from "../runtime/registry/tools.ts";
+import { Conversations } from "../runtime/sessions/conversations.ts";
+import { createPersist } from "../runtime/sessions/persist.ts";
+import { type Recovered, recover } from "../runtime/sessions/recover.ts";
+import { Sessions } from "../runtime/sessions/sessions.ts";
+import { Turns } from "../runtime/sessions/turns.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { createHost } from "./host.ts";
+import type { Settings } from "./settings.ts";
+
+export type BuildOptions = {
+  root: string;
+  stateDir: string;
+  store: Store;
+  drivers: DriverRegistry;
+  clock: Clock;
+  log: Logger;
+  settings: () => Settings;
+  /** Aborts when the daemon may no longer wait for anything. */
+  signal: AbortSignal;
+};
+
+export type Runtime = {
+  agents: AgentRegistry;
+  hub: EventHub;
+  inbox: Inbox;
+  sessions: Sessions;
+  turns: Turns;
+  conversations: Conversations;
+  tools: ToolRegistry;
+  harnesses(signal: AbortSignal): Promise<Harness[]>;
+  recover(): Promise<Recovered>;
+};
+
+export function buildRuntime(options: BuildOptions): Runtime {
+  const { root, stateDir, store, drivers, clock, log, settings, signal } = options;
+  const { agents: profiles, choice } = settings();
+  const agents = new AgentRegistry(profiles, choice);
+  const tools = new ToolRegistry(log);
+  const hub = new EventHub({ store, log });
+  const persist = createPersist({ store, clock, log, signal });
+  // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
+  const inbox: Inbox = new Inbox({
+    store,
+    clock,
+    maxHops: () => settings().config.messages.max_hops,
+    wake: (session) => sessions.wake(session),
+    interrupt: (session) => turns.interrupt(session),
+  });
+  const conversations: Conversations = new Conversations({
+    store,
+    agents,
+    drivers,
+    cwd: root,
+    stateDir: join(stateDir, "conversations"),
+    log,
+    host: (session, agent) => createHost({ store, clock, log, turns, tools, permission: denyAll }, session, agent),
+    plane: () => ({ address: null, revoke: () => {} }),
+  });
+  const turns: Turns = new Turns({
+    persist,
+    clock,
+    log,
+    conversations,
+    publishDelta: (delta) => hub.publishDelta(delta),
+  });
+  const sessions = new Sessions({
+    store,
+    clock,
+    log,
+    agents,
+    drivers,
+    inbox,
+    turns,
+    conversations,
+    random: Math.random,
+  });
+  for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
+  tools.add(metaTool(tools));
+  const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
+  return {
+    agents,
+    hub,
+    inbox,
+    sessions,
+    turns,
+    conversations,
+    tools,
+    harnesses: (abort) => probeAll(drivers, abort),
+    recover: () => recover({ store, clock, inbox, canResume }),
+  };
+}
+
+async function denyAll(_session: SessionRow, request: PermissionRequest) {
+  return { decision: "deny" as const, reason: `nobody can be asked about ${request.tool} here` };
+}
+
+async function probeAll(drivers: DriverRegistry, signal: AbortSignal): Promise<Harness[]> {
+  return Promise.all(
+    drivers.all().map(async (driver) => ({ harness: driver.harness, ...(await driver.probe(signal)) })),
+  );
+}

@@ -1,0 +1,47 @@
+/** Which values must never be written down: keys in the environment, in agents' settings, and Aegis's own tokens. */
+import type { Agent } from "../contract/agent.ts";
+import { createRedactor, type Redact } from "../lib/redact.ts";
+
+const secretName = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
+
+export class Secrets {
+  readonly #own = new Set<string>();
+  #configured: readonly string[] = [];
+  #redact: Redact = (text) => text;
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    for (const value of secretValues(env)) this.#own.add(value);
+    this.#rebuild();
+  }
+
+  /** Redacts everything known now. */
+  get redact(): Redact {
+    return this.#redact;
+  }
+
+  /** Returns its undo. */
+  add(value: string): () => void {
+    this.#own.add(value);
+    this.#rebuild();
+    return () => {
+      this.#own.delete(value);
+      this.#rebuild();
+    };
+  }
+
+  setAgents(agents: readonly Agent[]): void {
+    this.#configured = agents.flatMap((agent) => secretValues(agent.env));
+    this.#rebuild();
+  }
+
+  #rebuild(): void {
+    const values = [...this.#own, ...this.#configured];
+    // A value with quotes or backslashes looks different inside JSON.
+    const quoted = values.map((value) => JSON.stringify(value).slice(1, -1));
+    this.#redact = createRedactor([...values, ...quoted]);
+  }
+}
+
+function secretValues(env: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(env).flatMap(([name, value]) => (value && secretName.test(name) ? [value] : []));
+}

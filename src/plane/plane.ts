@@ -1,0 +1,86 @@
+/**
+ * The plane: each session's MCP endpoint. The caller is a fact of its credential; the protocol itself is served by the
+ * MCP SDK, which is loaded when the first harness connects.
+ */
+import type { PlaneAddress } from "../drivers/driver.ts";
+import type { Logger } from "../lib/log.ts";
+import type { ToolRegistry } from "../runtime/registry/tools.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { Credentials } from "./credentials.ts";
+import type { McpEndpoint } from "./mcp-endpoint.ts";
+
+export type PlaneOptions = {
+  store: Store;
+  tools: ToolRegistry;
+  version: string;
+  log: Logger;
+  /** Where the plane is served; known once the server listens. */
+  url: () => string;
+  /** Keeps a token out of everything that is written down. Returns its undo. */
+  addSecret: (value: string) => () => void;
+};
+
+export class Plane {
+  readonly #options: PlaneOptions;
+  readonly #credentials = new Credentials();
+  #endpoint: Promise<McpEndpoint> | null = null;
+
+  constructor(options: PlaneOptions) {
+    this.#options = options;
+  }
+
+  /** The session's own address. Revoking ends its calls and makes the token worthless. */
+  open(session: Pick<SessionRow, "id">): { address: PlaneAddress; revoke: () => void } {
+    const { token, credential, revoke } = this.#credentials.issue(session.id);
+    const forget = this.#options.addSecret(token);
+    const address: PlaneAddress = {
+      url: this.#options.url(),
+      token,
+      listed: (ms, signal) => before(credential.listed, ms, signal),
+    };
+    return {
+      address,
+      revoke: () => {
+        revoke();
+        forget();
+      },
+    };
+  }
+
+  /** Serves one HTTP request whose Host and Origin have been checked. */
+  async fetch(request: Request): Promise<Response> {
+    const credential = this.#credentials.find(bearerOf(request));
+    if (!credential) return unauthorized();
+    this.#endpoint ??= import("./mcp-endpoint.ts").then((module) => new module.McpEndpoint(this.#options));
+    const endpoint = await this.#endpoint;
+    return endpoint.fetch(request, credential);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#endpoint)?.close();
+  }
+}
+
+function bearerOf(request: Request): string {
+  const match = /^Bearer (\S+)$/i.exec(request.headers.get("authorization") ?? "");
+  return match?.[1] ?? "";
+}
+
+function unauthorized(): Response {
+  const body = {
+    jsonrpc: "2.0",
+    id: null,
+    error: { code: -32001, message: "this endpoint needs a session's own token" },
+  };
+  return Response.json(body, { status: 401, headers: { "www-authenticate": "Bearer" } });
+}
+
+/** True when the promise resolves in time, false when `ms` pass or the signal aborts first. */
+function before(promise: Promise<void>, ms: number, signal: AbortSignal): Promise<boolean> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  return new Promise((resolve) => {
+    promise.then(() => resolve(true));
+    if (deadline.aborted) resolve(false);
+    deadline.addEventListener("abort", () => resolve(false), { once: true });
+  });
+}
