@@ -1,0 +1,136 @@
+/** Writes a subscription to a socket as server-sent events, no faster than the client reads. */
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import type { StreamItem } from "../runtime/events/stream-item.ts";
+import { SlowSubscriberError } from "../runtime/events/subscriber-queue.ts";
+import { toAegisError } from "./refusals.ts";
+
+export type EventStreamOptions = {
+  clock: Clock;
+  log: Logger;
+  heartbeatMs: number;
+  /** How long the socket may stay full before the client is dropped. */
+  stallMs: number;
+};
+
+export type Subscribe = (signal: AbortSignal) => AsyncIterable<StreamItem>;
+
+export const streamHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store, no-transform",
+  // Proxies that buffer would hold events back.
+  "x-accel-buffering": "no",
+  connection: "close",
+};
+
+/** How long a dropped client gets to read that it was. */
+const lingerMs = 1_000;
+
+export class EventStreams {
+  readonly #options: EventStreamOptions;
+  readonly #open = new Set<AbortController>();
+  /** Frames by item: the subscription hands the same item to every subscriber. */
+  readonly #frames = new WeakMap<StreamItem, Buffer>();
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the client is gone, was dropped, or the streams were ended. Never rejects. */
+  async send(response: ServerResponse, after: number, subscribe: Subscribe): Promise<void> {
+    const scope = new AbortController();
+    const stop = () => scope.abort();
+    this.#open.add(scope);
+    response.on("close", stop);
+    // A broken socket is told by `close`; without a listener its error would end the process.
+    response.on("error", stop);
+    try {
+      response.writeHead(200, streamHeaders);
+      // Tells where a client that saw no event yet has to resume.
+      response.write(`id: ${after}\n\n`);
+      void this.#beat(response, scope.signal);
+      const dropped = await this.#pump(response, subscribe, scope.signal);
+      if (dropped !== null && !response.destroyed)
+        response.write(`event: dropped\ndata: ${JSON.stringify(dropped)}\n\n`);
+    } finally {
+      this.#open.delete(scope);
+      scope.abort();
+      response.end();
+      void this.#destroyLater(response);
+    }
+  }
+
+  endAll(): void {
+    for (const scope of this.#open) scope.abort();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Why the client was dropped, or null when it left. */
+  async #pump(response: ServerResponse, subscribe: Subscribe, signal: AbortSignal): Promise<Dropped | null> {
+    try {
+      for await (const item of subscribe(signal)) {
+        if (response.write(this.#frame(item))) continue;
+        if (!(await this.#drained(response, signal))) return { reason: "slow" };
+      }
+      return null;
+    } catch (error) {
+      if (error instanceof SlowSubscriberError) return { reason: "slow" };
+      const { message, details } = toAegisError(error, this.#options.log, { stream: true });
+      return { reason: "failed", message, details };
+    }
+  }
+
+  /** False when the socket stayed full for too long. */
+  async #drained(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+    const waiting = new AbortController();
+    const stop = () => waiting.abort();
+    response.once("drain", stop);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      if (signal.aborted) return true;
+      await this.#options.clock.sleep(this.#options.stallMs, waiting.signal);
+      return false;
+    } catch {
+      return true;
+    } finally {
+      response.off("drain", stop);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #beat(response: ServerResponse, signal: AbortSignal): Promise<void> {
+    try {
+      while (true) {
+        await this.#options.clock.sleep(this.#options.heartbeatMs, signal);
+        // A full socket has enough to say.
+        if (!response.writableNeedDrain) response.write(": still here\n\n");
+      }
+    } catch {
+      // The stream has ended.
+    }
+  }
+
+  /** `end` waits for a client that no longer reads. */
+  async #destroyLater(response: ServerResponse): Promise<void> {
+    if (response.closed) return;
+    const closed = new AbortController();
+    response.once("close", () => closed.abort());
+    await this.#options.clock.sleep(lingerMs, closed.signal).catch(() => {});
+    response.destroy();
+  }
+
+  #frame(item: StreamItem): Buffer {
+    const made = this.#frames.get(item);
+    if (made !== undefined) return made;
+    const head = item.kind === "event" ? `id: ${item.event.seq}\nevent: event\n` : "event: delta\n";
+    const frame = Buffer.from(`${head}data: ${item.json}\n\n`);
+    this.#frames.set(item, frame);
+    return frame;
+  }
+}
+
+type Dropped = { reason: "slow" } | { reason: "failed"; message: string; details: unknown };

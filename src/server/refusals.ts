@@ -1,0 +1,54 @@
+/** Errors as responses: typed ones as they are, anything else as an id that the log explains. */
+import { randomUUID } from "node:crypto";
+import { AegisError, isAegisError } from "../contract/errors.ts";
+import { routes } from "../contract/routes.ts";
+import type { Logger } from "../lib/log.ts";
+import { nearest } from "../lib/nearest.ts";
+
+export const securityHeaders: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+};
+
+export function errorResponse(error: AegisError, headers: Record<string, string> = {}): Response {
+  return Response.json(error.toBody(), { status: error.status, headers: { ...headersFor(error), ...headers } });
+}
+
+/** What the client may know of an unknown error is its id in the log. */
+export function toAegisError(error: unknown, log: Logger, where: Record<string, unknown>): AegisError {
+  if (isAegisError(error)) return error;
+  const id = randomUUID();
+  log.error("request failed", { id, ...where, error: error instanceof Error ? (error.stack ?? error.message) : error });
+  return new AegisError("internal", "the daemon could not answer because of an error of its own", {
+    hint: `look for ${id} in the daemon's log`,
+    details: { id },
+  });
+}
+
+export function headersFor(error: AegisError): Record<string, string> {
+  if (error.code === "unauthorized") return { "www-authenticate": 'Bearer realm="aegis"' };
+  // The rest of the body is not read, so the connection cannot carry another request.
+  if (error.code === "too_large") return { connection: "close" };
+  return {};
+}
+
+export function unknownRoute(method: string, path: string): AegisError {
+  const given = path.split("/");
+  const likely = new Map<string, string>();
+  for (const route of Object.values(routes)) {
+    // A parameter may be anything: only the fixed words can be mistyped.
+    const words = route.path.split("/").map((word, i) => (word.startsWith(":") ? (given[i] ?? word) : word));
+    likely.set(words.join("/"), route.path);
+  }
+  const near = nearest(path, likely.keys());
+  const hint = near === null ? "GET /openapi.json lists every route" : `did you mean ${likely.get(near)}?`;
+  return new AegisError("not_found", `there is no route ${method} ${path}`, { hint });
+}
+
+export function wrongMethod(method: string, path: string, allowed: readonly string[]): AegisError {
+  return new AegisError("method_not_allowed", `${path} does not take ${method}`, {
+    hint: `it takes ${allowed.join(", ")}`,
+  });
+}
