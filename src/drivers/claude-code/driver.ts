@@ -1,0 +1,21 @@
+/** Drives the Claude Code CLI over its stream-json protocol: one process per conversation. */
+import { parseCliOptions } from "../cli-harness/options.ts";
+import { probeProgram } from "../cli-harness/probe.ts";
+import type { Driver, DriverDeps } from "../driver.ts";
+import { buildEnv, program } from "./command.ts";
+import { ClaudeConversation } from "./conversation.ts";
+import { harness } from "./translate.ts";
+
+export function createClaudeCodeDriver(deps: DriverDeps): Driver {
+  return {
+    harness,
+    capabilities: { resume: true, fork: false, steer: false, mcp: true, permissions: true, images: false },
+    probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
+    async open(spec, scope) {
+      const conversation = new ClaudeConversation(spec, parseCliOptions(spec.agent, program.command), deps);
+      scope.defer(() => conversation.close());
+      await conversation.start();
+      return conversation;
+    },
+  };
+}

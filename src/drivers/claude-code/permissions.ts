@@ -1,0 +1,72 @@
+/** Answers what Claude Code asks: may a tool run, what does the user choose, what goes into a form. */
+import type { Permission } from "../../contract/agent.ts";
+import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import type { ConversationHost, PermissionAnswer } from "../driver.ts";
+import { toolKind, toolTitle } from "./tools.ts";
+
+/** Null when the CLI asks something that Aegis does not know. */
+export async function answerRequest(
+  request: Json,
+  permission: Permission,
+  host: ConversationHost,
+  signal: AbortSignal,
+): Promise<Json | null> {
+  if (request.subtype === "can_use_tool") return mayUseTool(request, permission, host, signal);
+  if (request.subtype === "elicitation") return fillForm(request, host, signal);
+  return null;
+}
+
+async function mayUseTool(
+  request: Json,
+  permission: Permission,
+  host: ConversationHost,
+  signal: AbortSignal,
+): Promise<Json> {
+  const tool = textAt(request, "tool_name") ?? "";
+  const { input } = request;
+  // Leaving the planning mode would give the rights that the profile withholds.
+  if (tool === "ExitPlanMode" && permission === "read") {
+    return deny("This agent may only read. Give the plan as your answer; somebody else will carry it out.");
+  }
+  const answer = await host.permission(
+    { call: textAt(request, "tool_use_id"), tool, kind: toolKind(tool), title: toolTitle(tool, input), input },
+    signal,
+  );
+  if (answer.decision === "deny") return deny(answer.reason);
+  const updatedInput = answer.input ?? input;
+  if (tool === "AskUserQuestion" && !isObject(objectAt({ updatedInput }, "updatedInput").answers)) {
+    return deny("Nobody chose an answer. Decide by yourself and say what you assumed.");
+  }
+  return { behavior: "allow", updatedInput, ...lasting(request, answer) };
+}
+
+function deny(message: string): Json {
+  return { behavior: "deny", message };
+}
+
+/** Takes up the CLI's own offer not to ask again, for this session only, whatever file it wanted to write it to. */
+function lasting(request: Json, answer: PermissionAnswer): Json {
+  if (answer.decision === "deny" || answer.scope === "once") return {};
+  const offers = listAt(request, "permission_suggestions").filter(isObject);
+  const chosen =
+    offers.find((offer) => offer.type === "addRules") ?? offers.find((offer) => offer.mode === "acceptEdits");
+  return chosen === undefined ? {} : { updatedPermissions: [{ ...chosen, destination: "session" }] };
+}
+
+async function fillForm(request: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+  const server = textAt(request, "mcp_server_name") ?? "MCP server";
+  const schema = objectAt(request, "requested_schema");
+  const answer = await host.permission(
+    {
+      call: null,
+      tool: `${server}:elicitation`,
+      kind: "other",
+      title: textAt(request, "message") ?? `${server} asks for input`,
+      input: { message: request.message, schema },
+    },
+    signal,
+  );
+  if (answer.decision === "deny") return { action: "decline" };
+  if (isObject(answer.input)) return { action: "accept", content: answer.input };
+  return listAt(schema, "required").length === 0 ? { action: "accept", content: {} } : { action: "decline" };
+}

@@ -1,0 +1,121 @@
+/** Brings up one Claude Code process that is ready for a prompt, or says why it cannot be. */
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import type { TurnError } from "../../contract/turn.ts";
+import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
+import type { CliOptions } from "../cli-harness/options.ts";
+import { spawnFailure } from "../cli-harness/start-failure.ts";
+import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
+import { buildCommand, type Launch, optionalFlags, program } from "./command.ts";
+import { ClaudeLink, type LinkHandlers } from "./link.ts";
+
+export type Started = { link: ClaudeLink; resumed: boolean };
+
+const readyDeadlineMs = 60_000;
+
+/** `onLink` gets every process at once, so that whoever closes the conversation meanwhile can end it. */
+export async function startClaude(
+  spec: ConversationSpec,
+  options: CliOptions,
+  deps: DriverDeps,
+  handlers: LinkHandlers,
+  onLink: (link: ClaudeLink) => void,
+): Promise<Started> {
+  const without = new Set<string>();
+  let resume = spec.resume;
+  let fresh: string | null = null;
+  while (true) {
+    if (resume === null && fresh === null) {
+      fresh = randomUUID();
+      await spec.host.remember(fresh);
+    }
+    const conversation = { id: resume ?? fresh ?? "", exists: resume !== null };
+    const attempt = await launchOnce(spec, { base: options.command, conversation, without }, deps, handlers, onLink);
+    if (attempt.link !== null) return { link: attempt.link, resumed: resume !== null };
+
+    const { stderr } = attempt.error;
+    const flag = /unknown option '(--[\w-]+)'/.exec(stderr ?? "")?.[1];
+    if (flag !== undefined && optionalFlags.has(flag) && !without.has(flag)) {
+      without.add(flag);
+    } else if (resume !== null && /No conversation found/i.test(`${stderr} ${attempt.error.message}`)) {
+      await spec.host.remember(null);
+      const text = `Claude Code has no record of this conversation (${resume}) any more: it goes on without its earlier history.`;
+      spec.host.notice({ level: "warning", text });
+      resume = null;
+    } else {
+      // A name that no process took must not be resumed later.
+      if (fresh !== null) await spec.host.remember(null);
+      throw new DriverError(attempt.error);
+    }
+  }
+}
+
+type Attempt = { link: ClaudeLink; error: null } | { link: null; error: TurnError };
+
+async function launchOnce(
+  spec: ConversationSpec,
+  launch: Launch,
+  deps: DriverDeps,
+  handlers: LinkHandlers,
+  onLink: (link: ClaudeLink) => void,
+): Promise<Attempt> {
+  const { command, secretFile } = await buildCommand(spec, launch, deps.env);
+  try {
+    const prepared = await spec.host.prepareSpawn(command);
+    const child = await deps.processes.start(prepared).catch((error: unknown) => {
+      throw spawnFailure(program, prepared.argv[0], prepared.cwd, error);
+    });
+    const link = new ClaudeLink(child, handlers);
+    onLink(link);
+    const error = await becomeReady(link, deps);
+    return error === null ? { link, error: null } : { link: null, error };
+  } catch (error) {
+    if (error instanceof DriverError) return { link: null, error: error.turnError };
+    throw error;
+  } finally {
+    if (secretFile !== null) await rm(secretFile, { force: true });
+  }
+}
+
+/** The CLI is silent until it is spoken to; its answer to `initialize` proves that both sides speak the protocol. */
+async function becomeReady(link: ClaudeLink, deps: DriverDeps): Promise<TurnError | null> {
+  const over = new AbortController();
+  const ready = link.control({ subtype: "initialize" }).then(
+    () => "ready" as const,
+    () => "refused" as const,
+  );
+  const late = deps.clock.sleep(readyDeadlineMs, over.signal).then(
+    () => "late" as const,
+    () => "late" as const,
+  );
+  const outcome = await Promise.race([ready, late]);
+  over.abort();
+  if (outcome === "ready") return null;
+  if (outcome === "late" || link.alive) await link.child.stop();
+  const end = await link.ended;
+  if (outcome === "late") {
+    const message = `Claude Code did not become ready within ${readyDeadlineMs / 1000} s.`;
+    return { code: link.firstNoise === null ? "start" : "protocol", message, ...stderrOf(end) };
+  }
+  return startError(end, link.firstNoise);
+}
+
+function startError(end: ProcessEnd, noise: string | null): TurnError {
+  const message = `Claude Code ${endText(end, noise)} before it was ready.`;
+  const fix = fixFor(end.stderr, noise);
+  const code = noise !== null || end.unreadable !== null ? "protocol" : "start";
+  return { code, message, ...(fix === null ? {} : { fix }), ...stderrOf(end) };
+}
+
+function fixFor(stderr: string, noise: string | null): string | null {
+  if (/root\/sudo privileges/.test(stderr)) {
+    return 'Claude Code grants `permission: full` to root only in a sandbox: run as another user, choose `permission: write`, or set IS_SANDBOX: "1" in the agent\'s env when this machine is one.';
+  }
+  if (/unknown option/.test(stderr)) return `Update it: ${program.install}@latest`;
+  if (noise !== null) return "Check that options.command of the agent is the Claude Code CLI.";
+  return null;
+}
+
+export function stderrOf(end: ProcessEnd): { stderr?: string } {
+  return end.stderr === "" ? {} : { stderr: end.stderr };
+}

@@ -1,0 +1,211 @@
+/** Turns Claude Code's stream into turn items. Keeps what has to be known from one message to the next. */
+import type { TurnItems } from "../../contract/turn.ts";
+import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import type { Waits } from "../cli-harness/inactivity.ts";
+import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { planeServer } from "./command.ts";
+import { CostMeter, readResult } from "./result.ts";
+import { StreamedBlocks } from "./streamed-blocks.ts";
+import { describeCall, planOf, resultDiff } from "./tools.ts";
+
+export const harness = "claude-code";
+
+/** Messages that say nothing a turn should keep. */
+const quietTypes = new Set(["tool_progress", "keep_alive", "streamlined_text", "command_lifecycle"]);
+const quietSubtypes = new Set([
+  ...["task_progress", "task_updated", "background_tasks_changed"],
+  ...["hook_started", "hook_progress", "hook_response", "session_state_changed", "files_persisted"],
+]);
+
+export class Translator {
+  readonly #waits: Waits;
+  readonly #cost: CostMeter;
+  readonly #wantsPlane: boolean;
+  readonly #blocks = new StreamedBlocks();
+  #planeConnected = true;
+  #mode: TurnItems["mode"] = { mode: null, model: null };
+  #contextUsed: number | null = null;
+  /** A compaction whose summary has not come yet. */
+  #compacted = false;
+  #errorKind: string | null = null;
+  /** Tasks that outlive the call which started them. */
+  readonly #background = new Set<string>();
+
+  constructor(options: { waits: Waits; resumed: boolean; wantsPlane: boolean }) {
+    this.#waits = options.waits;
+    this.#cost = new CostMeter(options.resumed);
+    this.#wantsPlane = options.wantsPlane;
+  }
+
+  translate(message: Json): DriverEvent[] {
+    switch (message.type) {
+      case "system":
+        return this.#system(message);
+      case "stream_event":
+        return this.#stream(objectAt(message, "event"), textAt(message, "parent_tool_use_id"));
+      case "assistant":
+        return this.#assistant(message);
+      case "user":
+        return this.#user(message);
+      default:
+        return quietTypes.has(String(message.type)) ? [] : [raw(message)];
+    }
+  }
+
+  /** What goes before the end, and the end itself. */
+  finish(result: Json): [...DriverEvent[], TurnEnded] {
+    const before: DriverEvent[] = this.#compacted ? [this.#compaction("")] : [];
+    const size = Object.values(objectAt(result, "modelUsage")).map((model) => numberAt(model, "contextWindow"));
+    if (this.#contextUsed !== null) before.push({ type: "context", used: this.#contextUsed, size: size[0] ?? null });
+    const ended = readResult(result, this.#errorKind, this.#cost.read(result));
+    this.#contextUsed = null;
+    this.#errorKind = null;
+    this.#blocks.clear();
+    return [...before, ended];
+  }
+
+  #system(message: Json): DriverEvent[] {
+    const subtype = textAt(message, "subtype") ?? "";
+    if (subtype === "init") {
+      return [
+        ...this.#modeNow(textAt(message, "permissionMode"), textAt(message, "model")),
+        ...this.#planeNow(message),
+      ];
+    }
+    if (subtype === "status") return this.#modeNow(textAt(message, "permissionMode"), null);
+    if (subtype === "compact_boundary") {
+      this.#compacted = true;
+      return [];
+    }
+    if (subtype === "task_started") {
+      if (message.is_backgrounded === true) this.#background.add(textAt(message, "task_id") ?? "");
+      return [];
+    }
+    if (subtype === "task_notification") {
+      const isBackground = this.#background.delete(textAt(message, "task_id") ?? "");
+      return isBackground ? [notice("info", textAt(message, "summary") ?? "A background task ended.")] : [];
+    }
+    if (subtype === "api_retry") {
+      const attempt = `attempt ${numberAt(message, "attempt") ?? "?"} of ${numberAt(message, "max_retries") ?? "?"}`;
+      const status = numberAt(message, "error_status");
+      const why = [textAt(message, "error"), status === null ? null : `HTTP ${status}`].filter((part) => part !== null);
+      return [notice("warning", `The model did not answer (${why.join(", ")}); trying again, ${attempt}.`)];
+    }
+    if (subtype === "permission_denied") {
+      return [notice("warning", `Claude Code refused ${textAt(message, "tool_name") ?? "a tool"} by its own rules.`)];
+    }
+    return quietSubtypes.has(subtype) ? [] : [raw(message)];
+  }
+
+  #modeNow(mode: string | null, model: string | null): DriverEvent[] {
+    const next = { mode: mode ?? this.#mode.mode, model: model ?? this.#mode.model };
+    if (next.mode === this.#mode.mode && next.model === this.#mode.model) return [];
+    this.#mode = next;
+    return [{ type: "mode", ...next }];
+  }
+
+  /** A server that refuses does not fail the session, so the agent would silently be without its peers. */
+  #planeNow(init: Json): DriverEvent[] {
+    if (!this.#wantsPlane) return [];
+    const server = listAt(init, "mcp_servers").find((entry) => textAt(entry, "name") === planeServer);
+    const status = textAt(server, "status") ?? "missing";
+    const connected = status === "connected" || status === "pending";
+    if (connected === this.#planeConnected) return [];
+    this.#planeConnected = connected;
+    if (connected) return [notice("info", "The tools of the team are there again.")];
+    return [notice("error", `The tools of the team are not there: their MCP server is "${status}" in Claude Code.`)];
+  }
+
+  #stream(event: Json, parent: string | null): DriverEvent[] {
+    if (parent === null) this.#countContext(event);
+    const delta = this.#blocks.read(event, parent);
+    // The text of a subagent is its own: its caller gets it as the result of the call.
+    return delta === null || parent !== null ? [] : [delta];
+  }
+
+  #countContext(event: Json): void {
+    const usage =
+      event.type === "message_start" ? objectAt(objectAt(event, "message"), "usage") : objectAt(event, "usage");
+    if (event.type === "message_start") {
+      const keys = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+      this.#contextUsed = keys.reduce((sum, key) => sum + (numberAt(usage, key) ?? 0), 0);
+    } else if (event.type === "message_delta" && this.#contextUsed !== null) {
+      this.#contextUsed += numberAt(usage, "output_tokens") ?? 0;
+    }
+  }
+
+  #assistant(message: Json): DriverEvent[] {
+    const parent = textAt(message, "parent_tool_use_id");
+    if (message.is_api_error_message === true) {
+      // Written by the CLI in the model's place; the end of the turn carries it as its error.
+      this.#errorKind = textAt(message, "error");
+      return [];
+    }
+    const body = objectAt(message, "message");
+    return listAt(body, "content").flatMap((block) => this.#block(block, textAt(body, "id") ?? "", parent));
+  }
+
+  #block(block: unknown, messageId: string, parent: string | null): DriverEvent[] {
+    const id = this.#blocks.nameOf(messageId, parent);
+    if (!isObject(block)) return [];
+    switch (block.type) {
+      case "text": {
+        const text = textAt(block, "text") ?? "";
+        return parent !== null || text === "" ? [] : [{ type: "text", message: id, text }];
+      }
+      case "thinking": {
+        const text = textAt(block, "thinking") ?? "";
+        return parent !== null || text === "" ? [] : [{ type: "thinking", message: id, text }];
+      }
+      case "tool_use":
+        return this.#toolUse(block, parent);
+      case "redacted_thinking":
+        return [];
+      default:
+        return [raw(block)];
+    }
+  }
+
+  #toolUse(block: Json, parent: string | null): DriverEvent[] {
+    const call = textAt(block, "id") ?? "";
+    const name = textAt(block, "name") ?? "";
+    this.#waits.begin(`tool:${call}`);
+    const plan = parent === null ? planOf(name, block.input) : null;
+    const event: DriverEvent = { type: "tool_call", ...describeCall(call, name, block.input, parent) };
+    return plan === null ? [event] : [event, { type: "plan", ...plan }];
+  }
+
+  #user(message: Json): DriverEvent[] {
+    const { content } = objectAt(message, "message");
+    if (typeof content === "string") {
+      return this.#compacted && message.isSynthetic === true ? [this.#compaction(content)] : [];
+    }
+    return listAt(objectAt(message, "message"), "content").flatMap((block): DriverEvent[] => {
+      if (!isObject(block) || block.type !== "tool_result") return [];
+      const call = textAt(block, "tool_use_id") ?? "";
+      this.#waits.end(`tool:${call}`);
+      const isError = block.is_error === true;
+      const diff = isError ? null : resultDiff(message.tool_use_result);
+      return [{ type: "tool_result", call, output: contentText(block.content), is_error: isError, diff }];
+    });
+  }
+
+  #compaction(summary: string): DriverEvent {
+    this.#compacted = false;
+    return { type: "compaction", summary };
+  }
+}
+
+export function raw(value: unknown): DriverEvent {
+  return { type: "raw", harness, value };
+}
+
+export function notice(level: TurnItems["notice"]["level"], text: string): DriverEvent {
+  return { type: "notice", level, text: oneLine(text, 1000) };
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => textAt(part, "text") ?? `[${textAt(part, "type") ?? "data"}]`).join("\n");
+}

@@ -1,0 +1,28 @@
+/** Why a harness could not be started, in words a user can act on. */
+import { isErrno } from "../../lib/files.ts";
+import { errorText } from "../../lib/log.ts";
+import { DriverError } from "../driver.ts";
+import type { Program } from "./probe.ts";
+
+/** The error of a process that the system refused to start. */
+export function spawnFailure(program: Program, command: string, cwd: string, error: unknown): DriverError {
+  if (error instanceof DriverError) return error;
+  if (isErrno(error, "ENOENT") && error.path !== undefined && error.path === cwd) {
+    const message = `${program.name} cannot start: the folder ${cwd} does not exist.`;
+    return new DriverError({ code: "start", message }, { cause: error });
+  }
+  if (isErrno(error, "ENOENT", "ENOTDIR")) {
+    const message = `${program.name} is not installed: there is no "${command}".`;
+    const fix = `Install it with: ${program.install} - or set options.command of the agent to its path.`;
+    return new DriverError({ code: "not_installed", message, fix }, { cause: error });
+  }
+  if (isErrno(error, "EACCES")) {
+    const message = `${program.name} cannot start: "${command}" is not an executable file.`;
+    return new DriverError(
+      { code: "start", message, fix: `Make it executable: chmod +x ${command}` },
+      { cause: error },
+    );
+  }
+  const message = `${program.name} cannot start: ${errorText(error)}.`;
+  return new DriverError({ code: "start", message }, { cause: error });
+}
