@@ -1,0 +1,52 @@
+/** The part of a store that the hub needs, in memory, with gates to hold a read or a commit's notice. */
+import type { Event, NewEvent } from "../../../src/contract/event.ts";
+import { newId, type SessionId } from "../../../src/contract/ids.ts";
+import type { EventQuery } from "../../../src/store/store.ts";
+
+export class MemoryEvents {
+  readonly all: Event[] = [];
+  readonly listeners = new Set<(events: readonly Event[]) => void>();
+  reads = 0;
+  /** Runs before the rows of a read are fixed: what it commits is both read and announced. */
+  beforeRead: () => Promise<void> | void = () => {};
+  /** Runs after the rows of a read are fixed and before the reader gets them. */
+  afterRead: () => Promise<void> | void = () => {};
+
+  readonly read = {
+    events: {
+      list: async (query: EventQuery): Promise<Event[]> => {
+        this.reads += 1;
+        await this.beforeRead();
+        const rows = this.all.filter(
+          (event) =>
+            event.seq > (query.after ?? 0) &&
+            event.seq < (query.before ?? Number.POSITIVE_INFINITY) &&
+            (query.session === undefined || event.session === query.session),
+        );
+        const page = query.from === "newest" ? rows.slice(-query.limit) : rows.slice(0, query.limit);
+        await this.afterRead();
+        return page;
+      },
+      lastSeq: async (): Promise<number> => this.all.length,
+    },
+  };
+
+  onCommit(listener: (events: readonly Event[]) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  commit(...events: NewEvent[]): Event[] {
+    const numbered = events.map((event): Event => ({ ...event, seq: 0, at: 1_700_000_000_000 }));
+    for (const event of numbered) event.seq = this.all.push(event);
+    for (const listener of this.listeners) listener(numbered);
+    return numbered;
+  }
+}
+
+export const sessionA: SessionId = newId("ses", 1);
+export const sessionB: SessionId = newId("ses", 2);
+
+export function notice(text: string, session: SessionId = sessionA): NewEvent {
+  return { type: "session.notice", session, data: { level: "info", text } };
+}
