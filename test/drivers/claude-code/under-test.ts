@@ -1,6 +1,7 @@
 /** The Claude Code driver with its fixture CLI. */
 import type { Agent } from "../../../src/contract/agent.ts";
 import { createClaudeCodeDriver } from "../../../src/drivers/claude-code/driver.ts";
+import type { DriverDeps } from "../../../src/drivers/driver.ts";
 import { fixture } from "../../helpers/pids.ts";
 import type { DriverUnderTest } from "../../suites/driver-behaviours.ts";
 
@@ -22,9 +23,9 @@ export function claudeAgent(more: Partial<Agent> = {}): Agent {
   };
 }
 
-export function claudeUnderTest(more: Partial<Agent> = {}): DriverUnderTest {
+export function claudeUnderTest(agent = claudeAgent(), more: Partial<DriverDeps> = {}): DriverUnderTest {
   return {
-    make: async ({ deps }) => ({ driver: createClaudeCodeDriver(deps), agent: claudeAgent(more) }),
+    make: async ({ deps }) => ({ driver: createClaudeCodeDriver({ ...deps, ...more }), agent }),
     absent: {},
   };
 }
