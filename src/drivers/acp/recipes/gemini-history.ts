@@ -1,0 +1,73 @@
+/**
+ * Keeps Gemini CLI from losing a conversation it loads. It names the file of a conversation after the minute and the
+ * first eight characters of the id, so loading within the minute of the last start empties the file; and every load
+ * leaves an empty copy, for which a later cleanup, also one of the user's own, deletes all files of that id.
+ */
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isErrno } from "../../../lib/files.ts";
+import { readJsonl } from "../../../lib/jsonl.ts";
+import { textAt } from "../../cli-harness/fields.ts";
+
+/** No start ever falls into this minute. */
+const safeStamp = "2000-01-01T00-01";
+
+/** Moves the file out of the way of the one that loading will create. */
+export async function protectHistory(home: string, conversation: string): Promise<void> {
+  await removeEmptyCopies(home, conversation);
+  const [newest] = await filesOf(home, conversation);
+  if (newest === undefined) return;
+  await rename(newest, join(dirname(newest), `session-${safeStamp}-${shortId(conversation)}.jsonl`));
+}
+
+export async function removeEmptyCopies(home: string, conversation: string): Promise<void> {
+  const files = await filesOf(home, conversation);
+  if (files.length < 2) return;
+  for (const file of files) if (!(await hasMessages(file))) await rm(file, { force: true });
+}
+
+/** The conversation's files, last written first. */
+async function filesOf(home: string, conversation: string): Promise<string[]> {
+  const projects = join(home, ".gemini", "tmp");
+  const found: { path: string; written: number }[] = [];
+  for (const project of await list(projects)) {
+    const chats = join(projects, project, "chats");
+    for (const name of await list(chats)) {
+      if (!name.startsWith("session-") || !name.endsWith(`-${shortId(conversation)}.jsonl`)) continue;
+      const path = join(chats, name);
+      if ((await conversationOf(path)) === conversation) found.push({ path, written: (await stat(path)).mtimeMs });
+    }
+  }
+  return found.toSorted((a, b) => b.written - a.written).map((file) => file.path);
+}
+
+async function list(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  }
+}
+
+async function conversationOf(path: string): Promise<string | null> {
+  const file = await open(path, "r");
+  try {
+    for await (const line of file.readLines()) return textAt(JSON.parse(line), "sessionId");
+    return null;
+  } catch {
+    return null;
+  } finally {
+    await file.close();
+  }
+}
+
+async function hasMessages(path: string): Promise<boolean> {
+  const records = await readJsonl(path).catch(() => null);
+  // What cannot be read is kept.
+  return records?.some((record) => ["user", "gemini"].includes(textAt(record, "type") ?? "")) ?? true;
+}
+
+function shortId(conversation: string): string {
+  return conversation.slice(0, 8);
+}

@@ -1,0 +1,40 @@
+/** goose. Everything a session needs goes through its environment; its own settings and keyring stay in force. */
+import type { Permission } from "../../../contract/agent.ts";
+import { type AcpRecipe, noQuirks } from "../recipe.ts";
+import { planeServer } from "../tool-calls.ts";
+
+/** Its `chat` mode closes all tools, the plane's too. */
+const modes: Record<Permission, string> = { read: "approve", write: "approve", full: "auto", auto: "smart_approve" };
+
+export const goose: AcpRecipe = {
+  harness: "goose",
+  program: {
+    name: "goose",
+    command: "goose",
+    install: "npm install -g @aaif/goose",
+    version: /(\d+\.\d+\.\d+\S*)/,
+  },
+  commandRequired: false,
+  login: "Run `goose configure`, or set GOOSE_PROVIDER and its key for the daemon.",
+  passEnv: [
+    ...["GOOSE_*", "OPENAI_*", "ANTHROPIC_*", "GOOGLE_*", "GEMINI_API_KEY", "OPENROUTER_*", "DATABRICKS_*", "AZURE_*"],
+    ...["AWS_*", "GROQ_API_KEY", "XAI_API_KEY", "OLLAMA_HOST", "XDG_*"],
+  ],
+  launch: async ({ agent }) => ({
+    args: ["acp", "--with-builtin", "developer"],
+    env: { GOOSE_MODE: modes[agent.permission], GOOSE_TELEMETRY_ENABLED: "false" },
+    files: [],
+  }),
+  modes: { read: [modes.read], write: [modes.write], full: [modes.full], auto: [modes.auto] },
+  // It connects to MCP servers on the first prompt.
+  plane: { waitMs: 0, settleMs: 0 },
+  naming: {
+    nameInCallId: false,
+    // Titles are `<server>: <tool>` with blanks for underscores.
+    planeTool: (call) =>
+      new RegExp(`^${planeServer}: ([\\w ]+)$`).exec(call.firstTitle)?.[1]?.replaceAll(" ", "_") ?? null,
+  },
+  usage: "last_call",
+  introduction: "prompt",
+  quirks: noQuirks,
+};

@@ -1,0 +1,39 @@
+/** Kimi Code. Its settings, models and login stay the user's; only what its environment takes is set. */
+import { type AcpRecipe, noQuirks } from "../recipe.ts";
+import { planeServer } from "../tool-calls.ts";
+
+/** A call of the plane may wait for a person; its own limit is a minute, and it asks for no progress. */
+const planeTimeoutMs = 24 * 60 * 60 * 1000;
+
+export const kimi: AcpRecipe = {
+  harness: "kimi",
+  program: {
+    name: "Kimi Code",
+    command: "kimi",
+    install: "npm install -g @moonshot-ai/kimi-code",
+    version: /(\d+\.\d+\.\d+\S*)/,
+  },
+  commandRequired: false,
+  login: "Run `kimi` once and log in, or set KIMI_API_KEY for the daemon.",
+  passEnv: ["KIMI_*", "MOONSHOT_*", "OPENAI_*", "ANTHROPIC_*", "XDG_*", "NODE_EXTRA_CA_CERTS"],
+  launch: async () => ({
+    args: ["acp"],
+    env: {
+      KIMI_CODE_NO_AUTO_UPDATE: "1",
+      KIMI_TELEMETRY: "0",
+      KIMI_MCP_TOOL_TIMEOUT_MS: String(planeTimeoutMs),
+    },
+    files: [],
+  }),
+  // Its plan mode executes no tool at all.
+  modes: { read: ["default"], write: ["default"], full: ["yolo"], auto: ["default"] },
+  plane: { waitMs: 3000, settleMs: 0 },
+  naming: {
+    nameInCallId: false,
+    planeTool: (call) =>
+      call.kind === "other" ? (new RegExp(`^mcp__${planeServer}__(\\w+)$`).exec(call.firstTitle)?.[1] ?? null) : null,
+  },
+  usage: "none",
+  introduction: "prompt",
+  quirks: noQuirks,
+};

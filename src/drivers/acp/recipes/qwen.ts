@@ -1,0 +1,65 @@
+/** Qwen Code, a fork of Gemini CLI: home and login stay the user's, a private system-wide settings file rules. */
+import { join } from "node:path";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
+import { metaText, planeServer } from "../tool-calls.ts";
+import { mergeSettings, readSettings } from "./system-settings.ts";
+
+const settingsFile = "qwen-settings.json";
+
+const settings = {
+  general: { enableAutoUpdate: false },
+  ide: { enabled: false },
+  security: { folderTrust: { enabled: false } },
+  // With it the plane's tools hide behind a search tool.
+  tools: { toolSearch: { enabled: false } },
+};
+
+export const qwen: AcpRecipe = {
+  harness: "qwen",
+  program: {
+    name: "Qwen Code",
+    command: "qwen",
+    install: "npm install -g @qwen-code/qwen-code",
+    version: /^(\d+\.\d+\.\d+\S*)/,
+  },
+  commandRequired: false,
+  login: "Run `qwen` once and log in, or set OPENAI_API_KEY for the daemon.",
+  passEnv: [
+    ...["OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "ANTHROPIC_*", "GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ...["QWEN_HOME", "QWEN_RUNTIME_DIR", "NODE_EXTRA_CA_CERTS"],
+  ],
+  launch,
+  // Its own `auto` lets another model approve.
+  modes: { read: ["default"], write: ["auto-edit", "default"], full: ["yolo", "default"], auto: ["default"] },
+  plane: { waitMs: 3000, settleMs: 200 },
+  naming: {
+    nameInCallId: false,
+    planeTool: (call) => new RegExp(`^mcp__${planeServer}__(.+)$`).exec(metaText(call, "toolName") ?? "")?.[1] ?? null,
+  },
+  usage: "chunks",
+  introduction: "prompt",
+  quirks: noQuirks,
+};
+
+async function launch({ stateDir, env }: LaunchContext): Promise<Launch> {
+  const system = env.QWEN_CODE_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
+  const ruling = await readSettings(system);
+  return {
+    args: ["--acp"],
+    env: {
+      QWEN_CODE_NO_RELAUNCH: "1",
+      // Otherwise the first prompt does not wait for the plane's tools.
+      QWEN_CODE_LEGACY_MCP_BLOCKING: "1",
+      QWEN_CODE_SYSTEM_SETTINGS_PATH: ruling === null ? system : join(stateDir, settingsFile),
+      // Its place follows that of the file above.
+      QWEN_CODE_SYSTEM_DEFAULTS_PATH:
+        env.QWEN_CODE_SYSTEM_DEFAULTS_PATH ?? join(systemFolder(), "system-defaults.json"),
+    },
+    files: [{ name: settingsFile, content: JSON.stringify(mergeSettings(ruling ?? {}, settings), null, 2) }],
+  };
+}
+
+/** Where the administrator's files are. */
+function systemFolder(): string {
+  return process.platform === "darwin" ? "/Library/Application Support/QwenCode" : "/etc/qwen-code";
+}

@@ -1,0 +1,205 @@
+/** Makes or finds the agent's own session: handshake, history, plane, then model, effort and mode. */
+import { PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
+import { z } from "zod";
+import { didYouMean } from "../../lib/nearest.ts";
+import { type ConversationSpec, DriverError } from "../driver.ts";
+import { type Connection, RequestError } from "./connection.ts";
+import { turnErrorOf } from "./errors.ts";
+import type { AcpOptions } from "./options.ts";
+import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import { planeServer } from "./tool-calls.ts";
+import { type ConfigOption, configOptionsSchema } from "./updates.ts";
+
+const initializeMs = 60_000;
+/** Agents connect to the plane, and some to their model, before they answer. */
+const sessionMs = 120_000;
+const settingMs = 30_000;
+
+const initializeSchema = z.object({
+  protocolVersion: z.number(),
+  agentCapabilities: z
+    .object({
+      loadSession: z.boolean().nullish(),
+      mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
+      sessionCapabilities: z.looseObject({ resume: z.unknown() }).nullish(),
+    })
+    .nullish(),
+});
+type Initialized = z.infer<typeof initializeSchema>;
+
+const stateSchema = z.object({
+  modes: z
+    .object({ currentModeId: z.string(), availableModes: z.array(z.object({ id: z.string() })) })
+    .nullish()
+    .catch(null),
+  models: z
+    .object({ currentModelId: z.string(), availableModels: z.array(z.object({ modelId: z.string() })) })
+    .nullish()
+    .catch(null),
+  configOptions: configOptionsSchema,
+});
+type SessionState = z.infer<typeof stateSchema>;
+const newSessionSchema = stateSchema.extend({ sessionId: z.string() });
+const changedOptionsSchema = z.object({ configOptions: configOptionsSchema });
+const anything = z.unknown();
+
+export type AcpSession = { id: string; resumed: boolean };
+
+export type SessionInput = {
+  connection: Connection;
+  recipe: AcpRecipe;
+  options: AcpOptions;
+  spec: ConversationSpec;
+  context: LaunchContext;
+  /** True when the conversation to resume has a message on record, so that losing it is worth saying. */
+  hasHistory: boolean;
+};
+
+export async function openSession(input: SessionInput): Promise<AcpSession> {
+  const initialized = await input.connection.request(
+    "initialize",
+    {
+      protocolVersion: PROTOCOL_VERSION,
+      // Agents work on files and run commands themselves: through a client's `fs`, Gemini CLI cannot make a new file.
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientInfo: { name: "aegis", title: "Aegis", version: "1" },
+    },
+    initializeSchema,
+    initializeMs,
+  );
+  if (initialized.protocolVersion !== PROTOCOL_VERSION)
+    throw new DriverError({
+      code: "protocol",
+      message: `${input.recipe.program.name} speaks version ${initialized.protocolVersion} of ACP, Aegis speaks ${PROTOCOL_VERSION}`,
+    });
+  const place = { cwd: input.spec.cwd, mcpServers: mcpServers(input, initialized) };
+  const resumed = input.spec.resume === null ? null : await restore(input, initialized, input.spec.resume, place);
+  if (resumed !== null && input.spec.resume !== null) {
+    await applySettings(input, input.spec.resume, resumed);
+    return { id: input.spec.resume, resumed: true };
+  }
+  const created = await input.connection.request("session/new", place, newSessionSchema, sessionMs);
+  await input.spec.host.remember(created.sessionId);
+  await applySettings(input, created.sessionId, created);
+  return { id: created.sessionId, resumed: false };
+}
+
+function mcpServers({ spec, recipe }: SessionInput, initialized: Initialized): unknown[] {
+  if (spec.plane === null) return [];
+  if (initialized.agentCapabilities?.mcpCapabilities?.http !== true) {
+    const text = `${recipe.program.name} cannot use HTTP MCP servers, so this agent cannot reach its peers.`;
+    spec.host.notice({ level: "error", text });
+    return [];
+  }
+  const headers = [{ name: "Authorization", value: `Bearer ${spec.plane.token}` }];
+  return [{ type: "http", name: planeServer, url: spec.plane.url, headers }];
+}
+
+/** The state of the session found again, or null when the agent has lost it: then it is forgotten here too. */
+async function restore(
+  input: SessionInput,
+  initialized: Initialized,
+  id: string,
+  place: object,
+): Promise<SessionState | null> {
+  const { connection, recipe, spec } = input;
+  const capabilities = initialized.agentCapabilities;
+  const canResume = capabilities?.sessionCapabilities?.resume != null;
+  let lost = `${recipe.program.name} cannot resume a session`;
+  if (canResume || capabilities?.loadSession === true) {
+    if (!canResume) await recipe.quirks.beforeLoad?.(id, input.context);
+    try {
+      const method = canResume ? "session/resume" : "session/load";
+      const state = await connection.request(method, { sessionId: id, ...place }, stateSchema, sessionMs);
+      if (!canResume) await recipe.quirks.afterLoad?.(id, input.context);
+      return state;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      const problem = turnErrorOf(error, recipe.login);
+      if (problem.code === "not_logged_in") throw error;
+      lost = problem.message;
+    }
+  }
+  await spec.host.remember(null);
+  if (input.hasHistory)
+    spec.host.notice({ level: "warning", text: `The earlier conversation is gone (${lost}); this is a new one.` });
+  return null;
+}
+
+async function applySettings(input: SessionInput, sessionId: string, state: SessionState): Promise<void> {
+  const { connection, recipe, options, spec } = input;
+  const { agent, host } = spec;
+  let config = state.configOptions ?? [];
+  const setOption = async (option: ConfigOption, value: string) => {
+    const params = { sessionId, configId: option.id, value };
+    const changed = await connection.request("session/set_config_option", params, changedOptionsSchema, settingMs);
+    config = changed.configOptions ?? config;
+  };
+
+  const modelOption = findOption(config, "model");
+  if (agent.model !== null && modelOption !== null) {
+    requireValue(modelOption, agent.model, recipe);
+    if (modelOption.currentValue !== agent.model) await setOption(modelOption, agent.model);
+  } else if (agent.model !== null && state.models && state.models.currentModelId !== agent.model) {
+    await connection.request("session/set_model", { sessionId, modelId: agent.model }, anything, settingMs);
+  }
+
+  const effortOption = findOption(config, "thought_level");
+  if (agent.effort !== null && effortOption !== null && valuesOf(effortOption).includes(agent.effort))
+    await setOption(effortOption, agent.effort);
+  else if (agent.effort !== null)
+    host.notice({
+      level: "warning",
+      text: `${recipe.program.name} offers no effort "${agent.effort}" for this model.`,
+    });
+
+  const wanted = options.mode === undefined ? recipe.modes[agent.permission] : [options.mode];
+  const modeOption = findOption(config, "mode");
+  const offered = state.modes?.availableModes.map((mode) => mode.id) ?? (modeOption ? valuesOf(modeOption) : []);
+  const mode = pickMode(offered, wanted);
+  if (mode === null) {
+    if (options.mode !== undefined)
+      throw new DriverError({
+        code: "start",
+        message: `${recipe.program.name} has no mode "${options.mode}"${didYouMean(options.mode, offered)}; it has ${offered.join(", ") || "none"}`,
+      });
+  } else if (state.modes) {
+    if (state.modes.currentModeId !== mode)
+      await connection.request("session/set_mode", { sessionId, modeId: mode }, anything, settingMs);
+  } else if (modeOption !== null && modeOption.currentValue !== mode) await setOption(modeOption, mode);
+}
+
+/** Mode ids are plain words or addresses that end in one after `#`. */
+function pickMode(offered: readonly string[], wanted: readonly string[]): string | null {
+  for (const name of wanted) {
+    const found = offered.find((id) => id === name || id.endsWith(`#${name}`));
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+function findOption(options: readonly ConfigOption[], category: string): ConfigOption | null {
+  return options.find((option) => option.category === category) ?? null;
+}
+
+const choiceSchema = z.union([
+  z.object({ value: z.string() }).transform((choice) => [choice.value]),
+  z
+    .object({ options: z.array(z.object({ value: z.string() })) })
+    .transform((group) => group.options.map((o) => o.value)),
+]);
+
+function valuesOf(option: ConfigOption): string[] {
+  return (option.options ?? []).flatMap((choice) => choiceSchema.safeParse(choice).data ?? []);
+}
+
+function requireValue(option: ConfigOption, model: string, recipe: AcpRecipe): void {
+  const offered = valuesOf(option);
+  if (offered.includes(model)) return;
+  const some = offered.slice(0, 10).join(", ");
+  throw new DriverError({
+    code: "bad_model",
+    message: `${recipe.program.name} has no model "${model}"${didYouMean(model, offered)}`,
+    fix: `It offers ${some}${offered.length > 10 ? ` and ${offered.length - 10} more` : ""}.`,
+  });
+}
