@@ -1,0 +1,149 @@
+/**
+ * Changes a config file. The whole configuration is validated as it would be before the file is replaced; a change that
+ * would break it leaves every byte as it was. Writers of several processes take turns.
+ */
+import { chmod, mkdir, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import type { Document } from "yaml";
+import { AegisError } from "../../contract/errors.ts";
+import { configFileName, stateDir } from "../../lib/daemon-file.ts";
+import { containedPath, isErrno, writeAtomic } from "../../lib/files.ts";
+import { decodeText } from "./decode.ts";
+import { type ConfigFiles, describeFile, diskFiles } from "./files.ts";
+import { type LoadedConfig, loadProject } from "./load.ts";
+import { type LockOptions, withLock } from "./lock.ts";
+import { type ConfigProblem, formatProblem } from "./problem.ts";
+import type { KnownNames } from "./references.ts";
+import { parseYaml } from "./source.ts";
+import { spliceChanges } from "./splice.ts";
+
+export type EditOptions = KnownNames & {
+  root: string;
+  /** Relative to the root: `.aegis.yaml` when absent, else the local file or an overlay. Made when it is not there. */
+  file?: string;
+  change: (document: Document) => void;
+  lock?: LockOptions;
+};
+
+export type Edited = { file: string; changed: boolean; loaded: LoadedConfig };
+
+/** Throws `invalid` with the problems in `details` when the configuration would be wrong, and writes nothing. */
+export async function editConfig(options: EditOptions): Promise<Edited> {
+  return replaceFile(options, (text) => {
+    const before = parseYaml(text);
+    const after = parseYaml(text);
+    if (before.errors.length > 0) return text;
+    options.change(after);
+    return spliceChanges(text, before, after);
+  });
+}
+
+/** Takes an overlay file away, under the same rules. */
+export async function removeOverlay(options: Omit<EditOptions, "change" | "file"> & { file: string }): Promise<Edited> {
+  if (describeFile(options.file)?.kind !== "overlay") throw notConfigFile(options.file);
+  return replaceFile(options, () => null);
+}
+
+/** The problems an edit was refused for. */
+export function problemsOf(error: AegisError): ConfigProblem[] {
+  const { details } = error;
+  if (typeof details !== "object" || details === null || !("problems" in details)) return [];
+  return details.problems as ConfigProblem[];
+}
+
+type Target = Omit<EditOptions, "change">;
+
+async function replaceFile(target: Target, next: (text: string) => string | null): Promise<Edited> {
+  const { root, file = configFileName } = target;
+  if (describeFile(file) === null) throw notConfigFile(file);
+  // A link inside the project is written through; one that leads out of it is refused.
+  const path = await containedPath(root, file);
+  const folder = await containedPath(root, relative(root, stateDir(root)));
+  if (path === null || folder === null) throw outside(file);
+  return withLock(folder, () => replaceLocked(target, file, path, next), target.lock);
+}
+
+async function replaceLocked(
+  target: Target,
+  file: string,
+  path: string,
+  next: (text: string) => string | null,
+): Promise<Edited> {
+  const { root } = target;
+  const old = await readOld(path);
+  const layout = layoutOf(old?.text ?? "");
+  const text = next(layout.plain);
+  const bytes = text === null ? null : Buffer.from(layout.restore(text));
+  const loaded = await loadProject(root, target, filesWith(join(root, file), bytes));
+  if (loaded.problems.length > 0) throw refused(file, loaded.problems);
+  if (bytes === null) {
+    await rm(path);
+    return { file, changed: true, loaded };
+  }
+  if (old !== null && old.bytes.equals(bytes)) return { file, changed: false, loaded };
+  await mkdir(dirname(path), { recursive: true });
+  await writeAtomic(path, bytes, { mode: old?.mode ?? 0o644 });
+  // The umask applies to new files, and the replacement is one.
+  if (old !== null) await chmod(path, old.mode);
+  return { file, changed: true, loaded };
+}
+
+async function readOld(path: string): Promise<{ bytes: Buffer; text: string; mode: number } | null> {
+  try {
+    const bytes = Buffer.from(await diskFiles.read(path));
+    const decoded = decodeText(bytes);
+    if (!("text" in decoded))
+      throw new AegisError("invalid", `${basename(path)}:${decoded.at.line}: ${decoded.message}`);
+    // Decoded again, because the byte order mark has to stay.
+    const text = bytes.toString("utf8");
+    return { bytes, text, mode: (await stat(path)).mode % 0o1000 };
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw error;
+  }
+}
+
+const byteOrderMark = "\uFEFF";
+
+/** Line ends and the byte order mark are set aside, so that an edit sees plain text and the file keeps both. */
+function layoutOf(text: string): { plain: string; restore(text: string): string } {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
+  const crlf = text.includes("\r\n");
+  const plain = text.slice(mark.length);
+  return {
+    plain: crlf ? plain.replaceAll("\r\n", "\n") : plain,
+    restore: (edited) => mark + (crlf ? edited.replaceAll("\n", "\r\n") : edited),
+  };
+}
+
+/** The project's files as if one of them had this content, or were gone. */
+function filesWith(changed: string, bytes: Uint8Array | null): ConfigFiles {
+  return {
+    async read(path) {
+      if (path !== changed) return diskFiles.read(path);
+      if (bytes !== null) return bytes;
+      throw Object.assign(new Error(`no file ${path}`), { code: "ENOENT" });
+    },
+    async list(folder) {
+      const names = (await diskFiles.list(folder)).filter((name) => join(folder, name) !== changed);
+      return bytes !== null && dirname(changed) === folder ? [...names, basename(changed)] : names;
+    },
+  };
+}
+
+function refused(file: string, problems: ConfigProblem[]): AegisError {
+  const lines = problems.map((problem) => `  ${formatProblem(problem)}`).join("\n");
+  return new AegisError("invalid", `${file} was not changed, because the configuration would be wrong:\n${lines}`, {
+    details: { problems },
+  });
+}
+
+function notConfigFile(file: string): AegisError {
+  return new AegisError("invalid", `"${file}" is not a config file of the project`, {
+    hint: "expected .aegis.yaml, .aegis.local.yaml or .aegis/{agents,queues,schedules,groups}/<name>.yaml",
+  });
+}
+
+function outside(file: string): AegisError {
+  return new AegisError("forbidden", `"${file}" leads out of the project through a link and is not edited`);
+}

@@ -1,0 +1,62 @@
+/** Loads a project's configuration: all of it is right, or every problem is named and there is none. */
+import { join } from "node:path";
+import { findProjectRoot } from "../../lib/daemon-file.ts";
+import { combine, type Finding } from "./combine.ts";
+import { type Config, resolveConfig } from "./config.ts";
+import { explainIssues } from "./explain.ts";
+import { type ConfigFiles, diskFiles, readSources } from "./files.ts";
+import { type ConfigProblem, sortProblems } from "./problem.ts";
+import { readPrompts } from "./prompts.ts";
+import { checkReferences, type KnownNames } from "./references.ts";
+import { configSchema } from "./schema.ts";
+
+export type LoadedConfig = {
+  /** The project's folder. */
+  root: string;
+  /** The config files and prompt files that were read. */
+  files: string[];
+  /** Null when there are problems: then nothing may start. */
+  config: Config | null;
+  problems: ConfigProblem[];
+};
+
+export type LoadOptions = KnownNames & {
+  cwd: string;
+  readFile?: ConfigFiles["read"];
+};
+
+/** Never throws for what a file holds: that is in `problems`. */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const { cwd, readFile, ...known } = options;
+  return loadProject(
+    findProjectRoot(cwd),
+    known,
+    readFile === undefined ? diskFiles : { ...diskFiles, read: readFile },
+  );
+}
+
+/** Like `loadConfig`, for a project whose folder is known. */
+export async function loadProject(root: string, known: KnownNames, files: ConfigFiles): Promise<LoadedConfig> {
+  const sources = await readSources(root, files);
+  const combined = combine(sources);
+  const parsed = configSchema.safeParse(combined.value);
+  const prompts = await readPrompts(root, combined.value, files.read);
+  const findings: Finding[] = [...prompts.findings];
+  if (!parsed.success) findings.push(...explainIssues(configSchema, combined.value, parsed.error.issues));
+  const references = checkReferences(combined.value, known);
+  // While a file is broken, a name that seems to be missing may well be in it.
+  findings.push(...(combined.whole ? references : []));
+
+  const problems = sortProblems([
+    ...sources.problems,
+    ...combined.problems,
+    ...findings.map((finding) => combined.report(finding)).filter((problem) => problem !== null),
+  ]);
+  const read = [sources.main, ...sources.overlays, sources.local].filter((source) => source !== null);
+  return {
+    root,
+    files: [...read.map((source) => join(root, source.file)), ...prompts.files],
+    config: parsed.success && problems.length === 0 ? resolveConfig(parsed.data, prompts.texts) : null,
+    problems,
+  };
+}

@@ -1,0 +1,69 @@
+/** Where a key path stands in a parsed file, and which path a place in it belongs to. */
+import { type Document, isAlias, isCollection, isMap, isPair, isScalar, isSeq } from "yaml";
+import type { KeyPath } from "./problem.ts";
+
+/**
+ * Where `path` (from the top of the file) stands, or its nearest ancestor that is there. `depth` says how much of the
+ * path was found. Aliases and merge keys are followed to where the value is written.
+ */
+export function locate(document: Document, path: KeyPath): { depth: number; key: number; value: number } {
+  let node: unknown = document.contents;
+  let place = { depth: 0, key: offsetOf(node) ?? 0, value: offsetOf(node) ?? 0 };
+  for (const [index, segment] of path.entries()) {
+    const child = childOf(document, node, segment);
+    if (child === null) return place;
+    const key = offsetOf(child.key) ?? offsetOf(child.value) ?? place.key;
+    place = { depth: index + 1, key, value: offsetOf(child.value) ?? key };
+    node = child.value;
+  }
+  return place;
+}
+
+/** The keys that lead to a place in the text. */
+export function pathAt(node: unknown, offset: number): KeyPath {
+  const items: readonly unknown[] = isCollection(node) ? node.items : [];
+  let best: { segment: string | number; value: unknown } | null = null;
+  for (const [index, item] of items.entries()) {
+    const key = isPair(item) ? item.key : item;
+    const from = offsetOf(key);
+    if (from === null || from > offset) continue;
+    best = isPair(item)
+      ? { segment: isScalar(key) ? String(key.value) : "?", value: item.value }
+      : { segment: index, value: item };
+  }
+  if (best === null) return [];
+  return [best.segment, ...pathAt(best.value, offset)];
+}
+
+function childOf(
+  document: Document,
+  parent: unknown,
+  segment: string | number,
+): { key: unknown; value: unknown } | null {
+  const node = isAlias(parent) ? parent.resolve(document) : parent;
+  if (isSeq(node)) {
+    const value = node.items[Number(segment)];
+    return value === undefined ? null : { key: value, value };
+  }
+  if (!isMap(node)) return null;
+  for (const { key, value } of node.items)
+    if (isScalar(key) && String(key.value) === String(segment)) return { key, value };
+  for (const { key, value } of node.items) {
+    if (!isMergeKey(key)) continue;
+    const merged = isAlias(value) ? value.resolve(document) : value;
+    for (const from of isSeq(merged) ? merged.items : [merged]) {
+      const found = childOf(document, from, segment);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+export function isMergeKey(key: unknown): boolean {
+  if (!isScalar(key)) return false;
+  return key.value === "<<" || (typeof key.value === "symbol" && key.value.description === "<<");
+}
+
+export function offsetOf(node: unknown): number | null {
+  return isAlias(node) || isScalar(node) || isCollection(node) ? (node.range?.[0] ?? null) : null;
+}

@@ -1,0 +1,96 @@
+/** One config file: its bytes checked, its YAML parsed, its content as plain data. */
+import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, visit } from "yaml";
+import { errorText } from "../../lib/log.ts";
+import { decodeText, type Place } from "./decode.ts";
+import { findExpansionFault, tooDeep } from "./expansion.ts";
+import { isMergeKey, locate, offsetOf, pathAt } from "./positions.ts";
+import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
+
+export type Source = {
+  /** Relative to the project's folder. */
+  file: string;
+  /** Where the file's content stands in the whole configuration: `["queues", "build"]` for an overlay. */
+  prefix: KeyPath;
+  document: Document.Parsed;
+  lines: LineCounter;
+  /** The content as plain data; undefined when the file cannot be used at all. */
+  value: unknown;
+  /** Where the YAML stops being sound. What comes after was guessed by the parser. */
+  brokenAt: number | null;
+  problems: ConfigProblem[];
+};
+
+export function parseSource(file: string, prefix: KeyPath, bytes: Uint8Array): Source {
+  const lines = new LineCounter();
+  const decoded = decodeText(bytes);
+  const document = parseYaml("text" in decoded ? decoded.text : "", lines);
+  const source: Source = { file, prefix, document, lines, value: undefined, brokenAt: null, problems: [] };
+  if (!("text" in decoded)) {
+    source.problems.push({ file, ...decoded.at, key: formatPath(prefix), message: decoded.message });
+    return source;
+  }
+  for (const error of [...document.errors, ...document.warnings]) {
+    source.problems.push(problemAt(source, error.pos[0], syntaxMessage(source, error)));
+    if (error.code !== "DUPLICATE_KEY") source.brokenAt = Math.min(error.pos[0], source.brokenAt ?? error.pos[0]);
+  }
+  const fault = findExpansionFault(document.contents);
+  if (fault === null) source.value = toValue(source);
+  else source.problems.push(problemAt(source, offsetOf(fault.node) ?? 0, fault.message));
+  return source;
+}
+
+/** The options every reader and writer of config files shares, so that all of them see the same document. */
+export function parseYaml(text: string, lineCounter?: LineCounter): Document.Parsed {
+  return parseDocument(text, {
+    merge: true,
+    stringKeys: true,
+    prettyErrors: false,
+    logLevel: "error",
+    ...(lineCounter === undefined ? {} : { lineCounter }),
+  });
+}
+
+export function placeOf(source: Source, offset: number): Place {
+  const { line, col } = source.lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+function problemAt(source: Source, offset: number, message: string): ConfigProblem {
+  const key = formatPath([...source.prefix, ...pathAt(source.document.contents, offset)]);
+  return { file: source.file, ...placeOf(source, offset), key, message };
+}
+
+function syntaxMessage(source: Source, error: { code: string; message: string; pos: [number, number] }): string {
+  if (error.code === "MULTIPLE_DOCS") return "expected one YAML document, found another one after ---";
+  if (error.code === "NON_STRING_KEY") return "expected a plain word as the key, found a list or a map";
+  if (error.code === "RESOURCE_EXHAUSTION") return tooDeep;
+  if (error.code !== "DUPLICATE_KEY") return `not valid YAML: ${error.message.replace(/\.$/, "")}`;
+  const path = pathAt(source.document.contents, error.pos[0]);
+  const { line } = placeOf(source, locate(source.document, path).key);
+  return `expected the key "${path.at(-1) ?? ""}" once, found it again (first on line ${line})`;
+}
+
+function toValue(source: Source): unknown {
+  try {
+    // Aliases were counted already, with what they unfold to.
+    return source.document.toJS({ maxAliasCount: -1 }) ?? {};
+  } catch (error) {
+    source.problems.push(problemAt(source, wrongMerge(source.document), `not valid YAML: ${errorText(error)}`));
+    return undefined;
+  }
+}
+
+/** The one thing that parses and still has no value: `<<` with something that is no map. */
+function wrongMerge(document: Document.Parsed): number {
+  let found = 0;
+  visit(document, {
+    Pair(_, pair) {
+      if (!isMergeKey(pair.key)) return;
+      const value = isAlias(pair.value) ? pair.value.resolve(document) : pair.value;
+      if (isMap(value) || isSeq(value)) return;
+      found = offsetOf(pair.value) ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}

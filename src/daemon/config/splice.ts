@@ -1,0 +1,276 @@
+/**
+ * Carries a change of a parsed document back into its text by touching only the lines that say it. What the library
+ * would print is right but lays out the whole file anew and moves comments; here every other byte stays.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  Scalar,
+  type YAMLMap,
+} from "yaml";
+import { isMergeKey } from "./positions.ts";
+import { parseYaml } from "./source.ts";
+
+/** The text that holds what `after` holds. `before` is the document as parsed from `text`. */
+export function spliceChanges(text: string, before: Document, after: Document): string {
+  const printed = after.toString(printOptions(text));
+  try {
+    const changes = new Changes(text, before);
+    changes.compareRoots(before.contents, after.contents);
+    const spliced = changes.apply();
+    const check = parseYaml(spliced);
+    const sound = check.errors.length === 0 && isDeepStrictEqual(plain(check), plain(after));
+    // A change that shows in no value is one of comments or layout, which only the printed text carries.
+    if (sound && (spliced !== text || printed === before.toString(printOptions(text)))) return spliced;
+  } catch (error) {
+    if (!(error instanceof CannotSplice)) throw error;
+  }
+  return printed;
+}
+
+class CannotSplice extends Error {}
+
+type Splice = { start: number; end: number; text: string };
+
+class Changes {
+  readonly #text: string;
+  readonly #before: Document;
+  readonly #splices: Splice[] = [];
+
+  constructor(text: string, before: Document) {
+    this.#text = text;
+    this.#before = before;
+  }
+
+  compareRoots(before: Node | null, after: Node | null): void {
+    if (!isBlockMap(before) || !isBlockMap(after) || after.items.length === 0) throw new CannotSplice();
+    this.#compareMaps(before, after);
+  }
+
+  apply(): string {
+    let text = this.#text;
+    // From the end, so that earlier places keep their numbers; an insertion goes in before the text it follows is cut.
+    const ordered = this.#splices.toSorted((a, b) => b.start - a.start || b.end - a.end);
+    for (const { start, end, text: replacement } of ordered)
+      text = text.slice(0, start) + replacement + text.slice(end);
+    return text;
+  }
+
+  #compareMaps(before: YAMLMap, after: YAMLMap): void {
+    const wanted = byKey(after);
+    const existing = byKey(before);
+    for (const [key, pair] of existing) {
+      const next = wanted.get(key);
+      if (next === undefined) this.#remove(pair);
+      else this.#comparePairs(pair, next);
+    }
+    const added = [...wanted].filter(([key]) => !existing.has(key)).map(([, pair]) => pair);
+    if (added.length > 0) this.#append(before, added);
+  }
+
+  #comparePairs(before: Pair, after: Pair): void {
+    const [from, to] = [before.value, after.value];
+    if (sameNode(from, to)) return;
+    if (isBlockMap(from) && isBlockMap(to) && from.anchor === to.anchor && from.tag === to.tag) {
+      if (to.items.length === 0) this.#insertEmptyMap(before);
+      this.#compareMaps(from, to);
+      return;
+    }
+    const line = isInline(from) && isInline(to) ? this.#print(to) : null;
+    if (line !== null && !line.includes("\n")) this.#replaceInline(before, line);
+    else this.#replacePair(before, after);
+  }
+
+  #replaceInline(pair: Pair, line: string): void {
+    const [start, end] = rangeOf(pair.value) ?? [keyEnd(this.#text, pair), keyEnd(this.#text, pair)];
+    const gapBefore = /[\s]/.test(this.#text[start - 1] ?? "") ? "" : " ";
+    const gapAfter = start === end && /\S/.test(this.#text[end] ?? "\n") ? " " : "";
+    this.#splices.push({ start, end, text: gapBefore + line + gapAfter });
+  }
+
+  #replacePair(before: Pair, after: Pair): void {
+    const start = this.#ownLineStart(before);
+    const copy = copyWithoutTail(before, after, this.#before);
+    const end = this.#lineEnd(contentEnd(before));
+    const printed = this.#printPairs([copy], this.#indentAt(start));
+    this.#splices.push({ start: this.#lineStart(start), end, text: printed });
+  }
+
+  #remove(pair: Pair): void {
+    let start = this.#lineStart(this.#ownLineStart(pair));
+    let end = this.#pastLine(contentEnd(pair));
+    const blankBefore = start === 0 || /\n[ \t]*\n$/.test(this.#text.slice(0, start));
+    const blankAfter = /^[ \t]*\n/.exec(this.#text.slice(end));
+    if (blankBefore && blankAfter !== null) end += blankAfter[0].length;
+    if (end === this.#text.length && !this.#text.endsWith("\n")) start = Math.max(0, start - 1);
+    this.#splices.push({ start, end, text: "" });
+  }
+
+  /** Behind the last entry and the comments that stand at its level, such as entries that are commented out. */
+  #append(map: YAMLMap, pairs: readonly Pair[]): void {
+    const last = map.items.at(-1);
+    const first = map.items[0];
+    if (last === undefined || first === undefined) throw new CannotSplice();
+    const indent = this.#indentAt(this.#ownLineStart(first));
+    let at = this.#pastLine(contentEnd(last));
+    const comment = new RegExp(`^ {${indent.length},}#.*(\n|$)`);
+    for (let next = comment.exec(this.#text.slice(at)); next !== null; next = comment.exec(this.#text.slice(at)))
+      at += next[0].length;
+    const airy = indent === "" && map.items.some((item) => isScalar(item.key) && item.key.spaceBefore === true);
+    const lead = this.#text.slice(0, at).endsWith("\n") ? "" : "\n";
+    const text = pairs.map((pair) => `${airy ? "\n" : ""}${this.#printPairs([pair], indent)}\n`).join("");
+    this.#splices.push({ start: at, end: at, text: lead + text });
+  }
+
+  /** Keeps the comments that stand where the entries were. */
+  #insertEmptyMap(pair: Pair): void {
+    const at = keyEnd(this.#text, pair);
+    this.#splices.push({ start: at, end: at, text: " {}" });
+  }
+
+  #print(node: unknown): string {
+    const document = scratch(node);
+    return document.toString(printOptions(this.#text)).replace(/\n$/, "");
+  }
+
+  #printPairs(pairs: readonly Pair[], indent: string): string {
+    const map = new Document({}, { merge: true }).createNode({}) as YAMLMap;
+    map.items.push(...pairs);
+    return this.#print(map).replace(/^(?=.)/gm, indent);
+  }
+
+  #ownLineStart(pair: Pair): number {
+    const start = rangeOf(pair.key)?.[0];
+    if (start === undefined || this.#text.slice(this.#lineStart(start), start).trim() !== "") throw new CannotSplice();
+    return start;
+  }
+
+  #indentAt(offset: number): string {
+    return this.#text.slice(this.#lineStart(offset), offset);
+  }
+
+  #lineStart(offset: number): number {
+    return this.#text.lastIndexOf("\n", offset - 1) + 1;
+  }
+
+  #lineEnd(offset: number): number {
+    // The end of a block scalar is already behind its line.
+    if (offset > 0 && this.#text[offset - 1] === "\n") return offset - 1;
+    const end = this.#text.indexOf("\n", offset);
+    return end === -1 ? this.#text.length : end;
+  }
+
+  #pastLine(offset: number): number {
+    return Math.min(this.#lineEnd(offset) + 1, this.#text.length);
+  }
+}
+
+/** The layout the text already has, as far as the printer can be told. */
+function printOptions(text: string) {
+  const indent = /^( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 2;
+  return {
+    lineWidth: 0,
+    indent: Math.max(1, indent),
+    indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
+    flowCollectionPadding: !/[[{][^\s\]}]/.test(text) || /[[{] \S/.test(text),
+    verifyAliasOrder: false,
+  };
+}
+
+function scratch(contents: unknown): Document {
+  const document = new Document(null, { merge: true, stringKeys: true });
+  document.contents = contents as Node;
+  return document;
+}
+
+function plain(document: Document): unknown {
+  return document.toJS({ maxAliasCount: -1 }) ?? {};
+}
+
+function byKey(map: YAMLMap): Map<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const pair of map.items) {
+    const key = isMergeKey(pair.key) ? "<<" : isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+    if (pairs.has(key)) throw new CannotSplice();
+    pairs.set(key, pair);
+  }
+  return pairs;
+}
+
+/** What stands behind the last line of the old value stays in the text, so the new one must not print it again. */
+function copyWithoutTail(before: Pair, after: Pair, document: Document): Pair {
+  const copy = after.clone(document.schema);
+  let old: unknown = before.value;
+  let now: unknown = copy.value;
+  while (isCollection(old) && old.flow !== true && isCollection(now)) {
+    if (now.comment === old.comment) now.comment = null;
+    const index = old.items.length - 1;
+    old = valueIn(old.items[index]);
+    now = valueIn(now.items[index]);
+  }
+  if (isScalar(copy.key)) copy.key.commentBefore = null;
+  if (isScalar(copy.key)) copy.key.spaceBefore = false;
+  return copy;
+}
+
+function sameNode(a: unknown, b: unknown): boolean {
+  if (isPair(a) && isPair(b)) return sameNode(a.key, b.key) && sameNode(a.value, b.value);
+  if (isAlias(a) && isAlias(b)) return a.source === b.source;
+  if (isScalar(a) && isScalar(b)) return keyText(a) === keyText(b) && a.anchor === b.anchor && a.tag === b.tag;
+  if ((isMap(a) && isMap(b)) || (isSeq(a) && isSeq(b))) {
+    const items: readonly unknown[] = b.items;
+    const same = a.items.length === items.length && a.anchor === b.anchor && a.tag === b.tag;
+    return same && a.items.every((item: unknown, index: number) => sameNode(item, items[index]));
+  }
+  return a === b || (isEmpty(a) && isEmpty(b));
+}
+
+function keyText(scalar: Scalar): unknown {
+  return typeof scalar.value === "symbol" ? scalar.value.description : scalar.value;
+}
+
+function isEmpty(node: unknown): boolean {
+  return node === null || node === undefined || (isScalar(node) && node.value === null);
+}
+
+function isBlockMap(node: unknown): node is YAMLMap {
+  return isMap(node) && node.flow !== true;
+}
+
+function isInline(node: unknown): boolean {
+  if (isScalar(node)) return node.type !== Scalar.BLOCK_LITERAL && node.type !== Scalar.BLOCK_FOLDED;
+  return node === null || isAlias(node) || (isCollection(node) && node.flow === true);
+}
+
+function valueIn(item: unknown): unknown {
+  return isPair(item) ? item.value : item;
+}
+
+function rangeOf(node: unknown): [number, number] | null {
+  if (!isAlias(node) && !isScalar(node) && !isCollection(node)) return null;
+  return node.range ? [node.range[0], node.range[1]] : null;
+}
+
+/** Where the last value inside ends, without the comments and blank lines behind it. */
+function contentEnd(item: unknown): number {
+  const value = valueIn(item);
+  if (isCollection(value) && value.flow !== true && value.items.length > 0) return contentEnd(value.items.at(-1));
+  const end = rangeOf(value)?.[1] ?? (isPair(item) ? rangeOf(item.key)?.[1] : undefined);
+  if (end === undefined) throw new CannotSplice();
+  return end;
+}
+
+function keyEnd(text: string, pair: Pair): number {
+  const end = rangeOf(pair.key)?.[1];
+  const colon = end === undefined ? -1 : text.indexOf(":", end);
+  if (end === undefined || text.slice(end, colon).trim() !== "") throw new CannotSplice();
+  return colon + 1;
+}
