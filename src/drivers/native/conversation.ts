@@ -1,0 +1,118 @@
+/** One conversation with a native agent. It has no process of its own: what lives longer than a turn is its memory. */
+import { childEnv } from "../../lib/child-env.ts";
+import type { Logger } from "../../lib/log.ts";
+import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import { Compactor } from "./compactor.ts";
+import type { History } from "./history.ts";
+import type { Model } from "./model.ts";
+import type { NativeOptions } from "./options.ts";
+import { ruleFor } from "./permission.ts";
+import { RepeatGuard } from "./repeat-guard.ts";
+import { ToolRunner, type TurnTools } from "./tool-runner.ts";
+import { planeTools } from "./tools/plane-tools.ts";
+import { SeenFiles } from "./tools/seen-files.ts";
+import type { Tool } from "./tools/tool.ts";
+import { type Loop, runTurn } from "./turn.ts";
+
+export type ConversationParts = {
+  spec: ConversationSpec;
+  deps: DriverDeps;
+  model: Model;
+  /** `provider/model`, for people. */
+  modelId: string;
+  options: NativeOptions;
+  contextSize: number;
+  system: string;
+  history: History;
+  coreTools: readonly Tool[];
+};
+
+export class NativeConversation implements Conversation {
+  readonly #parts: ConversationParts;
+  readonly #loop: Loop;
+  readonly #closed = new AbortController();
+  #modelShown = false;
+
+  constructor(parts: ConversationParts) {
+    this.#parts = parts;
+    this.#loop = createLoop(parts);
+  }
+
+  get alive(): boolean {
+    return !this.#closed.signal.aborted;
+  }
+
+  async *send(prompt: Prompt, signal: AbortSignal): AsyncGenerator<DriverEvent> {
+    const left = new AbortController();
+    const stop = AbortSignal.any([signal, this.#closed.signal, left.signal]);
+    try {
+      const turn = await this.#turnTools(prompt.key);
+      for await (const event of runTurn(this.#loop, turn, prompt, stop)) {
+        yield event;
+        if (event.type !== "accepted" || this.#modelShown) continue;
+        this.#modelShown = true;
+        yield { type: "mode", mode: null, model: this.#parts.modelId };
+      }
+    } finally {
+      // A reader that leaves early must not leave a model call or a command behind.
+      left.abort();
+      await this.#loop.runner.settled();
+    }
+  }
+
+  /** Ends the turn under way and everything it started. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#loop.runner.settled();
+  }
+
+  /** What the agent may use now: the plane's part can change between turns. */
+  async #turnTools(key: string): Promise<TurnTools> {
+    const { spec, deps, coreTools } = this.#parts;
+    const tools = new Map<string, Tool>();
+    const hidden = new Set<string>();
+    for (const tool of coreTools)
+      if (ruleFor(spec.agent.permission, tool.effect) === "hide") hidden.add(tool.name);
+      else tools.set(tool.name, tool);
+    const reserved = new Set(coreTools.map((tool) => tool.name));
+    for (const tool of await listPlaneTools(spec, deps.log))
+      if (reserved.has(tool.name)) deps.log.warn("a plane tool has the name of a core tool", { tool: tool.name });
+      else tools.set(tool.name, tool);
+    return { tools, hidden, guard: new RepeatGuard(), key, calls: 0 };
+  }
+}
+
+async function listPlaneTools(spec: ConversationSpec, log: Logger): Promise<Tool[]> {
+  try {
+    return await planeTools(spec.host.tools);
+  } catch (error) {
+    log.error("the plane's tools could not be listed", { session: spec.session.id, error: String(error) });
+    return [];
+  }
+}
+
+function createLoop({ spec, deps, model, options, contextSize, system, history }: ConversationParts): Loop {
+  const { clock, processes } = deps;
+  const request = {
+    system,
+    temperature: options.temperature,
+    maxTokens: options.max_tokens,
+    effort: spec.agent.effort,
+  };
+  const call = { model, clock, inactivityMs: options.inactivity_minutes * 60_000 };
+  const runner = new ToolRunner({
+    host: spec.host,
+    permission: spec.agent.permission,
+    history,
+    context: {
+      cwd: spec.cwd,
+      clock,
+      processes,
+      shellEnv: childEnv(deps.env, [], spec.agent.env),
+      seen: new SeenFiles(),
+      allowPrivateFetch: options.allow_private_fetch,
+    },
+  });
+  const compactor = new Compactor({ history, size: contextSize, request, call });
+  return { history, compactor, runner, request, call, maxCalls: options.max_turns };
+}

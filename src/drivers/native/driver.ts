@@ -1,0 +1,86 @@
+/** The native driver: Aegis's own agent loop over any model API. */
+import { type Capabilities, type ConversationSpec, type Driver, type DriverDeps, DriverError } from "../driver.ts";
+import { contextSize } from "./context-size.ts";
+import { NativeConversation } from "./conversation.ts";
+import { detectNativeModel, probeNative } from "./detect.ts";
+import { History } from "./history.ts";
+import { type ModelSettings, resolveModel } from "./models.ts";
+import { parseOptions } from "./options.ts";
+import { ruleFor } from "./permission.ts";
+import { buildSystemPrompt } from "./prompt.ts";
+import { openModel } from "./sdk.ts";
+import { coreTools } from "./tools/core-tools.ts";
+
+export type NativeDriverDeps = DriverDeps & { models: ModelSettings };
+
+const capabilities: Capabilities = {
+  resume: true,
+  fork: false,
+  steer: false,
+  mcp: false,
+  permissions: true,
+  images: false,
+};
+
+export function createNativeDriver(deps: NativeDriverDeps): Driver {
+  return {
+    harness: "native",
+    capabilities,
+    probe: (signal) => probeNative(deps.env, deps.models, globalThis.fetch, signal),
+    async open(spec, scope) {
+      const options = parseOptions(spec.agent.slug, spec.agent.options);
+      const modelId = spec.agent.model ?? (await chooseModel(deps));
+      const target = resolveModel(modelId, deps.models, deps.env);
+      const tools = coreTools();
+      const offered = tools.filter((tool) => ruleFor(spec.agent.permission, tool.effect) !== "hide");
+      const [model, system] = await Promise.all([
+        openModel(target, deps.clock),
+        systemPrompt(
+          spec,
+          deps,
+          modelId,
+          offered.map((tool) => tool.name),
+        ),
+      ]);
+      const conversation = new NativeConversation({
+        spec,
+        deps,
+        model,
+        modelId,
+        options,
+        contextSize: contextSize(target.model, options.context_size),
+        system,
+        history: restoreHistory(spec, deps),
+        coreTools: tools,
+      });
+      scope.defer(() => conversation.close());
+      return conversation;
+    },
+  };
+}
+
+async function chooseModel(deps: NativeDriverDeps): Promise<string> {
+  const found = await detectNativeModel(deps.env, globalThis.fetch, AbortSignal.timeout(1000));
+  if (found !== null) return found.model;
+  throw new DriverError({
+    code: "not_logged_in",
+    message: "The agent names no model, and none was found: no provider's key is set and no Ollama answers.",
+    fix: "Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or start Ollama.",
+  });
+}
+
+function systemPrompt(
+  { cwd, systemPrompt }: ConversationSpec,
+  { clock }: NativeDriverDeps,
+  model: string,
+  tools: string[],
+): Promise<string> {
+  return buildSystemPrompt({ cwd, systemPrompt, now: clock.now(), platform: process.platform, model, tools });
+}
+
+function restoreHistory(spec: ConversationSpec, { log }: NativeDriverDeps): History {
+  const history = new History();
+  const unreadable = history.restore(spec.memory);
+  if (unreadable > 0) log.error("part of the memory cannot be read", { session: spec.session.id, entries: unreadable });
+  return history;
+}

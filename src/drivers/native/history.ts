@@ -1,0 +1,70 @@
+/** What a conversation remembers, and the entries from which it is built again after a restart. */
+import { z } from "zod";
+import type { DriverEvent } from "../driver.ts";
+import { type Message, messageSchema, toolCalls } from "./messages.ts";
+import { repair } from "./repair.ts";
+
+const entrySchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("message"), message: messageSchema }),
+  /** Takes the place of everything before it. */
+  z.object({ kind: z.literal("compacted"), messages: z.array(messageSchema) }),
+]);
+export type MemoryEntry = z.infer<typeof entrySchema>;
+
+type MemoryEvent = Extract<DriverEvent, { type: "memory" }>;
+
+/** The history of one conversation. Each change gives the event that makes it durable. */
+export class History {
+  #messages: Message[] = [];
+  readonly #callIds = new Set<string>();
+
+  /** Takes up what an earlier process stored. Returns how many entries could not be read. */
+  restore(memory: readonly unknown[]): number {
+    let unreadable = 0;
+    for (const value of memory) {
+      const entry = entrySchema.safeParse(value);
+      if (entry.success) this.#apply(entry.data);
+      else unreadable += 1;
+    }
+    return unreadable;
+  }
+
+  add(message: Message): MemoryEvent {
+    return this.#record({ kind: "message", message });
+  }
+
+  /** Replaces all that was said so far. */
+  compact(messages: readonly Message[]): MemoryEvent {
+    return this.#record({ kind: "compacted", messages: [...messages] });
+  }
+
+  /** As remembered, which is not always what an API takes. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** What the model is sent. */
+  forModel(): Message[] {
+    return repair(this.#messages);
+  }
+
+  /** The id itself when it is new here; small servers use the same ones again in each answer. */
+  freshCallId(id: string): string {
+    let fresh = id === "" ? "call" : id;
+    for (let n = 2; this.#callIds.has(fresh); n++) fresh = `${id === "" ? "call" : id}_${n}`;
+    this.#callIds.add(fresh);
+    return fresh;
+  }
+
+  #record(entry: MemoryEntry): MemoryEvent {
+    this.#apply(entry);
+    return { type: "memory", value: entry };
+  }
+
+  #apply(entry: MemoryEntry): void {
+    if (entry.kind === "compacted") this.#messages = [...entry.messages];
+    else this.#messages.push(entry.message);
+    for (const message of entry.kind === "compacted" ? entry.messages : [entry.message])
+      for (const call of toolCalls(message)) this.#callIds.add(call.toolCallId);
+  }
+}

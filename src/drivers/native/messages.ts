@@ -1,0 +1,63 @@
+/**
+ * The messages of a conversation, as they are remembered and as the model library takes them: a JSON-safe part of its
+ * own message type.
+ */
+import { z } from "zod";
+
+/** What a vendor wants back word for word, such as the signature of a thought. */
+const vendorSchema = z.record(z.string(), z.record(z.string(), z.json())).exactOptional();
+
+const textPartSchema = z.object({ type: z.literal("text"), text: z.string(), providerOptions: vendorSchema });
+const reasoningPartSchema = z.object({ type: z.literal("reasoning"), text: z.string(), providerOptions: vendorSchema });
+const toolCallPartSchema = z.object({
+  type: z.literal("tool-call"),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  input: z.unknown(),
+  providerOptions: vendorSchema,
+});
+const toolResultPartSchema = z.object({
+  type: z.literal("tool-result"),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  output: z.object({ type: z.enum(["text", "error-text"]), value: z.string() }),
+});
+
+export const messageSchema = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), content: z.string() }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.array(z.discriminatedUnion("type", [textPartSchema, reasoningPartSchema, toolCallPartSchema])),
+  }),
+  z.object({ role: z.literal("tool"), content: z.array(toolResultPartSchema) }),
+]);
+
+export type Message = z.infer<typeof messageSchema>;
+export type AssistantMessage = Extract<Message, { role: "assistant" }>;
+export type AssistantPart = AssistantMessage["content"][number];
+export type ToolCallPart = z.infer<typeof toolCallPartSchema>;
+export type ToolResultPart = z.infer<typeof toolResultPartSchema>;
+
+export function userMessage(text: string): Message {
+  return { role: "user", content: text };
+}
+
+export function toolMessage(
+  call: { id: string; name: string },
+  result: { output: string; is_error: boolean },
+): Extract<Message, { role: "tool" }> {
+  const output = { type: result.is_error ? ("error-text" as const) : ("text" as const), value: result.output };
+  return { role: "tool", content: [{ type: "tool-result", toolCallId: call.id, toolName: call.name, output }] };
+}
+
+export function toolCalls(message: Message): ToolCallPart[] {
+  return message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [];
+}
+
+/** A rough count, four characters a token: for what no model has counted yet. */
+export function estimateTokens(messages: readonly Message[]): number {
+  let characters = 0;
+  for (const message of messages)
+    characters += typeof message.content === "string" ? message.content.length : JSON.stringify(message.content).length;
+  return Math.ceil(characters / 4);
+}

@@ -1,0 +1,165 @@
+/**
+ * The only file that touches the model library. It is loaded when the first native agent starts, so that a daemon
+ * without one stays light. One `streamText` call is one model call: its own tool loop, retries and output are off.
+ */
+import type { APICallError, LanguageModel, LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
+import type { Usage } from "../../contract/turn.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText } from "../../lib/log.ts";
+import { retryAfter } from "./backoff.ts";
+import { ModelFailure, type RawFailure, toModelFailure } from "./failures.ts";
+import type { FinishReason, Model, ModelCall, ModelPart, VendorData } from "./model.ts";
+import type { ModelTarget } from "./models.ts";
+
+type Sdk = typeof import("ai");
+
+export async function openModel(target: ModelTarget, clock: Clock): Promise<Model> {
+  const [sdk, model] = await Promise.all([import("ai"), connect(target)]);
+  // The library's only switch for its habit of writing warnings to stderr; they come as `warning` parts instead.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  return { stream: (call) => stream(sdk, model, target, call, clock) };
+}
+
+async function connect(target: ModelTarget): Promise<LanguageModel> {
+  const { baseUrl: baseURL, model, provider: name } = target;
+  // Never undefined where the library would then look for a key in the process's environment by itself.
+  const apiKey = target.key ?? "none";
+  if (target.api === "anthropic") {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return createAnthropic({ baseURL, apiKey })(model);
+  }
+  if (target.api === "openai-responses") {
+    const { createOpenAI } = await import("@ai-sdk/openai");
+    return createOpenAI({ baseURL, apiKey }).responses(model);
+  }
+  if (target.api === "google") {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return createGoogle({ baseURL, apiKey })(model);
+  }
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const key = target.key === null ? {} : { apiKey: target.key };
+  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...key })(model);
+}
+
+async function* stream(
+  sdk: Sdk,
+  model: LanguageModel,
+  target: ModelTarget,
+  call: ModelCall,
+  clock: Clock,
+): AsyncGenerator<ModelPart> {
+  const result = sdk.streamText({
+    model,
+    instructions: call.system,
+    messages: [...call.messages],
+    tools: toolSet(sdk, call),
+    maxRetries: 0,
+    abortSignal: call.signal,
+    ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+    ...(call.maxTokens === undefined ? {} : { maxOutputTokens: call.maxTokens }),
+    ...(call.effort === null ? {} : { reasoning: call.effort }),
+    providerOptions: {
+      // Long conversations are sent again with every call: the vendor keeps the unchanged beginning.
+      anthropic: { cacheControl: { type: "ephemeral" } },
+      // Nothing of the conversation stays on the server, so it can be taken up from our own memory alone.
+      openai: { store: false },
+    },
+    // The default writes to the console; the error comes as a part too.
+    onError: () => undefined,
+  });
+  try {
+    for await (const part of result.stream) {
+      const translated = translate(sdk, part, target, clock);
+      if (translated !== null) yield translated;
+    }
+    // An aborted stream just ends.
+    call.signal.throwIfAborted();
+  } catch (error) {
+    call.signal.throwIfAborted();
+    throw error instanceof ModelFailure ? error : failure(sdk, error, target, clock);
+  }
+}
+
+/** Without `execute`, so that the library hands the calls over; unchecked, because the loop checks them itself. */
+function toolSet(sdk: Sdk, call: ModelCall): ToolSet {
+  const tools: ToolSet = {};
+  for (const { name, description, inputSchema } of call.tools)
+    tools[name] = sdk.tool({ description, inputSchema: sdk.jsonSchema(inputSchema) });
+  return tools;
+}
+
+function translate(sdk: Sdk, part: TextStreamPart<ToolSet>, target: ModelTarget, clock: Clock): ModelPart | null {
+  switch (part.type) {
+    case "text-start":
+    case "text-end":
+      return { type: "block", block: "text", id: part.id, delta: "", vendor: vendor(part.providerMetadata) };
+    case "text-delta":
+      return { type: "block", block: "text", id: part.id, delta: part.text, vendor: vendor(part.providerMetadata) };
+    case "reasoning-start":
+    case "reasoning-end":
+      return { type: "block", block: "thinking", id: part.id, delta: "", vendor: vendor(part.providerMetadata) };
+    case "reasoning-delta":
+      return { type: "block", block: "thinking", id: part.id, delta: part.text, vendor: vendor(part.providerMetadata) };
+    case "tool-call": {
+      const problem = part.invalid === true ? errorText(part.error) : null;
+      const { toolCallId: id, toolName: name, input } = part;
+      return { type: "tool_call", id, name, input, problem, vendor: vendor(part.providerMetadata) };
+    }
+    case "start-step":
+      return part.warnings.length === 0 ? null : { type: "warning", text: JSON.stringify(part.warnings) };
+    case "finish-step":
+      return { type: "finish", reason: finishReason(part.finishReason), usage: usage(part.usage) };
+    case "error":
+      throw failure(sdk, part.error, target, clock);
+    case "tool-input-start":
+    case "tool-input-delta":
+    case "ping":
+      return { type: "progress" };
+    default:
+      return null;
+  }
+}
+
+function finishReason(reason: string): FinishReason {
+  if (reason === "interrupted") return "cut";
+  if (reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "content-filter") return reason;
+  return "other";
+}
+
+function usage(counted: LanguageModelUsage): Usage {
+  const { noCacheTokens, cacheReadTokens, cacheWriteTokens } = counted.inputTokenDetails;
+  const cache_read = cacheReadTokens ?? 0;
+  const cache_write = cacheWriteTokens ?? 0;
+  const input = noCacheTokens ?? Math.max(0, (counted.inputTokens ?? 0) - cache_read - cache_write);
+  return { input, cache_read, cache_write, output: counted.outputTokens ?? 0, cost: null };
+}
+
+/** Through JSON, because it is stored: the library leaves `undefined` in it. */
+function vendor(metadata: unknown): VendorData | undefined {
+  return metadata === undefined ? undefined : (JSON.parse(JSON.stringify(metadata)) as VendorData);
+}
+
+function failure(sdk: Sdk, error: unknown, target: ModelTarget, clock: Clock): ModelFailure {
+  if (sdk.APICallError.isInstance(error)) return toModelFailure(fromApiCall(error, clock), target);
+  const fields = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
+  const raw: RawFailure = {
+    message: errorText(error),
+    status: typeof fields.statusCode === "number" ? fields.statusCode : null,
+    body: "",
+    type: typeof fields.type === "string" ? fields.type : null,
+    retryAfterMs: null,
+    network: typeof fields.type !== "string",
+  };
+  return toModelFailure(raw, target);
+}
+
+function fromApiCall(error: APICallError, clock: Clock): RawFailure {
+  return {
+    message: error.message,
+    status: error.statusCode ?? null,
+    body: error.responseBody ?? "",
+    type: null,
+    retryAfterMs: retryAfter(error.responseHeaders, clock.now()),
+    network: error.statusCode === undefined,
+  };
+}

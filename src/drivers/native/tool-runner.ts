@@ -1,0 +1,185 @@
+/** Runs the calls of one answer: those that only look side by side, the others one at a time and in order. */
+import type { Permission } from "../../contract/agent.ts";
+import { errorText } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { ConversationHost, DriverEvent } from "../driver.ts";
+import type { RequestedCall } from "./answer.ts";
+import type { History } from "./history.ts";
+import { toolMessage } from "./messages.ts";
+import { ruleFor } from "./permission.ts";
+import type { RepeatGuard } from "./repeat-guard.ts";
+import { failed, type PreparedCall, shorten, type Tool, type ToolContext, type ToolResult } from "./tools/tool.ts";
+import { ToolError } from "./tools/tool-error.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+export type ToolRunnerSettings = {
+  host: ConversationHost;
+  permission: Permission;
+  history: History;
+  context: Omit<ToolContext, "signal" | "key">;
+};
+
+/** What lasts for one turn. */
+export type TurnTools = {
+  tools: ReadonlyMap<string, Tool>;
+  /** Tools that exist but are kept from this agent. */
+  hidden: ReadonlySet<string>;
+  guard: RepeatGuard;
+  /** Stable over a redelivery of the turn. */
+  key: string;
+  /** How many calls the turn has had. */
+  calls: number;
+};
+
+type Planned = { call: RequestedCall; key: string } & (
+  | { tool: Tool; prepared: PreparedCall }
+  /** It is answered without being run. */
+  | { tool: Tool | null; answer: ToolResult }
+);
+
+export class ToolRunner {
+  readonly #settings: ToolRunnerSettings;
+  readonly #allowed = new Set<string>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(settings: ToolRunnerSettings) {
+    this.#settings = settings;
+  }
+
+  /** True when the turn must end because the model repeats itself. Throws the signal's reason when it is aborted. */
+  async *run(
+    calls: readonly RequestedCall[],
+    turn: TurnTools,
+    signal: AbortSignal,
+  ): AsyncGenerator<DriverEvent, boolean> {
+    let looping = false;
+    const waiting = calls.map((call) => {
+      const verdict = turn.guard.judge(call.name, call.input);
+      looping ||= verdict === "end";
+      return this.#plan(call, turn, verdict === "run" ? null : failed(repeated(call, turn.guard.count)));
+    });
+    while (waiting.length > 0 && !signal.aborted) yield* this.#runGroup(takeGroup(waiting), signal);
+    for (const { call } of waiting)
+      yield this.#settings.history.add(toolMessage(call, failed("not run: the turn was cancelled")));
+    signal.throwIfAborted();
+    return looping;
+  }
+
+  /** Resolves when no tool runs any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#running]);
+  }
+
+  /** The results are shown as they come and remembered in the order of the calls. */
+  async *#runGroup(group: readonly Planned[], signal: AbortSignal): AsyncGenerator<DriverEvent> {
+    for (const planned of group) yield toolCallItem(planned);
+    const running = new Map(group.map((planned) => [planned, this.#start(planned, signal)]));
+    const results = new Map<Planned, ToolResult>();
+    while (running.size > 0) {
+      const { planned, result } = await Promise.race(running.values());
+      running.delete(planned);
+      results.set(planned, result);
+      if (result.plan !== undefined) yield { type: "plan", entries: result.plan };
+      const { output, is_error, diff = null } = result;
+      yield { type: "tool_result", call: planned.call.id, output, is_error, diff };
+    }
+    for (const planned of group) {
+      const result = results.get(planned);
+      if (result !== undefined) yield this.#settings.history.add(toolMessage(planned.call, result));
+    }
+  }
+
+  #start(planned: Planned, signal: AbortSignal): Promise<{ planned: Planned; result: ToolResult }> {
+    const outcome = this.#execute(planned, signal).then(
+      (result) => ({ planned, result }),
+      (error: unknown) => ({
+        planned,
+        result: failed(signal.aborted ? "cancelled before it was done" : explain(error)),
+      }),
+    );
+    this.#running.add(outcome);
+    outcome.finally(() => this.#running.delete(outcome));
+    return outcome;
+  }
+
+  async #execute(planned: Planned, signal: AbortSignal): Promise<ToolResult> {
+    if ("answer" in planned) return planned.answer;
+    const { host, context, permission } = this.#settings;
+    const { tool, call } = planned;
+    let prepared = planned.prepared;
+    if (ruleFor(permission, tool.effect) === "ask" && !this.#allowed.has(tool.name)) {
+      const { title } = prepared;
+      const request = { call: call.id, tool: tool.name, kind: tool.kind, title, input: call.input };
+      const answer = await untilAborted(host.permission(request, signal), signal);
+      if (answer.decision === "deny") return failed(`Permission denied: ${answer.reason}`);
+      if (answer.scope === "session") this.#allowed.add(tool.name);
+      if (answer.input !== undefined) {
+        const changed = tool.prepare(answer.input);
+        if ("problem" in changed)
+          return failed(`The input was changed on approval and is now wrong: ${changed.problem}`);
+        prepared = changed;
+      }
+    }
+    return await prepared.run({ ...context, signal, key: planned.key });
+  }
+
+  #plan(call: RequestedCall, turn: TurnTools, verdict: ToolResult | null): Planned {
+    const key = `${turn.key}/${turn.calls}`;
+    turn.calls += 1;
+    const tool = turn.tools.get(call.name) ?? null;
+    if (tool === null)
+      return { call, key, tool, answer: failed(unknownTool(call.name, turn, this.#settings.permission)) };
+    if (call.problem !== null) return { call, key, tool, answer: failed(badArguments(call)) };
+    if (verdict !== null) return { call, key, tool, answer: verdict };
+    const prepared = tool.prepare(call.input);
+    if (!("problem" in prepared)) return { call, key, tool, prepared };
+    return { call, key, tool, answer: failed(`Wrong input for ${call.name}: ${prepared.problem}`) };
+  }
+}
+
+/** The next call, and with it every following one as long as all of them only look. */
+function takeGroup(waiting: Planned[]): Planned[] {
+  const end = waiting.findIndex((planned) => !onlyLooks(planned));
+  return waiting.splice(0, end === -1 ? waiting.length : Math.max(1, end));
+}
+
+function onlyLooks(planned: Planned): boolean {
+  return "answer" in planned || planned.tool.effect === "read";
+}
+
+function toolCallItem(planned: Planned): DriverEvent {
+  const { call, tool } = planned;
+  const { title, locations, diff } =
+    "prepared" in planned ? planned.prepared : { title: call.name, locations: [], diff: null };
+  const kind = tool?.kind ?? "other";
+  return {
+    type: "tool_call",
+    call: call.id,
+    name: call.name,
+    kind,
+    title,
+    input: call.input,
+    locations,
+    diff,
+    parent: null,
+  };
+}
+
+function unknownTool(name: string, turn: TurnTools, permission: Permission): string {
+  if (turn.hidden.has(name))
+    return `The tool "${name}" is not available to this agent (its permission is ${permission}).`;
+  return `No tool "${name}"${didYouMean(name, turn.tools.keys())}. Available: ${[...turn.tools.keys()].join(", ")}.`;
+}
+
+function badArguments(call: RequestedCall): string {
+  const sent = typeof call.input === "string" ? call.input : JSON.stringify(call.input);
+  return `The arguments of ${call.name} are not valid JSON. You sent: ${shorten(sent ?? "", 500)}`;
+}
+
+function repeated(call: RequestedCall, count: number): string {
+  return `You have made this same ${call.name} call ${count} times in a row; it was not run again. Its result will not change: do something else, or say what is in the way.`;
+}
+
+function explain(error: unknown): string {
+  return error instanceof ToolError ? error.message : `The tool failed: ${errorText(error)}`;
+}

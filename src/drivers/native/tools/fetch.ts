@@ -1,0 +1,103 @@
+/** Fetches a page or a document over HTTP. */
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { z } from "zod";
+import type { Clock } from "../../../lib/clock.ts";
+import { guardedLookup, refuseLiteral } from "./address-guard.ts";
+import { capText } from "./cap.ts";
+import { htmlText } from "./html-text.ts";
+import { defineTool, done, failed, shorten, type Tool, type ToolContext } from "./tool.ts";
+import { ToolError } from "./tool-error.ts";
+
+const timeoutMs = 30_000;
+const largestBody = 2 * 1024 * 1024;
+const mostRedirects = 5;
+
+export function fetchTool(): Tool {
+  return defineTool({
+    name: "fetch",
+    description: "Get a page or document by http or https. HTML comes as plain text.",
+    kind: "fetch",
+    effect: "network",
+    input: z.object({ url: z.url({ protocol: /^https?$/ }) }),
+    title: ({ url }) => `Fetch ${shorten(url)}`,
+    async run({ url }, context) {
+      const { signal, over } = deadline(context.clock, context.signal);
+      try {
+        const answer = await follow(new URL(url), { ...context, signal });
+        const text = readable(answer);
+        const note = answer.cut ? `\n[cut: the document is larger than ${largestBody} bytes]` : "";
+        const body = capText(text, "Fetch a more specific page.") + note;
+        return answer.status < 400 ? done(body) : failed(`HTTP ${answer.status}\n${body}`);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (signal.aborted) throw new ToolError(`${url} did not answer within ${timeoutMs / 1000} s.`);
+        throw error;
+      } finally {
+        over();
+      }
+    },
+  });
+}
+
+type Answer = { status: number; type: string; body: Buffer; cut: boolean; location: string | undefined };
+
+async function follow(first: URL, context: ToolContext): Promise<Answer> {
+  let url = first;
+  for (let hops = 0; hops <= mostRedirects; hops++) {
+    const answer = await get(url, context);
+    if (answer.location === undefined || answer.status < 300 || answer.status > 399) return answer;
+    url = new URL(answer.location, url);
+  }
+  throw new ToolError(`${first.href} redirects more than ${mostRedirects} times.`);
+}
+
+function get(url: URL, context: ToolContext): Promise<Answer> {
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new ToolError(`${url.protocol} addresses cannot be fetched, only http and https.`);
+  if (url.username !== "" || url.password !== "") throw new ToolError("An address with a password is not fetched.");
+  if (!context.allowPrivateFetch) refuseLiteral(url.hostname);
+  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      signal: context.signal,
+      headers: { "user-agent": "aegis", accept: "text/*, application/json, */*;q=0.5", "accept-encoding": "identity" },
+      ...(context.allowPrivateFetch ? {} : { lookup: guardedLookup }),
+    });
+    sent.on("error", reject);
+    sent.on("response", (response) => read(response).then(resolve, reject));
+    sent.end();
+  });
+}
+
+async function read(response: IncomingMessage): Promise<Answer> {
+  const { statusCode: status = 0, headers } = response;
+  const answer = { status, type: headers["content-type"] ?? "", location: headers.location };
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > largestBody) break;
+  }
+  return { ...answer, body: Buffer.concat(chunks).subarray(0, largestBody), cut: size > largestBody };
+}
+
+function readable({ type, body }: Answer): string {
+  if (body.length === 0) return "(empty)";
+  if (body.subarray(0, 8192).includes(0)) throw new ToolError(`The document is binary (${type || "unknown type"}).`);
+  const text = body.toString("utf8");
+  return /html/i.test(type) || /^\s*<(!doctype html|html)/i.test(text) ? htmlText(text) : text;
+}
+
+/** The caller's signal or the time limit, whichever comes first. `over` must be called. */
+function deadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal; over: () => void } {
+  const late = new AbortController();
+  const over = new AbortController();
+  clock.sleep(timeoutMs, over.signal).then(
+    () => late.abort(),
+    () => undefined,
+  );
+  return { signal: AbortSignal.any([signal, late.signal]), over: () => over.abort() };
+}

@@ -1,0 +1,28 @@
+/** The plane's tools, called in the daemon itself. What this session may use is decided there. */
+import type { ToolHost, ToolSpec } from "../../driver.ts";
+import { capText } from "./cap.ts";
+import { shorten, type Tool } from "./tool.ts";
+
+export async function planeTools(host: ToolHost): Promise<Tool[]> {
+  return (await host.list()).map((spec) => planeTool(spec, host));
+}
+
+function planeTool(spec: ToolSpec, host: ToolHost): Tool {
+  const { name, description, inputSchema } = spec;
+  return {
+    name,
+    description,
+    inputSchema,
+    kind: "other",
+    effect: spec.readOnly ? "read" : "plane",
+    prepare: (input) => ({
+      title: shorten(`${name} ${JSON.stringify(input)}`),
+      locations: [],
+      diff: null,
+      async run({ key, signal }) {
+        const outcome = await host.call(name, input, { key, signal });
+        return { output: capText(outcome.output, "Ask for less."), is_error: outcome.is_error };
+      },
+    }),
+  };
+}

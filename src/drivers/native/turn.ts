@@ -1,0 +1,158 @@
+/**
+ * The loop of a native agent: call the model, run the tools it asks for, call it again with their results.
+ *
+ * Everything is yielded before it is acted upon: when the reader stores an event before it asks for the next, the call
+ * of a tool is on record before the tool runs.
+ */
+import type { TurnError, Usage } from "../../contract/turn.ts";
+import { errorText } from "../../lib/log.ts";
+import type { DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import { Answer } from "./answer.ts";
+import type { Compactor } from "./compactor.ts";
+import { InactivityError, ModelFailure } from "./failures.ts";
+import type { History } from "./history.ts";
+import { userMessage } from "./messages.ts";
+import type { ModelCall } from "./model.ts";
+import { type CallSettings, callModel } from "./model-call.ts";
+import type { ToolRunner, TurnTools } from "./tool-runner.ts";
+
+export type Loop = {
+  history: History;
+  compactor: Compactor;
+  runner: ToolRunner;
+  request: Omit<ModelCall, "signal" | "messages" | "tools">;
+  call: Omit<CallSettings, "message">;
+  maxCalls: number;
+};
+
+type End = Pick<TurnEnded, "reason" | "error">;
+
+/** What a failure needs to know of the turn. */
+type Progress = { answer: Answer | null; message: string; usage: Usage | null };
+
+export async function* runTurn(
+  loop: Loop,
+  turn: TurnTools,
+  prompt: Prompt,
+  signal: AbortSignal,
+): AsyncGenerator<DriverEvent> {
+  const progress: Progress = { answer: null, message: prompt.turn, usage: null };
+  let end: End;
+  try {
+    signal.throwIfAborted();
+    yield loop.history.add(userMessage(prompt.text));
+    yield { type: "accepted" };
+    end = yield* answerPrompt(loop, turn, prompt, progress, signal);
+  } catch (error) {
+    yield* keepPartial(loop, progress);
+    end = signal.aborted ? { reason: "cancelled", error: null } : { reason: "failed", error: toTurnError(error) };
+  }
+  yield { type: "turn.ended", ...end, usage: progress.usage };
+}
+
+async function* answerPrompt(
+  loop: Loop,
+  turn: TurnTools,
+  prompt: Prompt,
+  progress: Progress,
+  signal: AbortSignal,
+): AsyncGenerator<DriverEvent, End> {
+  for (let call = 0; call < loop.maxCalls; call++) {
+    progress.message = `${prompt.turn}/${call}`;
+    const answer = yield* ask(loop, turn, progress, signal);
+    progress.answer = null;
+    const end = endFor(answer);
+    yield* show(answer, progress.message);
+    yield* remember(loop, answer, end);
+    progress.usage = addUsage(progress.usage, answer.usage);
+    yield { type: "usage", ...answer.usage };
+    yield loop.compactor.counted(answer.usage);
+    if (end !== null) return end;
+    if (yield* loop.runner.run(answer.calls, turn, signal))
+      return limit("tool_loop", `The model made the same ${answer.calls.at(-1)?.name} call over and over.`);
+  }
+  const fix = "Raise the agent's max_turns, or ask for less at once.";
+  return limit("tool_loop", `The turn reached its limit of ${loop.maxCalls} model calls.`, fix);
+}
+
+/** One answer of the model. A conversation that does not fit is summed up once, then the call is made again. */
+async function* ask(
+  loop: Loop,
+  turn: TurnTools,
+  progress: Progress,
+  signal: AbortSignal,
+): AsyncGenerator<DriverEvent, Answer> {
+  const tools = [...turn.tools.values()];
+  const spend = (usage: Usage) => {
+    progress.usage = addUsage(progress.usage, usage);
+  };
+  yield* loop.compactor.whenFull(spend, signal);
+  for (let overflowed = false; ; overflowed = true) {
+    const newAnswer = () => {
+      progress.answer = new Answer((id) => loop.history.freshCallId(id));
+      return progress.answer;
+    };
+    const request = { ...loop.request, messages: loop.history.forModel(), tools };
+    try {
+      return yield* callModel(request, newAnswer, { ...loop.call, message: progress.message }, signal);
+    } catch (error) {
+      const overflow = error instanceof ModelFailure && error.kind === "overflow";
+      if (!overflow || overflowed || !(yield* loop.compactor.now(spend, signal))) throw error;
+    }
+  }
+}
+
+function endFor(answer: Answer): End | null {
+  if (answer.reason === "content-filter")
+    return { reason: "refused", error: { code: "blocked", message: "The model declined to answer." } };
+  if (answer.reason === "length")
+    return limit("model", "The answer reached the model's output limit.", "Raise the agent's max_tokens, or go on.");
+  return answer.calls.length === 0 ? { reason: "completed", error: null } : null;
+}
+
+function* show(answer: Answer, message: string): Generator<DriverEvent> {
+  const { thinking, text } = answer;
+  if (thinking !== "") yield { type: "thinking", message: `${message}/thinking`, text: thinking };
+  if (text !== "") yield { type: "text", message, text };
+}
+
+/** Of an answer that ended too early nothing is kept that would ask for a tool. */
+function* remember({ history }: Loop, answer: Answer, end: End | null): Generator<DriverEvent> {
+  if (end === null || end.reason === "completed") {
+    const message = answer.message();
+    if (message.content.length > 0) yield history.add(message);
+    return;
+  }
+  const declined = { role: "assistant" as const, content: [{ type: "text" as const, text: "(no answer)" }] };
+  yield history.add(answer.partialMessage() ?? declined);
+}
+
+/** What was already shown of an answer that broke stays, for people and for the model. */
+function* keepPartial({ history }: Loop, { answer, message }: Progress): Generator<DriverEvent> {
+  if (answer === null) return;
+  yield* show(answer, message);
+  const partial = answer.partialMessage();
+  if (partial !== null) yield history.add(partial);
+}
+
+function limit(code: string, message: string, fix?: string): End {
+  return { reason: "truncated", error: { code, message, ...(fix === undefined ? {} : { fix }) } };
+}
+
+function toTurnError(error: unknown): TurnError {
+  if (error instanceof ModelFailure) return error.turnError;
+  if (error instanceof InactivityError)
+    return { code: "timeout", message: error.message, fix: "Send the message again, or raise inactivity_minutes." };
+  return { code: "internal", message: errorText(error) };
+}
+
+function addUsage(sum: Usage | null, usage: Usage): Usage {
+  if (sum === null) return usage;
+  return {
+    input: sum.input + usage.input,
+    cache_read: sum.cache_read + usage.cache_read,
+    cache_write: sum.cache_write + usage.cache_write,
+    output: sum.output + usage.output,
+    cost: sum.cost === null || usage.cost === null ? null : sum.cost + usage.cost,
+  };
+}
