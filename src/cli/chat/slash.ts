@@ -1,0 +1,116 @@
+/** What can be typed in a chat besides messages. */
+import type { Event } from "../../contract/event.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { usageError } from "../failure.ts";
+import { eventLine } from "../format/event-line.ts";
+import { sessionTable } from "../format/session-table.ts";
+import { SessionNames, sessionLabel } from "../session-names.ts";
+import { type Chat, resolveSession } from "./chat.ts";
+
+type SlashCommand = { synopsis: string; summary: string; run(chat: Chat, rest: string): Promise<"stay" | "leave"> };
+
+export const slashCommands: Readonly<Record<string, SlashCommand>> = {
+  help: { synopsis: "/help", summary: "this list", run: help },
+  sessions: { synopsis: "/sessions", summary: "the open sessions", run: sessions },
+  switch: { synopsis: "/switch <session>", summary: "talk to another session", run: switchTo },
+  spawn: { synopsis: "/spawn [agent]", summary: "start a session and talk to it", run: spawn },
+  interrupt: { synopsis: "/interrupt", summary: "cut the turn under way (also Ctrl-C)", run: interrupt },
+  rename: { synopsis: "/rename <handle>", summary: "give this session another handle", run: rename },
+  title: { synopsis: "/title <text>", summary: "set this session's title", run: title },
+  close: { synopsis: "/close", summary: "close this session", run: close },
+  history: { synopsis: "/history", summary: "what was said here", run: history },
+  quit: { synopsis: "/quit", summary: "leave; the session stays (also Ctrl-D)", run: async () => "leave" },
+};
+
+/** Handles a typed line: a command, or a message. A message that starts with a slash is typed with two. */
+export async function handleLine(chat: Chat, line: string): Promise<"stay" | "leave"> {
+  const text = line.trim();
+  if (text === "") return "stay";
+  if (!text.startsWith("/") || text.startsWith("//")) {
+    await chat.say(text.startsWith("//") ? text.slice(1) : line);
+    return "stay";
+  }
+  const [name = "", ...words] = text.slice(1).split(/\s+/);
+  const command = slashCommands[name];
+  if (command === undefined) {
+    throw usageError(
+      `there is no /${name}${didYouMean(name, Object.keys(slashCommands))}`,
+      "/help lists what there is",
+    );
+  }
+  return command.run(chat, words.join(" "));
+}
+
+async function help(chat: Chat): Promise<"stay"> {
+  for (const { synopsis, summary } of Object.values(slashCommands)) {
+    chat.screen.line(`  ${chat.style.cyan(synopsis.padEnd(20))}${summary}`);
+  }
+  chat.screen.line(`  ${chat.style.cyan("//text".padEnd(20))}send text that starts with a slash`);
+  return "stay";
+}
+
+async function sessions(chat: Chat): Promise<"stay"> {
+  const answer = await chat.client.call("listSessions");
+  const table = sessionTable(answer.sessions, {
+    color: chat.style.dim("x") !== "x",
+    width: chat.width,
+    now: Date.now(),
+  });
+  for (const line of table) chat.screen.line(line);
+  return "stay";
+}
+
+async function switchTo(chat: Chat, rest: string): Promise<"stay"> {
+  if (rest === "") throw usageError("which session?", "/sessions lists them");
+  const session = await resolveSession(chat.client, rest);
+  chat.switchTo(session);
+  chat.screen.line(chat.style.dim(`you talk to ${sessionLabel(session)} now`));
+  return "stay";
+}
+
+async function spawn(chat: Chat, rest: string): Promise<"stay"> {
+  const { session } = await chat.client.call("createSession", { body: rest === "" ? {} : { agent: rest } });
+  chat.switchTo(session);
+  chat.screen.line(chat.style.dim(`started ${sessionLabel(session)}, agent ${session.agent}`));
+  return "stay";
+}
+
+async function interrupt(chat: Chat): Promise<"stay"> {
+  const { interrupted } = await chat.client.call("interruptSession", { path: { session: chat.session.id } });
+  if (!interrupted) chat.screen.line(chat.style.dim("there is no turn under way"));
+  return "stay";
+}
+
+async function rename(chat: Chat, rest: string): Promise<"stay"> {
+  if (rest === "") throw usageError("which handle?", "two or three words joined by dashes, as in lucid-knuth");
+  await chat.client.call("updateSession", { path: { session: chat.session.id }, body: { handle: rest } });
+  return "stay";
+}
+
+async function title(chat: Chat, rest: string): Promise<"stay"> {
+  const { session } = await chat.client.call("updateSession", {
+    path: { session: chat.session.id },
+    body: { title: rest },
+  });
+  chat.screen.line(chat.style.dim(session.title === "" ? "the title is gone" : `title: ${session.title}`));
+  return "stay";
+}
+
+/** Goes on with the newest other session; without one there is nothing left to chat with. */
+async function close(chat: Chat): Promise<"stay" | "leave"> {
+  await chat.client.call("closeSession", { path: { session: chat.session.id } });
+  chat.screen.line(chat.style.dim(`closed ${chat.session.handle}`));
+  const [next] = (await chat.client.call("listSessions")).sessions;
+  if (next === undefined) return "leave";
+  return switchTo(chat, next.id);
+}
+
+async function history(chat: Chat): Promise<"stay"> {
+  const { events } = await chat.client.call("history", { path: { session: chat.session.id }, query: { limit: 50 } });
+  const names = new SessionNames([chat.session]);
+  for (const event of events as Event[]) {
+    const line = eventLine(event, { style: chat.style, width: chat.width, names });
+    if (line !== null) chat.screen.line(line);
+  }
+  return "stay";
+}

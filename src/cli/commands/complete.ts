@@ -1,0 +1,45 @@
+/** `aegis __complete`: candidates for the shell. Quick, never starts a daemon, and silent about anything wrong. */
+import { resolve } from "node:path";
+import { createClient } from "../../client/client.ts";
+import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
+import { type Candidate, suggest } from "../complete.ts";
+import { oneLine } from "../format/text.ts";
+import { commandGroups, commands } from "../table.ts";
+
+/** A shell that waits longer than this for a key press feels broken. */
+const limitMs = 500;
+
+/** Lines for the shell. */
+export async function complete(cwd: string, words: readonly string[]): Promise<string[]> {
+  try {
+    const { candidates, ask } = suggest(words, commands, commandGroups);
+    if (ask === "file") return [":files"];
+    const all = ask === null ? candidates : await askDaemon(projectFolder(cwd, words), ask);
+    const current = words.at(-1) ?? "";
+    return all.filter(({ value }) => value.startsWith(current)).map(toLine);
+  } catch {
+    return [];
+  }
+}
+
+function projectFolder(cwd: string, words: readonly string[]): string {
+  const option = words.findIndex((word) => word === "-C" || word === "--project");
+  return option === -1 ? cwd : resolve(cwd, words[option + 1] ?? ".");
+}
+
+async function askDaemon(cwd: string, kind: "session" | "agent"): Promise<Candidate[]> {
+  const found = await inspectDaemonFile(findProjectRoot(cwd));
+  if (found.state !== "live") return [];
+  const client = createClient({ url: found.file.url, token: found.file.token });
+  const signal = AbortSignal.timeout(limitMs);
+  if (kind === "agent") {
+    const { agents } = await client.call("listAgents", { signal });
+    return agents.map(({ slug, description }) => ({ value: slug, description }));
+  }
+  const { sessions } = await client.call("listSessions", { signal });
+  return sessions.map((session) => ({ value: session.handle, description: session.title || session.agent }));
+}
+
+function toLine({ value, description }: Candidate): string {
+  return description === "" ? value : `${value}\t${oneLine(description)}`;
+}

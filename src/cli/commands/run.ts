@@ -1,0 +1,37 @@
+/** `aegis run`: one prompt, one answer, in a session of its own. */
+import { askAndWait, reportAnswer } from "../answer.ts";
+import { ensureDaemon } from "../connection.ts";
+import { createStyle } from "../format/style.ts";
+import { textArgument } from "../input-text.ts";
+import { sessionLabel } from "../session-names.ts";
+import type { Terminal } from "../terminal.ts";
+
+export type RunArgs = {
+  prompt: string | undefined;
+  agent: string | undefined;
+  timeoutMs: number | undefined;
+  keep: boolean;
+};
+
+export async function run(cx: Terminal, args: RunArgs): Promise<number> {
+  const text = await textArgument(cx, args.prompt, "prompt");
+  const { client } = await ensureDaemon(cx);
+  const { session } = await client.call("createSession", {
+    body: args.agent === undefined ? {} : { agent: args.agent },
+  });
+  const style = createStyle(cx.color);
+  try {
+    if (cx.interactive || session.offline) cx.warn(style.dim(`${sessionLabel(session)}, agent ${session.agent}`));
+    const result = await askAndWait(cx, client, {
+      session,
+      text,
+      id: undefined,
+      interrupt: false,
+      timeoutMs: args.timeoutMs,
+    });
+    return reportAnswer(cx, result);
+  } finally {
+    if (args.keep) cx.warn(style.dim(`go on with: aegis chat ${session.handle}`));
+    else await client.call("closeSession", { path: { session: session.id } }).catch(() => {});
+  }
+}

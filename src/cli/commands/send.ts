@@ -1,0 +1,46 @@
+/** `aegis send`: a message to a session, with a receipt at once or the answer when it is there. */
+import { askAndWait, reportAnswer } from "../answer.ts";
+import { ensureDaemon } from "../connection.ts";
+import { exitCodes } from "../context.ts";
+import { createStyle } from "../format/style.ts";
+import { textArgument } from "../input-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { messageId } from "./sessions.ts";
+
+export type SendArgs = {
+  session: string;
+  text: string | undefined;
+  interrupt: boolean;
+  wait: boolean;
+  timeoutMs: number | undefined;
+  id: string | undefined;
+};
+
+export async function send(cx: Terminal, args: SendArgs): Promise<number> {
+  const id = args.id === undefined ? undefined : messageId(args.id);
+  const text = await textArgument(cx, args.text, "text");
+  const { client } = await ensureDaemon(cx);
+  const { session } = await client.call("getSession", { path: { session: args.session } });
+  if (args.wait) {
+    const style = createStyle(cx.color);
+    const result = await askAndWait(cx, client, {
+      session,
+      text,
+      id,
+      interrupt: args.interrupt,
+      timeoutMs: args.timeoutMs,
+      onReceipt: (receipt) => cx.warn(style.dim(receipt.text)),
+    });
+    return reportAnswer(cx, result);
+  }
+  const answer = await client.call("sendMessage", {
+    path: { session: session.id },
+    body: { ...(id === undefined ? {} : { id }), text, interrupt: args.interrupt },
+  });
+  if (cx.json) cx.printJson(answer);
+  else {
+    cx.print(answer.receipt.text);
+    if (answer.receipt.outcome === "queued") cx.warn(`take it back with: aegis cancel ${answer.receipt.message}`);
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,132 @@
+/** Commands over sessions that ask the daemon once and show its answer. */
+import type { MessageId } from "../../contract/ids.ts";
+import { isId } from "../../contract/ids.ts";
+import { ensureDaemon } from "../connection.ts";
+import { exitCodes } from "../context.ts";
+import { usageError } from "../failure.ts";
+import { type Cell, columns } from "../format/columns.ts";
+import { sessionTable } from "../format/session-table.ts";
+import { createStyle } from "../format/style.ts";
+import { plural } from "../format/text.ts";
+import { sessionLabel } from "../session-names.ts";
+import type { Terminal } from "../terminal.ts";
+
+export async function ps(cx: Terminal, args: { all: boolean }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const { sessions } = await client.call("listSessions", { query: { closed: String(args.all) } });
+  if (cx.json) {
+    cx.printJson({ sessions });
+    return exitCodes.ok;
+  }
+  if (sessions.length === 0) {
+    cx.print(args.all ? "No sessions yet." : "No open sessions.");
+    cx.print("Start one with: aegis spawn, or talk at once: aegis chat");
+    return exitCodes.ok;
+  }
+  for (const line of sessionTable(sessions, { color: cx.color, width: cx.columns, now: Date.now() })) cx.print(line);
+  return exitCodes.ok;
+}
+
+export async function agents(cx: Terminal): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const answer = await client.call("listAgents");
+  if (cx.json) {
+    cx.printJson(answer);
+    return exitCodes.ok;
+  }
+  const style = createStyle(cx.color);
+  const header: Cell[] = ["AGENT", "HARNESS", "MODEL", "RIGHTS", "FROM", "DESCRIPTION"].map((text) => ({
+    text,
+    paint: style.dim,
+  }));
+  const rows = answer.agents.map((agent): Cell[] => [
+    { text: agent.default ? `${agent.slug} *` : agent.slug, paint: style.cyan },
+    { text: agent.offline ? `${agent.harness} (offline)` : agent.harness },
+    { text: agent.model ?? "-" },
+    { text: agent.permission },
+    { text: agent.source },
+    { text: agent.description },
+  ]);
+  for (const line of columns(header, rows, cx.columns)) cx.print(line);
+  if (answer.agents.some((agent) => agent.default)) cx.print(style.dim("* answers when no agent is named"));
+  return exitCodes.ok;
+}
+
+export type SpawnArgs = {
+  agent: string | undefined;
+  handle: string | undefined;
+  title: string | undefined;
+  prompt: string | undefined;
+};
+
+export async function spawn(cx: Terminal, args: SpawnArgs): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const body = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+  const answer = await client.call("createSession", { body });
+  if (cx.json) {
+    cx.printJson(answer);
+    return exitCodes.ok;
+  }
+  cx.print(sessionLabel(answer.session));
+  cx.warn(answer.receipt?.text ?? `talk to it with: aegis chat ${answer.session.handle}`);
+  return exitCodes.ok;
+}
+
+export async function close(cx: Terminal, args: { sessions: readonly string[] }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const closed = [];
+  for (const session of args.sessions) {
+    const answer = await client.call("closeSession", { path: { session } });
+    closed.push(answer);
+    if (cx.json) continue;
+    const refused = answer.refused.length;
+    cx.print(
+      `closed ${answer.session.handle}${refused === 0 ? "" : `, ${plural(refused, "waiting message")} refused`}`,
+    );
+  }
+  if (cx.json) cx.printJson({ closed });
+  return exitCodes.ok;
+}
+
+/** Exit code 1 when there was no turn to cut. */
+export async function interrupt(cx: Terminal, args: { session: string }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const answer = await client.call("interruptSession", { path: { session: args.session } });
+  if (cx.json) cx.printJson(answer);
+  else cx.print(answer.interrupted ? `interrupted ${args.session}` : `${args.session} has no turn under way`);
+  return answer.interrupted ? exitCodes.ok : exitCodes.failed;
+}
+
+export async function rename(cx: Terminal, args: { session: string; handle: string }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const answer = await client.call("updateSession", { path: { session: args.session }, body: { handle: args.handle } });
+  if (cx.json) cx.printJson(answer);
+  else cx.print(`${args.session} is now ${answer.session.handle}`);
+  return exitCodes.ok;
+}
+
+export async function title(cx: Terminal, args: { session: string; title: string }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const answer = await client.call("updateSession", { path: { session: args.session }, body: { title: args.title } });
+  if (cx.json) cx.printJson(answer);
+  else
+    cx.print(
+      answer.session.title === ""
+        ? `${answer.session.handle} has no title`
+        : `${answer.session.handle}: ${answer.session.title}`,
+    );
+  return exitCodes.ok;
+}
+
+export async function cancel(cx: Terminal, args: { message: string }): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  const answer = await client.call("cancelMessage", { path: { message: messageId(args.message) } });
+  if (cx.json) cx.printJson(answer);
+  else cx.print(`took back ${answer.message.id}`);
+  return exitCodes.ok;
+}
+
+export function messageId(text: string): MessageId {
+  if (isId("msg", text)) return text;
+  throw usageError(`"${text}" is not a message's id: expected one that starts with msg_`);
+}

@@ -1,0 +1,145 @@
+/** The demo's stage: a small project in a temporary folder with a daemon of its own, which can be killed. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, createClient } from "../../client/client.ts";
+import { followEvents } from "../../client/events.ts";
+import { waitForMessage } from "../../client/wait.ts";
+import type { MessageId } from "../../contract/ids.ts";
+import type { SessionView } from "../../contract/session.ts";
+import type { Turn } from "../../contract/turn.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { configFileName, type DaemonFile, inspectDaemonFile, isSameProcess } from "../../lib/daemon-file.ts";
+import { startDaemon } from "../connection.ts";
+import type { CliContext } from "../context.ts";
+import { signalProcess } from "../daemon-process.ts";
+
+/** An answer of the offline agent takes moments; more than this means that something is wrong. */
+const answerMs = 30_000;
+
+export type Asked = { session: SessionView; message: MessageId };
+
+export class Stage {
+  readonly #cx: CliContext;
+  readonly root: string;
+  #daemon: DaemonFile | null = null;
+
+  static async create(cx: CliContext): Promise<Stage> {
+    const root = await mkdtemp(join(tmpdir(), "aegis-demo-"));
+    for (const [path, text] of Object.entries(sampleProject)) {
+      await mkdir(join(root, path, ".."), { recursive: true });
+      await writeFile(join(root, path), text);
+    }
+    return new Stage(cx, root);
+  }
+
+  private constructor(cx: CliContext, root: string) {
+    this.#cx = cx;
+    this.root = root;
+  }
+
+  async start(): Promise<DaemonFile> {
+    this.#daemon = await startDaemon({ ...this.#cx, cwd: this.root }, this.root);
+    return this.#daemon;
+  }
+
+  get client(): Client {
+    const daemon = this.#running();
+    return createClient({ url: daemon.url, token: daemon.token });
+  }
+
+  /** Starts a session of an agent with a first message. */
+  async ask(agent: string, prompt: string): Promise<Asked> {
+    const { session, receipt } = await this.client.call("createSession", { body: { agent, prompt } });
+    if (receipt === null) throw new Error(`${session.handle} took no message`);
+    return { session, message: receipt.message };
+  }
+
+  async answer({ session, message }: Asked): Promise<Turn> {
+    const signal = AbortSignal.timeout(answerMs);
+    const outcome = await waitForMessage(this.client, message, session.id, { signal });
+    if (outcome.status !== "answered" || outcome.turn === null) {
+      throw new Error(`${session.handle} did not answer: its message was ${outcome.status}`);
+    }
+    return outcome.turn;
+  }
+
+  /** Waits until the session has begun to write its answer. */
+  async writing({ session }: Asked): Promise<string> {
+    const signal = AbortSignal.timeout(answerMs);
+    let text = "";
+    for await (const item of followEvents(this.client, { after: 0, session: session.id, live: true, signal })) {
+      if (item.kind === "delta") text += item.delta.text;
+      if (text.length > 60) return text;
+      if (item.kind === "event" && item.event.type === "turn.ended") break;
+    }
+    throw new Error(`${session.handle} ended its turn before it could be cut`);
+  }
+
+  /** Kills the daemon the hard way, and makes sure that it is gone. */
+  async kill(): Promise<number> {
+    const daemon = this.#running();
+    signalProcess(daemon.pid, "SIGKILL");
+    const deadline = systemClock.now() + 5_000;
+    while (isSameProcess(daemon)) {
+      if (systemClock.now() > deadline) throw new Error(`pid ${daemon.pid} survived SIGKILL`);
+      await systemClock.sleep(10);
+    }
+    this.#daemon = null;
+    return daemon.pid;
+  }
+
+  /** Ends the daemon, whatever happened before, and removes the folder unless it is to be kept. */
+  async close(keep: boolean): Promise<void> {
+    const found = await inspectDaemonFile(this.root);
+    if (found.state === "live") {
+      const { url, token, pid } = found.file;
+      await createClient({ url, token })
+        .call("shutdown", { body: { force: true } })
+        .catch(() => {});
+      const deadline = systemClock.now() + 10_000;
+      while (isSameProcess(found.file) && systemClock.now() < deadline) await systemClock.sleep(20);
+      if (isSameProcess(found.file)) signalProcess(pid, "SIGKILL");
+    }
+    if (!keep) await rm(this.root, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #running(): DaemonFile {
+    if (this.#daemon === null) throw new Error("the daemon is not running");
+    return this.#daemon;
+  }
+}
+
+const roles = {
+  scout: "Looks around in the project.",
+  counter: "Counts what is left to do.",
+  writer: "Writes reports and hands them on.",
+  editor: "Reads what the others write.",
+  narrator: "Takes its time.",
+};
+
+const sampleProject: Readonly<Record<string, string>> = {
+  [configFileName]: [
+    "default_agent: scout",
+    "agents:",
+    ...Object.entries(roles).flatMap(([name, description]) => [
+      `  ${name}:`,
+      "    harness: scripted",
+      "    permission: write",
+      `    description: ${description}`,
+    ]),
+    "",
+  ].join("\n"),
+  "README.md": "# Bakery\n\nTakes orders and bakes bread.\n",
+  "src/orders.ts": [
+    "// TODO: refuse orders for more bread than there is",
+    "export type Order = { bread: string; count: number };",
+    "",
+    "export function total(orders: readonly Order[]): number {",
+    "  // TODO: leave out cancelled orders",
+    "  return orders.reduce((sum, order) => sum + order.count, 0);",
+    "}",
+    "",
+  ].join("\n"),
+  "src/oven.ts": ["// TODO: heat it slowly", "export const degrees = 230;", ""].join("\n"),
+};

@@ -1,0 +1,132 @@
+/** Events as one line each, for `tail`, `history` and the attached daemon. */
+import type { Event } from "../../contract/event.ts";
+import type { Message } from "../../contract/message.ts";
+import type { TurnError, TurnReason } from "../../contract/turn.ts";
+import type { SessionNames } from "../session-names.ts";
+import type { Style } from "./style.ts";
+import { oneLine, plural, truncate } from "./text.ts";
+import { clockTime } from "./time.ts";
+
+/** One line without colour ends at this width; a pipe has no edge, but a line should stay one. */
+export type LineOptions = { style: Style; width: number; names: SessionNames };
+
+/** The line, or null for events that say nothing to a reader. */
+export function eventLine(event: Event, options: LineOptions): string | null {
+  const text = describe(event, options.style);
+  if (text === null) return null;
+  const time = clockTime(event.at);
+  const who = event.session === null ? "aegis" : options.names.label(event.session);
+  const room = Math.max(40, options.width - time.length - who.length - 4);
+  return `${options.style.dim(time)}  ${options.style.cyan(who)}  ${text(room)}`;
+}
+
+type Text = (room: number) => string;
+
+function describe(event: Event, style: Style): Text | null {
+  const plain =
+    (text: string): Text =>
+    (room) =>
+      truncate(text, room);
+  const painted =
+    (paint: (text: string) => string, text: string): Text =>
+    (room) =>
+      paint(truncate(text, room));
+  switch (event.type) {
+    case "daemon.started":
+      return painted(style.dim, `daemon ${event.data.version} started (pid ${event.data.pid})`);
+    case "daemon.stopping":
+      return painted(style.dim, `daemon is stopping: ${event.data.reason}`);
+    case "config.reloaded":
+      return painted(style.dim, `configuration read again: ${plural(event.data.agents.length, "agent")}`);
+    case "config.rejected":
+      return painted(style.red, `configuration not taken: ${event.data.problems.join("; ")}`);
+    case "session.created":
+      return plain(`started, agent ${event.data.session.agent}`);
+    case "session.renamed":
+      return plain(`is the new name of ${event.data.before}`);
+    case "session.titled":
+      return plain(`title: ${event.data.title === "" ? "(none)" : event.data.title}`);
+    case "session.state":
+      return event.data.state === "error" ? painted(style.red, `error: ${event.data.error ?? "unknown"}`) : null;
+    case "session.closed":
+      return painted(style.dim, `closed: ${event.data.reason}`);
+    case "session.notice":
+    case "turn.notice":
+      return painted(event.data.level === "info" ? style.dim : style.yellow, event.data.text);
+    case "message.admitted":
+      return plain(`← ${senderName(event.data.message)}: ${event.data.message.body}`);
+    case "message.cancelled":
+      return painted(style.dim, `message ${event.data.message} was taken back`);
+    case "message.redelivered":
+      return painted(style.yellow, `message ${event.data.message} goes to the next turn again`);
+    case "message.lost":
+      return painted(style.red, `message ${event.data.message} was lost: ${event.data.reason}`);
+    case "turn.started":
+      return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
+    case "turn.text":
+      return plain(event.data.text);
+    case "turn.thinking":
+      return painted(style.dim, `thinking: ${event.data.text}`);
+    case "turn.tool_call":
+      return painted(style.dim, `→ ${event.data.title === "" ? event.data.name : event.data.title}`);
+    case "turn.tool_result":
+      return event.data.is_error ? painted(style.yellow, `tool failed: ${event.data.output}`) : null;
+    case "turn.plan":
+      return painted(style.dim, `plan: ${event.data.entries.map((entry) => entry.text).join("; ")}`);
+    case "turn.compaction":
+      return painted(style.dim, "the conversation was shortened to fit the model's context");
+    case "turn.ended":
+      return endText(event.data.reason, event.data.error, style);
+    case "turn.accepted":
+    case "turn.usage":
+    case "turn.context":
+    case "turn.mode":
+    case "turn.raw":
+    case "turn.memory":
+      return null;
+    default:
+      return unknownEvent(event);
+  }
+}
+
+export function senderName(message: Pick<Message, "sender">): string {
+  const { sender } = message;
+  switch (sender.kind) {
+    case "human":
+      return "you";
+    case "agent":
+      return sender.handle;
+    case "queue":
+    case "workflow":
+    case "schedule":
+      return `${sender.kind} ${sender.name}`;
+    case "group":
+      return `group ${sender.group}`;
+    default:
+      return sender.kind;
+  }
+}
+
+/** How a turn ended, in words. */
+export function endWords(reason: TurnReason, error: TurnError | null): string {
+  const words: Record<TurnReason, string> = {
+    completed: "turn completed",
+    cancelled: "turn interrupted",
+    failed: "turn failed",
+    refused: "turn refused",
+    truncated: "turn cut off at a limit",
+    lost: "turn cut by a crash of the daemon",
+  };
+  return error === null ? words[reason] : `${words[reason]}: ${oneLine(error.message)}`;
+}
+
+function endText(reason: TurnReason, error: TurnError | null, style: Style): Text {
+  const paint = reason === "completed" ? style.green : reason === "failed" ? style.red : style.yellow;
+  return (room) => paint(truncate(endWords(reason, error), room));
+}
+
+/** A newer daemon may send what this client does not know. */
+function unknownEvent(event: never): Text {
+  const { type } = event as { type: string };
+  return () => type;
+}

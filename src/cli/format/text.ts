@@ -1,0 +1,57 @@
+/** Text from agents, made fit for a terminal: no control characters, measured as wide as it will be shown. */
+import { stripVTControlCharacters } from "node:util";
+
+/** All but line break and tab. */
+const controls = /(?![\n\t])\p{Cc}/gu;
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+const takesNoRoom = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+
+/** Lines stay; escape sequences and other control characters go, so that an agent cannot drive the terminal. */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text).replace(controls, "");
+}
+
+/** The text as one line. */
+export function oneLine(text: string): string {
+  return plainText(text).replace(/\s+/g, " ").trim();
+}
+
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of stripVTControlCharacters(text)) {
+    if (takesNoRoom.test(character)) continue;
+    width += wide.test(character) ? 2 : 1;
+  }
+  return width;
+}
+
+/** One line cut to a width, with an ellipsis where something is missing. */
+export function truncate(text: string, width: number): string {
+  const line = oneLine(text);
+  if (displayWidth(line) <= width) return line;
+  let kept = "";
+  let used = 0;
+  for (const character of line) {
+    const next = displayWidth(character);
+    if (used + next > width - 1) break;
+    kept += character;
+    used += next;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+export function bytes(count: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let value = count;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,14 @@
+/** Text for an agent: from the command line, or from standard input. */
+import { text as readAll } from "node:stream/consumers";
+import { usageError } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `-`, or nothing at all with a pipe at the other end, reads standard input. */
+export async function textArgument(cx: Terminal, given: string | undefined, what: string): Promise<string> {
+  if (given === undefined && cx.stdinIsTerminal) {
+    throw usageError(`the ${what} is missing`, "give it as an argument, or pipe it in");
+  }
+  const text = given === undefined || given === "-" ? await readAll(cx.stdin) : given;
+  if (text.trim() === "") throw usageError(`the ${what} is empty`);
+  return text;
+}

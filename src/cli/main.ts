@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+/** The entry of the `aegis` command. It stays tiny: what a command needs is loaded when the command is known. */
+import { enableCompileCache } from "node:module";
+
+const oldestNode = 24;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  if (argv.length === 1 && (first === "--version" || first === "-V")) {
+    const { packageVersion } = await import("../lib/version.ts");
+    process.stdout.write(`${packageVersion()}\n`);
+    return 0;
+  }
+  if (Number.parseInt(process.versions.node, 10) < oldestNode) {
+    process.stderr.write(`aegis: Node ${process.versions.node} is too old: expected ${oldestNode} or newer\n`);
+    return 2;
+  }
+  enableCompileCache();
+  if (first === "__complete") {
+    const { complete } = await import("./commands/complete.ts");
+    for (const line of await complete(process.cwd(), argv.slice(1))) process.stdout.write(`${line}\n`);
+    return 0;
+  }
+  const { runProgram } = await import("./program.ts");
+  return runProgram(argv);
+}
+
+process.exitCode = await main(process.argv.slice(2));

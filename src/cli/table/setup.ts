@@ -1,0 +1,36 @@
+/** Commands to set a project up and to get to know it. */
+import type { CommandSpec } from "../spec.ts";
+
+const group = "Setup:";
+
+/** Words that stand before other commands. */
+export const commandGroups: Readonly<Record<string, { summary: string; group?: string }>> = {
+  config: { summary: "Show and change the configuration", group },
+  "config agent": { summary: "Declare, list and remove agents" },
+  "config queue": { summary: "Declare, list and remove queues" },
+  "config plugin-dir": { summary: "Add and remove folders of plugins" },
+};
+
+export const setupCommands: readonly CommandSpec[] = [
+  {
+    path: "demo",
+    group,
+    summary: "Watch a team work and survive a crash, offline, in a folder of its own",
+    options: [{ flags: "--keep", description: "keep the folder to look around in it" }],
+    examples: ["aegis demo"],
+    run: async (cx, input) => (await import("../commands/demo.ts")).demo(cx, { keep: input.flag("keep") }),
+  },
+  {
+    path: "completion",
+    group,
+    summary: "Print a completion script for your shell",
+    arguments: [{ synopsis: "<shell>", description: "bash, zsh or fish", complete: ["bash", "zsh", "fish"] }],
+    examples: [
+      'eval "$(aegis completion bash)"',
+      'eval "$(aegis completion zsh)"',
+      "aegis completion fish > ~/.config/fish/completions/aegis.fish",
+    ],
+    run: async (cx, input) =>
+      (await import("../commands/completion.ts")).completion(cx, { shell: input.required("shell") }),
+  },
+];

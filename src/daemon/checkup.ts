@@ -1,0 +1,51 @@
+/** What can be said about a project while no daemon runs for it. Reads only. */
+import { join } from "node:path";
+import type { Harness } from "../contract/api.ts";
+import { systemClock } from "../lib/clock.ts";
+import { stateDir } from "../lib/daemon-file.ts";
+import { silentLogger } from "../lib/log.ts";
+import { createProcesses } from "../lib/process.ts";
+import { DriverRegistry } from "../runtime/registry/drivers.ts";
+import { inspect } from "../store/sqlite/inspect.ts";
+import { newestVersion } from "../store/sqlite/migrate.ts";
+import { migrations } from "../store/sqlite/migrations/list.ts";
+import { loadConfig } from "./config/load.ts";
+import { formatProblem } from "./config/problem.ts";
+import { createDrivers } from "./drivers.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export async function checkConfig(root: string, env: Env): Promise<{ files: string[]; problems: string[] }> {
+  const harnesses = drivers(root, env)
+    .all()
+    .map((driver) => driver.harness);
+  const loaded = await loadConfig({ cwd: root, harnesses });
+  return { files: loaded.files, problems: loaded.problems.map(formatProblem) };
+}
+
+/** Throws when the file is not one this version can use. */
+export function checkStore(root: string): ReturnType<typeof inspect> {
+  return inspect(join(stateDir(root), "aegis.db"), newestVersion(migrations));
+}
+
+export function probeHarnesses(root: string, env: Env, signal: AbortSignal): Promise<Harness[]> {
+  return Promise.all(
+    drivers(root, env)
+      .all()
+      .map(async (driver) => ({ harness: driver.harness, ...(await driver.probe(signal)) })),
+  );
+}
+
+/** Ends what an earlier daemon left running. */
+export async function endLeftovers(root: string): Promise<number> {
+  return (await processes(root).sweep()).filter((survivor) => survivor.killed).length;
+}
+
+function drivers(root: string, env: Env): DriverRegistry {
+  return new DriverRegistry(createDrivers({ env, processes: processes(root), clock: systemClock, log: silentLogger }));
+}
+
+function processes(root: string) {
+  const owner = stateDir(root);
+  return createProcesses({ ledgerFile: join(owner, "processes.jsonl"), owner, clock: systemClock, log: silentLogger });
+}
