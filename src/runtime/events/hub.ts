@@ -73,6 +73,7 @@ export class EventHub {
         behind = page.length === this.#limits.page;
         // While far behind, the store keeps what comes next: a long replay must not fill the queue.
         if (behind) this.#detach(subscriber);
+        else queue.forgetThrough(page.at(-1)?.seq ?? seen);
         for (const event of page) {
           if (signal.aborted) return;
           yield eventItem(event);
@@ -80,7 +81,7 @@ export class EventHub {
         }
       }
       for (let item = await queue.take(signal); item !== null; item = await queue.take(signal)) {
-        // What the last page held already was committed while it was read.
+        // A commit may be announced after a read has seen it.
         if (item.kind === "event" && item.event.seq <= seen) continue;
         yield item;
       }

@@ -27,7 +27,7 @@ export class SubscriberQueue {
 
   add(item: EventItem): void {
     if (this.#overflowed) return;
-    if (!this.#fits(item, this.#limits)) this.#shedDeltas();
+    if (!this.#fits(item, this.#limits)) this.#keep((waiting) => waiting.kind === "event");
     if (this.#fits(item, this.#limits)) this.#push(item);
     else this.#overflow();
   }
@@ -42,6 +42,11 @@ export class SubscriberQueue {
     this.#items = [];
     this.#bytes = 0;
     this.#overflowed = false;
+  }
+
+  /** Gives up the room of events that the reader got elsewhere. */
+  forgetThrough(seq: number): void {
+    this.#keep((item) => item.kind === "delta" || item.event.seq > seq);
   }
 
   /** The next item, or null once the signal has aborted. Throws `SlowSubscriberError` when some had to be given up. */
@@ -70,8 +75,8 @@ export class SubscriberQueue {
     this.#wake?.();
   }
 
-  #shedDeltas(): void {
-    this.#items = this.#items.filter((item) => item.kind === "event");
+  #keep(wanted: (item: StreamItem) => boolean): void {
+    this.#items = this.#items.filter(wanted);
     this.#bytes = this.#items.reduce((sum, item) => sum + item.bytes, 0);
   }
 

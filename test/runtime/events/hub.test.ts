@@ -87,6 +87,16 @@ test("the handover from store to live has no gap and no duplicate, wherever comm
   );
 });
 
+test("a commit that is announced after it was read is not given twice", async () => {
+  const { store, hub, signal } = setup();
+  const announce = store.commitQuietly(notice("1"));
+  const items = hub.subscribe({ after: 0, live: false, signal });
+  expect(seqs(await take(items, 1))).toEqual([1]);
+  announce();
+  store.commit(notice("2"));
+  expect(seqs(await take(items, 1))).toEqual([2]);
+});
+
 test("a long replay does not fill the queue", async () => {
   const { store, hub, signal } = setup({ items: 3, page: 2 });
   for (let i = 0; i < 10; i++) store.commit(notice("stored"));
@@ -97,6 +107,10 @@ test("a long replay does not fill the queue", async () => {
     store.commit(notice("meanwhile"));
   }
   got.push(...(await take(items, 10)));
+  const live = take(items, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  store.commit(notice("live"));
+  got.push(...(await live));
   expect(seqs(got)).toEqual(store.all.map((event) => event.seq));
 });
 

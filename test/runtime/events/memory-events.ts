@@ -36,11 +36,17 @@ export class MemoryEvents {
     return () => this.listeners.delete(listener);
   }
 
-  commit(...events: NewEvent[]): Event[] {
+  commit(...events: NewEvent[]): void {
+    this.commitQuietly(...events)();
+  }
+
+  /** Returns what tells the listeners. */
+  commitQuietly(...events: NewEvent[]): () => void {
     const numbered = events.map((event): Event => ({ ...event, seq: 0, at: 1_700_000_000_000 }));
     for (const event of numbered) event.seq = this.all.push(event);
-    for (const listener of this.listeners) listener(numbered);
-    return numbered;
+    return () => {
+      for (const listener of this.listeners) listener(numbered);
+    };
   }
 }
 

@@ -1,0 +1,146 @@
+/** Services in memory behind a real server: sessions that only remember what was asked of them, and a real event hub. */
+import type { Status } from "../../src/contract/api.ts";
+import { AegisError } from "../../src/contract/errors.ts";
+import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
+import type { Message } from "../../src/contract/message.ts";
+import type { SessionView } from "../../src/contract/session.ts";
+import type { Turn } from "../../src/contract/turn.ts";
+import { EventHub, type HubLimits } from "../../src/runtime/events/hub.ts";
+import type { Services } from "../../src/server/services.ts";
+import { MemoryEvents, sessionA } from "../runtime/events/memory-events.ts";
+
+export type FakeServices = Services & {
+  store: MemoryEvents;
+  hub: EventHub;
+  calls: { name: string; input: unknown }[];
+  messages: Map<MessageId, Message>;
+  turnsById: Map<string, Turn>;
+};
+
+export const sessionView: SessionView = {
+  id: sessionA,
+  handle: "lucid-knuth",
+  agent: "coder",
+  harness: "scripted",
+  offline: true,
+  title: "",
+  title_source: null,
+  state: "ready",
+  error: null,
+  parent: null,
+  created_at: 1,
+  closed_at: null,
+  pending: 0,
+  unseen: 0,
+};
+
+const status: Status = {
+  version: "1.2.3",
+  pid: 1,
+  url: "http://127.0.0.1:1",
+  project: "/project",
+  started_at: 1,
+  state: "running",
+  default_agent: "coder",
+  agent_choice: "configured",
+  offline: true,
+  sessions: { ready: 1, working: 0, error: 0, closed: 0 },
+  pending_messages: 0,
+  last_seq: 0,
+  memory_bytes: 1,
+  store: { path: "db", bytes: 1, schema: 1, writable: true },
+  config_problems: [],
+};
+
+export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
+  const store = new MemoryEvents();
+  const hub = new EventHub(store, limits);
+  const calls: FakeServices["calls"] = [];
+  const messages = new Map<MessageId, Message>();
+  const turnsById = new Map<string, Turn>();
+  const note = (name: string, input: unknown) => calls.push({ name, input });
+  const getMessage = async (id: MessageId) => {
+    const message = messages.get(id);
+    if (message === undefined) throw new AegisError("not_found", `no message ${id}`);
+    return message;
+  };
+  return {
+    store,
+    hub,
+    calls,
+    messages,
+    turnsById,
+    events: hub,
+    sessions: {
+      async create(input) {
+        note("create", input);
+        return { session: { ...sessionView, title: input.title ?? "" }, receipt: null };
+      },
+      async resolve(reference) {
+        if (reference === sessionView.id || reference === sessionView.handle) return sessionView;
+        throw new AegisError("not_found", `no session '${reference}'`, { hint: "did you mean lucid-knuth?" });
+      },
+      view: async () => sessionView,
+      list: async () => [sessionView],
+      async rename(id, handle) {
+        note("rename", { id, handle });
+      },
+      async setTitle(id, title, source) {
+        note("setTitle", { id, title, source });
+      },
+      async close(id, reason) {
+        note("close", { id, reason });
+        return [];
+      },
+      interrupt: async () => true,
+      markSeen: async () => 0,
+      turns: async () => [],
+      async turn(id) {
+        const turn = turnsById.get(id);
+        if (turn === undefined) throw new AegisError("not_found", `no turn ${id}`);
+        return turn;
+      },
+    },
+    inbox: {
+      async admit(input) {
+        note("admit", input);
+        const id = input.id ?? newId("msg", 1);
+        return {
+          message: id,
+          session: input.session,
+          handle: "lucid-knuth",
+          outcome: "landed",
+          position: 0,
+          duplicate: false,
+          text: "landed at lucid-knuth",
+        };
+      },
+      cancel: getMessage,
+      get: getMessage,
+      list: async () => [...messages.values()],
+    },
+    status: async () => status,
+    agents: () => [],
+    harnesses: async () => [],
+    config: async () => ({ files: [], config: {}, problems: [] }),
+    reloadConfig: async () => ({ ok: true, problems: [] }),
+    shutdown(input) {
+      note("shutdown", input);
+    },
+  };
+}
+
+export function messageOf(id: MessageId, session: SessionId, change: Partial<Message> = {}): Message {
+  return {
+    id,
+    session,
+    sender: { kind: "human" },
+    body: "hello",
+    status: "pending",
+    chain: id,
+    hops: 0,
+    admitted_at: 1,
+    turn: null,
+    ...change,
+  };
+}
