@@ -80,7 +80,7 @@ async function replaceLocked(
     await rm(path);
     return { file, changed: true, loaded };
   }
-  if (old !== null && old.bytes.equals(bytes)) return { file, changed: false, loaded };
+  if (old?.bytes.equals(bytes)) return { file, changed: false, loaded };
   await mkdir(dirname(path), { recursive: true });
   await writeAtomic(path, bytes, { mode: old?.mode ?? 0o644 });
   // The umask applies to new files, and the replacement is one.

@@ -25,6 +25,10 @@ export function parseValue(text: string): unknown {
 
 /** Makes the maps on the way. A value that is already there keeps the comment beside it. */
 export function setPath(document: Document, path: KeyPath, value: unknown): void {
+  if (path.length === 0) {
+    document.contents = document.createNode(value) as unknown as ParsedNode;
+    return;
+  }
   prepareParents(document, path);
   const existing = document.getIn(path, true);
   if (isScalar(existing) && (value === null || typeof value !== "object")) existing.value = value;

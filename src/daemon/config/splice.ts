@@ -84,7 +84,7 @@ class Changes {
       this.#compareMaps(from, to);
       return;
     }
-    const line = isInline(from) && isInline(to) ? this.#print(to) : null;
+    const line = isInline(from) && isInline(to) ? this.#print(withoutComments(to, this.#before)) : null;
     if (line !== null && !line.includes("\n")) this.#replaceInline(before, line);
     else this.#replacePair(before, after);
   }
@@ -218,6 +218,15 @@ function copyWithoutTail(before: Pair, after: Pair, document: Document): Pair {
   }
   if (isScalar(copy.key)) copy.key.commentBefore = null;
   if (isScalar(copy.key)) copy.key.spaceBefore = false;
+  return copy;
+}
+
+/** The comment beside a value stays in the text. */
+function withoutComments(node: unknown, document: Document): unknown {
+  if (!isScalar(node) && !isCollection(node)) return node;
+  const copy = isScalar(node) ? node.clone() : node.clone(document.schema);
+  (copy as Scalar).comment = null;
+  (copy as Scalar).commentBefore = null;
   return copy;
 }
 

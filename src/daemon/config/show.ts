@@ -3,10 +3,10 @@ import type { Config } from "./config.ts";
 
 export const mask = "********";
 
-export type ShownConfig = Omit<Config, "agents"> & { agents: Record<string, ShownAgent> };
-type ShownAgent = Omit<Config["agents"][string], "prompt"> & { prompt: string | null };
+export type PublicConfig = Omit<Config, "agents"> & { agents: Record<string, PublicAgent> };
+type PublicAgent = Omit<Config["agents"][string], "prompt"> & { prompt: string | null };
 
-export function showConfig(config: Config): ShownConfig {
+export function publicConfig(config: Config): PublicConfig {
   const agents = Object.fromEntries(
     Object.entries(config.agents).map(([slug, agent]) => [
       slug,
