@@ -49,7 +49,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const { agents: profiles, choice } = settings();
   const agents = new AgentRegistry(profiles, choice);
   const tools = new ToolRegistry(log);
-  const hub = new EventHub({ store, log });
+  const hub = new EventHub(store);
   const persist = createPersist({ store, clock, log, signal });
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
   const inbox: Inbox = new Inbox({

@@ -127,7 +127,7 @@ export class Sessions {
       const live = await sessions.byHandle(reference);
       if (live) return live;
     }
-    const all = await sessions.list({ closed: true });
+    const all = await sessions.list();
     const closed = all.find((row) => row.handle === reference);
     if (closed) return closed;
     const handles = all.filter((row) => row.closed_at === null).map((row) => row.handle);
@@ -145,7 +145,7 @@ export class Sessions {
   async list(filter: { closed: boolean; client: string }): Promise<SessionView[]> {
     const { read } = this.#options.store;
     const [rows, pending] = await Promise.all([
-      read.sessions.list({ closed: filter.closed }),
+      read.sessions.list(filter.closed ? {} : { closed: false }),
       read.messages.pendingBySession(),
     ]);
     return Promise.all(

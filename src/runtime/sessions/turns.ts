@@ -98,6 +98,7 @@ export class Turns {
   }
 
   async #next(session: SessionId): Promise<boolean> {
+    if (this.#abandoned) return false;
     const begun = await this.#options.persist((tx) => this.#begin(tx, session));
     if (!begun) return false;
     const prompt = { text: renderBatch(begun.messages), turn: begun.turn, key: batchKey(begun.messages) };

@@ -1,0 +1,199 @@
+/**
+ * Questions to people. The row is durable before anybody is asked, the first valid answer wins, and nobody answering
+ * is an answer too: the ask expires. After a restart an ask stays open; whoever asks the same again gets its answer.
+ */
+import { createHash } from "node:crypto";
+import { type Ask, type AskAnswer, type AskStatus, permissionChoices } from "../../contract/ask.ts";
+import { AegisError } from "../../contract/errors.ts";
+import { type AskId, newId, type SessionId } from "../../contract/ids.ts";
+import type { PermissionAnswer, PermissionRequest } from "../../drivers/driver.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { Store, StoreTx } from "../../store/store.ts";
+
+export type AsksOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  /** How long a person has to answer. */
+  timeoutMs: () => number;
+};
+
+export type Question = Pick<Ask, "session" | "kind" | "question" | "tool" | "detail" | "options"> & {
+  timeoutMs?: number;
+};
+
+type Settled = Pick<Ask, "status" | "answer">;
+
+export class Asks {
+  readonly #options: AsksOptions;
+  readonly #waiting = new Map<AskId, PromiseWithResolvers<Settled>>();
+  readonly #timers = new AbortController();
+
+  constructor(options: AsksOptions) {
+    this.#options = options;
+  }
+
+  /** Asks and waits. Aborting the signal takes the question back, unless the daemon itself is stopping. */
+  async ask(question: Question, signal: AbortSignal): Promise<Settled> {
+    const ask = await this.#options.store.transact((tx) => this.#open(tx, question));
+    if (ask.status !== "open") return ask;
+    const waiter = this.#waiting.get(ask.id) ?? Promise.withResolvers<Settled>();
+    this.#waiting.set(ask.id, waiter);
+    this.#expireInTime(ask);
+    const onAbort = () => this.#settleQuietly(ask.id, "withdrawn");
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await waiter.promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** An approval in the terms of the driver port. Never rejects. */
+  async permission(session: SessionId, request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+    try {
+      if (await this.#alwaysAllowed(session, request.tool)) return { decision: "allow", scope: "session" };
+      const settled = await this.ask(
+        {
+          session,
+          kind: "permission",
+          question: request.title,
+          tool: request.tool,
+          detail: request.input,
+          options: [...permissionChoices],
+        },
+        signal,
+      );
+      return permissionFrom(settled);
+    } catch (error) {
+      this.#options.log.error("an approval could not be asked for", { session, error: errorText(error) });
+      return { decision: "deny", reason: `nobody could be asked: ${errorText(error)}` };
+    }
+  }
+
+  /** The first valid answer wins. Throws `conflict` for a later one or one meant for another action. */
+  async answer(id: AskId, answer: AskAnswer, digest?: string): Promise<Ask> {
+    const ask = await this.get(id);
+    if (digest !== undefined && digest !== ask.digest) {
+      throw new AegisError("conflict", `ask ${id} is about something else now than what was approved`, {
+        hint: "look at it again and answer what it asks",
+      });
+    }
+    checkChoice(ask, answer);
+    return this.#settle(id, "answered", answer);
+  }
+
+  async get(id: AskId): Promise<Ask> {
+    const ask = await this.#options.store.read.asks.get(id);
+    if (!ask) throw new AegisError("not_found", `no ask ${id}`, { hint: "`aegis asks` lists the open ones" });
+    return ask;
+  }
+
+  list(filter: { status?: AskStatus | undefined; limit: number }): Promise<Ask[]> {
+    return this.#options.store.read.asks.list(filter);
+  }
+
+  /** Watches the deadlines of asks that an earlier daemon left open. */
+  async resume(): Promise<void> {
+    for (const ask of await this.list({ status: "open", limit: 10_000 })) this.#expireInTime(ask);
+  }
+
+  /** Stops watching deadlines. Open asks stay open; those who wait for them are let go as if they had been cut. */
+  stop(): void {
+    this.#timers.abort();
+    for (const waiter of this.#waiting.values()) waiter.resolve({ status: "withdrawn", answer: null });
+    this.#waiting.clear();
+  }
+
+  /** The same question of the same session again gets the ask that is there, and its answer if it has one by now. */
+  async #open(tx: StoreTx, question: Question): Promise<Ask> {
+    const digest = digestOf(question);
+    const before = await tx.asks.findUnused(question.session, digest);
+    if (before) {
+      if (before.status === "answered") await tx.asks.markUsed(before.id);
+      return before;
+    }
+    const now = this.#options.clock.now();
+    const { timeoutMs, ...rest } = question;
+    const ask: Ask = {
+      ...rest,
+      id: newId("ask", now),
+      digest,
+      status: "open",
+      answer: null,
+      created_at: now,
+      expires_at: now + (timeoutMs ?? this.#options.timeoutMs()),
+      settled_at: null,
+    };
+    await tx.asks.insert(ask);
+    await tx.events.append({ type: "ask.opened", session: ask.session, data: { ask } }, now);
+    return ask;
+  }
+
+  async #settle(id: AskId, status: Exclude<AskStatus, "open">, answer: AskAnswer | null): Promise<Ask> {
+    const waiter = this.#waiting.get(id);
+    const settled = await this.#options.store.transact(async (tx) => {
+      const ask = await tx.asks.get(id);
+      if (!ask) throw new AegisError("not_found", `no ask ${id}`);
+      if (ask.status !== "open") throw new AegisError("conflict", `ask ${id} is ${ask.status} already`);
+      const now = this.#options.clock.now();
+      await tx.asks.settle(id, { status, answer, at: now, used: waiter !== undefined });
+      await tx.events.append({ type: "ask.settled", session: ask.session, data: { ask: id, status, answer } }, now);
+      return { ...ask, status, answer, settled_at: now };
+    });
+    this.#waiting.delete(id);
+    waiter?.resolve(settled);
+    return settled;
+  }
+
+  /** For ends that may come too late: somebody's answer was first. */
+  #settleQuietly(id: AskId, status: "expired" | "withdrawn"): void {
+    if (this.#timers.signal.aborted) return;
+    this.#settle(id, status, null).catch((error: unknown) => {
+      if (error instanceof AegisError && error.code === "conflict") return;
+      this.#options.log.error("an ask could not be settled", { ask: id, error: errorText(error) });
+      this.#waiting.get(id)?.resolve({ status, answer: null });
+    });
+  }
+
+  #expireInTime(ask: Ask): void {
+    const { clock } = this.#options;
+    const wait = Math.max(0, ask.expires_at - clock.now());
+    clock.sleep(wait, this.#timers.signal).then(
+      () => this.#settleQuietly(ask.id, "expired"),
+      () => {},
+    );
+  }
+
+  async #alwaysAllowed(session: SessionId, tool: string): Promise<boolean> {
+    return this.#options.store.read.asks.hasAnswer(session, tool, "always");
+  }
+}
+
+function permissionFrom({ status, answer }: Settled): PermissionAnswer {
+  if (status === "expired") return { decision: "deny", reason: "nobody answered in time" };
+  if (status === "withdrawn" || !answer)
+    return { decision: "deny", reason: "the turn was cut before anybody answered" };
+  if (answer.choice === "allow") return { decision: "allow", scope: "once" };
+  if (answer.choice === "always") return { decision: "allow", scope: "session" };
+  return { decision: "deny", reason: answer.text === "" ? "denied by a person" : answer.text };
+}
+
+function checkChoice(ask: Ask, answer: AskAnswer): void {
+  if (ask.options.length === 0 || (answer.choice !== null && ask.options.includes(answer.choice))) return;
+  const given = answer.choice ?? answer.text;
+  throw new AegisError("invalid", `"${given}" is no answer to ask ${ask.id}${didYouMean(given, ask.options)}`, {
+    hint: `answers: ${ask.options.join(", ")}`,
+  });
+}
+
+function digestOf(question: Question): string {
+  const { kind, question: text, tool, detail, options } = question;
+  return createHash("sha256")
+    .update(JSON.stringify([kind, text, tool, detail, options]))
+    .digest("hex")
+    .slice(0, 16);
+}

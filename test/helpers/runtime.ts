@@ -1,0 +1,144 @@
+/** The runtime as the daemon builds it, on a real store, with a driver whose every turn the test decides. */
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { EventOf, EventType } from "../../src/contract/event.ts";
+import type { SessionId } from "../../src/contract/ids.ts";
+import { buildRuntime, type Runtime } from "../../src/daemon/build.ts";
+import { loadConfig } from "../../src/daemon/config/load.ts";
+import { offlineAgent } from "../../src/daemon/detect.ts";
+import type { Settings } from "../../src/daemon/settings.ts";
+import type { Capabilities, ConversationSpec, Driver, DriverEvent, Prompt } from "../../src/drivers/driver.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/log.ts";
+import { DriverRegistry } from "../../src/runtime/registry/drivers.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { waitUntil } from "./wait-until.ts";
+
+export type TestTurn = { prompt: Prompt; session: SessionId; signal: AbortSignal; spec: ConversationSpec };
+export type TestReply = (turn: TestTurn) => AsyncIterable<DriverEvent>;
+
+const capabilities: Capabilities = {
+  resume: true,
+  fork: false,
+  steer: false,
+  mcp: false,
+  permissions: true,
+  images: false,
+};
+
+export type TestDriver = Driver & { turns: TestTurn[]; opened: number; closed: number; alive: boolean };
+
+/** A driver that asks the test what to say. */
+export function testDriver(reply: TestReply, able: Partial<Capabilities> = {}): TestDriver {
+  const driver: TestDriver = {
+    harness: "scripted",
+    capabilities: { ...capabilities, ...able },
+    turns: [],
+    opened: 0,
+    closed: 0,
+    alive: true,
+    probe: async () => ({ status: "ready", version: null, path: null, detail: "a test", fix: null }),
+    async open(spec, scope) {
+      driver.opened += 1;
+      driver.alive = true;
+      scope.defer(() => {
+        driver.closed += 1;
+      });
+      return {
+        get alive() {
+          return driver.alive;
+        },
+        send(prompt, signal) {
+          const turn = { prompt, session: spec.session.id, signal, spec };
+          driver.turns.push(turn);
+          return reply(turn);
+        },
+      };
+    },
+  };
+  return driver;
+}
+
+export type TestRuntime = Runtime & { store: Store; driver: TestDriver; stop(): Promise<void> };
+
+export async function testRuntime(
+  dir: string,
+  driver: TestDriver,
+  options: { wrap?: (store: Store) => Store } = {},
+): Promise<TestRuntime> {
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  const store = options.wrap?.(sqlite) ?? sqlite;
+  const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
+  if (!config) throw new Error("the empty configuration must load");
+  const choice = { slug: offlineAgent.slug, why: "a test" };
+  const settings: Settings = { config, files: [], agents: [offlineAgent], choice };
+  const end = new AbortController();
+  const runtime = buildRuntime({
+    root: dir,
+    stateDir: dir,
+    store,
+    drivers: new DriverRegistry([driver]),
+    clock: systemClock,
+    log: silentLogger,
+    settings: () => settings,
+    signal: end.signal,
+  });
+  let stopped = false;
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    await runtime.turns.abandon();
+    end.abort();
+    await runtime.sessions.stop();
+    await runtime.conversations.closeAll();
+    await sqlite.close();
+  };
+  onTestFinished(stop);
+  return { ...runtime, store, driver, stop };
+}
+
+/** Every event of a type so far. */
+export async function eventsOfType<T extends EventType>(store: Store, type: T): Promise<EventOf<T>[]> {
+  const events = await store.read.events.list({ types: [type], limit: 10_000 });
+  return events as EventOf<T>[];
+}
+
+export async function turnsEnded(runtime: TestRuntime, count: number): Promise<void> {
+  await waitUntil(`${count} turns have ended`, async () => {
+    return (await eventsOfType(runtime.store, "turn.ended")).length >= count;
+  });
+}
+
+export function said(text: string, message = "m1"): DriverEvent {
+  return { type: "text", message, text };
+}
+
+export const completed: DriverEvent = { type: "turn.ended", reason: "completed", error: null, usage: null };
+export const cancelled: DriverEvent = { type: "turn.ended", reason: "cancelled", error: null, usage: null };
+
+/** A reply that waits for the gate of its turn, and ends as cancelled when it is cut. */
+export function gated(): { reply: TestReply; open(index: number): void } {
+  const gates: PromiseWithResolvers<void>[] = [];
+  const gate = (index: number) => {
+    gates[index] ??= Promise.withResolvers<void>();
+    return gates[index];
+  };
+  let next = 0;
+  return {
+    open: (index) => gate(index).resolve(),
+    async *reply({ prompt, signal }) {
+      const mine = gate(next++);
+      const cut = new Promise<"cut">((resolve) => {
+        if (signal.aborted) resolve("cut");
+        signal.addEventListener("abort", () => resolve("cut"), { once: true });
+      });
+      if ((await Promise.race([mine.promise, cut])) === "cut") {
+        yield cancelled;
+        return;
+      }
+      yield said(`answer to: ${prompt.text}`);
+      yield completed;
+    },
+  };
+}
