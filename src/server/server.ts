@@ -8,6 +8,7 @@ import { isErrno } from "../lib/files.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import { createApp } from "./app.ts";
 import { capBody } from "./body.ts";
+import { Connections } from "./connections.ts";
 import { EventStreams } from "./event-stream.ts";
 import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
@@ -50,6 +51,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const app = createApp({ services, streams, version, log, maxBodyBytes: limits.bodyBytes });
   const mounts = new Map<string, MountedHandler>();
   const server = httpServer(limits);
+  const connections = new Connections(server);
   const port = await listen(server, bind, options.port);
   const guard = createGuard({ token, bind, port, allowedHosts: options.allowedHosts ?? [] });
   let closing: Promise<void> | null = null;
@@ -73,8 +75,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   });
   server.on("request", (incoming, outgoing) => {
     for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value);
-    // A connection kept for a next request would hold the closing up.
-    outgoing.once("finish", () => closing !== null && incoming.socket.destroySoon());
     void listener(incoming, outgoing);
   });
   server.on("upgrade", (incoming: IncomingMessage, socket: Socket) => {
@@ -90,7 +90,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       return () => mounts.delete(path);
     },
     close() {
-      closing ??= closeServer(server, streams, clock, limits.closeGraceMs);
+      streams.endAll();
+      closing ??= connections.close(clock, limits.closeGraceMs);
       return closing;
     },
   };
@@ -141,21 +142,6 @@ async function listen(server: Server, bind: string, port: number): Promise<numbe
     server.off("error", reject);
   }
   return (server.address() as AddressInfo).port;
-}
-
-async function closeServer(server: Server, streams: EventStreams, clock: Clock, graceMs: number): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  const done = new AbortController();
-  server.close(() => closed.resolve());
-  streams.endAll();
-  server.closeIdleConnections();
-  const grace = clock.sleep(graceMs, done.signal).then(
-    () => server.closeAllConnections(),
-    () => {},
-  );
-  await closed.promise;
-  done.abort();
-  await grace;
 }
 
 function requestError(error: unknown, log: Logger): AegisError {
