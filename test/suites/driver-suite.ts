@@ -29,123 +29,121 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       });
     }
 
-    describe("a turn", () => {
-      shows(["reply"], "ends once, last, with what was said", async () => {
-        const { conversation } = await (await bench("reply")).open();
-        const events = await runTurn(conversation, promptFor("reply"));
-        expect(textOf(events)).toContain("pong");
-        expect(endOf(events).reason).toBe("completed");
-        expect(conversation.alive).toBe(true);
-      });
-
-      shows(["reply"], "follows another on the same conversation", async () => {
-        const { conversation } = await (await bench("reply")).open();
-        await runTurn(conversation, promptFor("reply"));
-        const events = await runTurn(conversation, promptFor("reply"));
-        expect(textOf(events)).toContain("pong");
-        expect(endOf(events).reason).toBe("completed");
-      });
-
-      shows(["stream"], "streams deltas that add up to the text", async () => {
-        const { conversation } = await (await bench("stream")).open();
-        const events = await runTurn(conversation, promptFor("stream"));
-        expect(eventsOf(events, "text_delta").length).toBeGreaterThanOrEqual(3);
-        expect(
-          eventsOf(events, "text_delta")
-            .map((event) => event.text)
-            .join(""),
-        ).toBe("one two three");
-        expect(textOf(events)).toBe("one two three");
-      });
-
-      shows(["think"], "shows thinking apart from text", async () => {
-        const { conversation } = await (await bench("think")).open();
-        const events = await runTurn(conversation, promptFor("think"));
-        const thoughts = eventsOf(events, "thinking");
-        expect(thoughts.map((event) => event.text.length > 0)).toContain(true);
-        expect(textOf(events)).toBe("pong");
-      });
-
-      shows(["tool"], "shows a tool's call and its result", async () => {
-        const { conversation } = await (await bench("tool")).open();
-        const events = await runTurn(conversation, promptFor("tool"));
-        const [call] = eventsOf(events, "tool_call");
-        const [result] = eventsOf(events, "tool_result");
-        expect(call?.name).toBeTruthy();
-        expect(call?.title).toBeTruthy();
-        expect(result).toMatchObject({ call: call?.call, is_error: false });
-        expect(textOf(events)).toContain("pong");
-      });
-
-      shows(["fail", "reply"], "that fails says why, and the conversation goes on", async () => {
-        const { conversation } = await (await bench("fail")).open();
-        const end = endOf(await runTurn(conversation, promptFor("fail")));
-        expect(end).toMatchObject({ reason: "failed", error: { message: expect.stringContaining("boom") } });
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-      });
-
-      shows(["refuse", "reply"], "may be refused, and the conversation goes on", async () => {
-        const { conversation } = await (await bench("refuse")).open();
-        expect(endOf(await runTurn(conversation, promptFor("refuse"))).reason).toBe("refused");
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-      });
+    shows(["reply"], "a turn ends once, last, with what was said", async () => {
+      const { conversation } = await (await bench("reply")).open();
+      const events = await runTurn(conversation, promptFor("reply"));
+      expect(textOf(events)).toContain("pong");
+      expect(endOf(events).reason).toBe("completed");
+      expect(conversation.alive).toBe(true);
     });
 
-    describe("cancelling", () => {
-      shows(["slow", "reply"], "ends a turn promptly, and the session goes on", async () => {
-        const seat = await bench("slow");
-        const opened = await seat.open();
-        const turn = watchTurn(opened.conversation, promptFor("slow"));
-        await turn.seen("text_delta");
-        const began = performance.now();
-        turn.abort();
-        expect(endOf(await turn.done).reason).toBe("cancelled");
-        expect(performance.now() - began).toBeLessThan(promptlyMs);
-        const { conversation } = opened.conversation.alive ? opened : await seat.reopen();
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-      });
-
-      shows(["hang"], "ends a turn in which the agent is silent", async () => {
-        const { conversation } = await (await bench("hang")).open();
-        const turn = watchTurn(conversation, promptFor("hang"));
-        turn.abort();
-        expect(endOf(await turn.done).reason).toBe("cancelled");
-      });
-
-      shows(["reply"], "before the turn starts sends nothing", async () => {
-        const { conversation } = await (await bench("reply")).open();
-        const events = await Array.fromAsync(
-          conversation.send({ text: promptFor("reply"), turn: "trn-0", key: "key-0" }, AbortSignal.abort()),
-        );
-        expect(events).toMatchObject([{ type: "turn.ended", reason: "cancelled" }]);
-      });
-
-      shows(["hang"], "by closing the conversation ends the turn and every process", async () => {
-        const { conversation, scope } = await (await bench("hang")).open();
-        const turn = watchTurn(conversation, promptFor("hang"));
-        await scope.disposeAsync();
-        expect(["cancelled", "failed"]).toContain(endOf(await turn.done).reason);
-        expect(conversation.alive).toBe(false);
-      });
+    shows(["reply"], "a turn follows another on the same conversation", async () => {
+      const { conversation } = await (await bench("reply")).open();
+      await runTurn(conversation, promptFor("reply"));
+      const events = await runTurn(conversation, promptFor("reply"));
+      expect(textOf(events)).toContain("pong");
+      expect(endOf(events).reason).toBe("completed");
     });
 
-    describe("the harness's process", () => {
-      shows(
-        ["die", "reply"],
-        "that dies fails the turn with its last words; the next one runs in a new process",
-        async () => {
-          const seat = await bench("die");
-          const { conversation } = await seat.open();
-          const end = endOf(await runTurn(conversation, promptFor("die")));
-          expect(end).toMatchObject({ reason: "failed", error: { code: "died" } });
-          if (seat.host.spawns.length > 0) expect(end.error?.stderr).toContain("dying words");
-          expect(conversation.alive).toBe(false);
-          const reopened = await seat.reopen();
-          expect(textOf(await runTurn(reopened.conversation, promptFor("reply")))).toContain("pong");
-        },
+    shows(["stream"], "a turn streams deltas that add up to the text", async () => {
+      const { conversation } = await (await bench("stream")).open();
+      const events = await runTurn(conversation, promptFor("stream"));
+      expect(eventsOf(events, "text_delta").length).toBeGreaterThanOrEqual(3);
+      expect(
+        eventsOf(events, "text_delta")
+          .map((event) => event.text)
+          .join(""),
+      ).toBe("one two three");
+      expect(textOf(events)).toBe("one two three");
+    });
+
+    shows(["think"], "a turn shows thinking apart from text", async () => {
+      const { conversation } = await (await bench("think")).open();
+      const events = await runTurn(conversation, promptFor("think"));
+      const thoughts = eventsOf(events, "thinking");
+      expect(thoughts.map((event) => event.text.length > 0)).toContain(true);
+      expect(textOf(events)).toBe("pong");
+    });
+
+    shows(["tool"], "a turn shows a tool's call and its result", async () => {
+      const { conversation } = await (await bench("tool")).open();
+      const events = await runTurn(conversation, promptFor("tool"));
+      const [call] = eventsOf(events, "tool_call");
+      const [result] = eventsOf(events, "tool_result");
+      expect(call?.name).toBeTruthy();
+      expect(call?.title).toBeTruthy();
+      expect(result).toMatchObject({ call: call?.call, is_error: false });
+      expect(textOf(events)).toContain("pong");
+    });
+
+    shows(["fail", "reply"], "a turn that fails says why, and the conversation goes on", async () => {
+      const { conversation } = await (await bench("fail")).open();
+      const end = endOf(await runTurn(conversation, promptFor("fail")));
+      expect(end).toMatchObject({ reason: "failed", error: { message: expect.stringContaining("boom") } });
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
+
+    shows(["refuse", "reply"], "a turn may be refused, and the conversation goes on", async () => {
+      const { conversation } = await (await bench("refuse")).open();
+      expect(endOf(await runTurn(conversation, promptFor("refuse"))).reason).toBe("refused");
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
+
+    shows(["slow", "reply"], "cancelling ends a turn promptly, and the session goes on", async () => {
+      const seat = await bench("slow");
+      const opened = await seat.open();
+      const turn = watchTurn(opened.conversation, promptFor("slow"));
+      await turn.seen("text_delta");
+      const began = performance.now();
+      turn.abort();
+      expect(endOf(await turn.done).reason).toBe("cancelled");
+      expect(performance.now() - began).toBeLessThan(promptlyMs);
+      const { conversation } = opened.conversation.alive ? opened : await seat.reopen();
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
+
+    shows(["hang"], "cancelling ends a turn in which the agent is silent", async () => {
+      const { conversation } = await (await bench("hang")).open();
+      const turn = watchTurn(conversation, promptFor("hang"));
+      turn.abort();
+      expect(endOf(await turn.done).reason).toBe("cancelled");
+    });
+
+    shows(["reply"], "cancelling before the turn starts sends nothing", async () => {
+      const { conversation } = await (await bench("reply")).open();
+      const events = await Array.fromAsync(
+        conversation.send({ text: promptFor("reply"), turn: "trn-0", key: "key-0" }, AbortSignal.abort()),
       );
+      expect(events).toMatchObject([{ type: "turn.ended", reason: "cancelled" }]);
+    });
 
-      shows(["ignoresTerm"], "ends with its scope, also a grandchild that ignores SIGTERM", async () => {
+    shows(["hang"], "cancelling by closing the conversation ends the turn and every process", async () => {
+      const { conversation, scope } = await (await bench("hang")).open();
+      const turn = watchTurn(conversation, promptFor("hang"));
+      await scope.disposeAsync();
+      expect(["cancelled", "failed"]).toContain(endOf(await turn.done).reason);
+      expect(conversation.alive).toBe(false);
+    });
+
+    shows(
+      ["die", "reply"],
+      "the harness's process that dies fails the turn with its last words; the next one runs in a new process",
+      async () => {
+        const seat = await bench("die");
+        const { conversation } = await seat.open();
+        const end = endOf(await runTurn(conversation, promptFor("die")));
+        expect(end).toMatchObject({ reason: "failed", error: { code: "died" } });
+        if (seat.host.spawns.length > 0) expect(end.error?.stderr).toContain("dying words");
+        expect(conversation.alive).toBe(false);
+        const reopened = await seat.reopen();
+        expect(textOf(await runTurn(reopened.conversation, promptFor("reply")))).toContain("pong");
+      },
+    );
+
+    shows(
+      ["ignoresTerm"],
+      "the harness's process ends with its scope, also a grandchild that ignores SIGTERM",
+      async () => {
         const { conversation, scope } = await (await bench("ignoresTerm")).open();
         const events = await runTurn(conversation, promptFor("ignoresTerm"));
         const pids = textOf(events).match(/\d+/g)?.map(Number) ?? [];
@@ -153,159 +151,157 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
         await scope.disposeAsync();
         expect(pids.map(isRunning)).toEqual([false, false]);
         expect(conversation.alive).toBe(false);
-      });
+      },
+    );
 
-      shows(["reply"], "is started as the host prepared it, without a secret in its arguments", async () => {
+    shows(
+      ["reply"],
+      "the harness's process is started as the host prepared it, without a secret in its arguments",
+      async () => {
         const seat = await bench("reply");
         const { conversation } = await seat.open();
         await runTurn(conversation, promptFor("reply"));
         for (const { argv } of seat.host.spawns) expect(argv.join(" ")).not.toContain(seat.planeToken);
-      });
+      },
+    );
 
-      shows(["reply"], "is not started when the host blocks it", async () => {
-        const blocked = new DriverError({ code: "blocked", message: "a plugin says no" });
-        const seat = await bench("reply", {
-          prepareSpawn: () => {
-            throw blocked;
-          },
-        });
-        const outcome = await seat.open().then(
-          async ({ conversation }) => endOf(await runTurn(conversation, promptFor("reply"))).error,
-          (error: unknown) => (error instanceof DriverError ? error.turnError : error),
-        );
-        // A driver without processes has nothing to block.
-        if (outcome !== null) expect(outcome).toMatchObject({ code: "blocked", message: "a plugin says no" });
-        else expect(seat.host.spawns).toEqual([]);
+    shows(["reply"], "the harness's process is not started when the host blocks it", async () => {
+      const blocked = new DriverError({ code: "blocked", message: "a plugin says no" });
+      const seat = await bench("reply", {
+        prepareSpawn: () => {
+          throw blocked;
+        },
       });
+      const outcome = await seat.open().then(
+        async ({ conversation }) => endOf(await runTurn(conversation, promptFor("reply"))).error,
+        (error: unknown) => (error instanceof DriverError ? error.turnError : error),
+      );
+      // A driver without processes has nothing to block.
+      if (outcome !== null) expect(outcome).toMatchObject({ code: "blocked", message: "a plugin says no" });
+      else expect(seat.host.spawns).toEqual([]);
     });
 
-    describe("output", () => {
-      shows(["garbage"], "that is no protocol does not end the turn", async () => {
-        const { conversation } = await (await bench("garbage")).open();
-        const events = await runTurn(conversation, promptFor("garbage"));
-        expect(textOf(events)).toContain("pong");
-        expect(endOf(events).reason).toBe("completed");
-      });
-
-      shows(["hugeLine"], "of nearly 16 MB in one line arrives whole", async () => {
-        const { conversation } = await (await bench("hugeLine")).open();
-        const text = textOf(await runTurn(conversation, promptFor("hugeLine")));
-        expect(text.length).toBe(hugeTextLength);
-        expect(/^x+$/.test(text)).toBe(true);
-      });
-
-      shows(["unknownEvent"], "that nobody knows is kept verbatim", async () => {
-        const { driver, open } = await bench("unknownEvent");
-        const { conversation } = await open();
-        const events = await runTurn(conversation, promptFor("unknownEvent"));
-        expect(eventsOf(events, "raw").map((event) => event.harness)).toContain(driver.harness);
-        expect(textOf(events)).toContain("pong");
-      });
-
-      shows(["notice", "reply"], "between turns reaches the host and starts no turn", async () => {
-        const { host, open } = await bench("notice");
-        const { conversation } = await open();
-        await runTurn(conversation, promptFor("notice"));
-        await host.arrived("notices", 1);
-        expect(host.spontaneous).toEqual([]);
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-      });
-
-      shows(["spontaneous", "reply"], "of a turn the harness starts itself is a turn of its own", async () => {
-        const { host, open } = await bench("spontaneous");
-        const { conversation } = await open();
-        const events = await runTurn(conversation, promptFor("spontaneous"));
-        expect(textOf(events)).toContain("pong");
-        expect(textOf(events)).not.toContain("by myself");
-        await host.arrived("spontaneous", 1);
-        const [own] = host.spontaneous;
-        if (own === undefined) throw new Error("no spontaneous turn");
-        expect(textOf(await watchEvents(own).done)).toContain("by myself");
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-      });
+    shows(["garbage"], "output that is no protocol does not end the turn", async () => {
+      const { conversation } = await (await bench("garbage")).open();
+      const events = await runTurn(conversation, promptFor("garbage"));
+      expect(textOf(events)).toContain("pong");
+      expect(endOf(events).reason).toBe("completed");
     });
 
-    describe("permission", () => {
-      shows(["asks"], "is asked, and granted", async () => {
-        const seat = await bench("asks", { permission: () => ({ decision: "allow", scope: "once" }) });
-        const { conversation } = await seat.open();
-        expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("allowed");
-        expect(seat.host.asked).toHaveLength(1);
-        expect(seat.host.asked[0]?.tool).toBeTruthy();
-        expect(seat.host.asked[0]?.title).toBeTruthy();
-      });
-
-      shows(["asks"], "is asked, and denied", async () => {
-        const seat = await bench("asks", { permission: () => ({ decision: "deny", reason: "not today" }) });
-        const { conversation } = await seat.open();
-        expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("denied");
-      });
-
-      shows(["asks"], "that is still open is withdrawn when the turn is cancelled", async () => {
-        const withdrawn = Promise.withResolvers<void>();
-        const seat = await bench("asks", {
-          permission: (_request, signal) =>
-            new Promise((resolve) => {
-              signal.addEventListener("abort", () => {
-                withdrawn.resolve();
-                resolve({ decision: "deny", reason: "withdrawn" });
-              });
-            }),
-        });
-        const { conversation } = await seat.open();
-        const turn = watchTurn(conversation, promptFor("asks"));
-        await seat.host.arrived("asked", 1);
-        turn.abort();
-        expect(endOf(await turn.done).reason).toBe("cancelled");
-        await withdrawn.promise;
-      });
+    shows(["hugeLine"], "output of nearly 16 MB in one line arrives whole", async () => {
+      const { conversation } = await (await bench("hugeLine")).open();
+      const text = textOf(await runTurn(conversation, promptFor("hugeLine")));
+      expect(text.length).toBe(hugeTextLength);
+      expect(/^x+$/.test(text)).toBe(true);
     });
 
-    describe("its claims", () => {
-      test("are those the probe and the port allow", async () => {
-        const { driver } = await bench("reply");
-        const probe = await driver.probe(AbortSignal.timeout(promptlyMs));
-        expect(["ready", "missing", "broken"]).toContain(probe.status);
-        expect(probe.detail).toBeTruthy();
-        if (probe.status !== "ready") expect(probe.fix).toBeTruthy();
-        if (driver.capabilities.permissions) expect(can("asks")).toBe(true);
-      });
+    shows(["unknownEvent"], "output that nobody knows is kept verbatim", async () => {
+      const { driver, open } = await bench("unknownEvent");
+      const { conversation } = await open();
+      const events = await runTurn(conversation, promptFor("unknownEvent"));
+      expect(eventsOf(events, "raw").map((event) => event.harness)).toContain(driver.harness);
+      expect(textOf(events)).toContain("pong");
+    });
 
-      shows(["reply"], "resume: a reopened conversation takes the next turn", async () => {
-        const seat = await bench("reply");
-        const first = await seat.open();
-        await runTurn(first.conversation, promptFor("reply"));
-        await first.scope.disposeAsync();
-        const { conversation } = await seat.reopen();
-        expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
-        if (!seat.driver.capabilities.resume) expect(seat.host.resume).toBeNull();
-      });
+    shows(["notice", "reply"], "output between turns reaches the host and starts no turn", async () => {
+      const { host, open } = await bench("notice");
+      const { conversation } = await open();
+      await runTurn(conversation, promptFor("notice"));
+      await host.arrived("notices", 1);
+      expect(host.spontaneous).toEqual([]);
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
 
-      shows(["recall"], "resume: a reopened conversation has its memory", async () => {
-        const seat = await bench("recall");
-        expect(seat.driver.capabilities.resume).toBe(true);
-        const first = await seat.open();
-        expect(textOf(await seat.run(first.conversation, promptFor("recall")))).toContain("prompts: 1");
-        await first.scope.disposeAsync();
-        const { conversation } = await seat.reopen();
-        expect(textOf(await seat.run(conversation, promptFor("recall")))).toContain("prompts: 2");
-      });
+    shows(["spontaneous", "reply"], "output of a turn the harness starts itself is a turn of its own", async () => {
+      const { host, open } = await bench("spontaneous");
+      const { conversation } = await open();
+      const events = await runTurn(conversation, promptFor("spontaneous"));
+      expect(textOf(events)).toContain("pong");
+      expect(textOf(events)).not.toContain("by myself");
+      await host.arrived("spontaneous", 1);
+      const [own] = host.spontaneous;
+      if (own === undefined) throw new Error("no spontaneous turn");
+      expect(textOf(await watchEvents(own).done)).toContain("by myself");
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
 
-      shows(["slow"], "steer: text joins a turn under way, or the driver does not offer it", async () => {
-        const { driver, open } = await bench("slow");
-        const { conversation } = await open();
-        if (!driver.capabilities.steer) {
-          expect(conversation.steer).toBeUndefined();
-          return;
-        }
-        expect(await conversation.steer?.("too early")).toBe(false);
-        const turn = watchTurn(conversation, promptFor("slow"));
-        await turn.seen("text_delta");
-        expect(await conversation.steer?.("and also this")).toBe(true);
-        turn.abort();
-        await turn.done;
-        expect(await conversation.steer?.("too late")).toBe(false);
+    shows(["asks"], "permission is asked, and granted", async () => {
+      const seat = await bench("asks", { permission: () => ({ decision: "allow", scope: "once" }) });
+      const { conversation } = await seat.open();
+      expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("allowed");
+      expect(seat.host.asked).toHaveLength(1);
+      expect(seat.host.asked[0]?.tool).toBeTruthy();
+      expect(seat.host.asked[0]?.title).toBeTruthy();
+    });
+
+    shows(["asks"], "permission is asked, and denied", async () => {
+      const seat = await bench("asks", { permission: () => ({ decision: "deny", reason: "not today" }) });
+      const { conversation } = await seat.open();
+      expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("denied");
+    });
+
+    shows(["asks"], "permission that is still open is withdrawn when the turn is cancelled", async () => {
+      const withdrawn = Promise.withResolvers<void>();
+      const seat = await bench("asks", {
+        permission: (_request, signal) =>
+          new Promise((resolve) => {
+            signal.addEventListener("abort", () => {
+              withdrawn.resolve();
+              resolve({ decision: "deny", reason: "withdrawn" });
+            });
+          }),
       });
+      const { conversation } = await seat.open();
+      const turn = watchTurn(conversation, promptFor("asks"));
+      await seat.host.arrived("asked", 1);
+      turn.abort();
+      expect(endOf(await turn.done).reason).toBe("cancelled");
+      await withdrawn.promise;
+    });
+
+    test("its claims are those the probe and the port allow", async () => {
+      const { driver } = await bench("reply");
+      const probe = await driver.probe(AbortSignal.timeout(promptlyMs));
+      expect(["ready", "missing", "broken"]).toContain(probe.status);
+      expect(probe.detail).toBeTruthy();
+      if (probe.status !== "ready") expect(probe.fix).toBeTruthy();
+      if (driver.capabilities.permissions) expect(can("asks")).toBe(true);
+    });
+
+    shows(["reply"], "its claims resume: a reopened conversation takes the next turn", async () => {
+      const seat = await bench("reply");
+      const first = await seat.open();
+      await runTurn(first.conversation, promptFor("reply"));
+      await first.scope.disposeAsync();
+      const { conversation } = await seat.reopen();
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+      if (!seat.driver.capabilities.resume) expect(seat.host.resume).toBeNull();
+    });
+
+    shows(["recall"], "its claims resume: a reopened conversation has its memory", async () => {
+      const seat = await bench("recall");
+      expect(seat.driver.capabilities.resume).toBe(true);
+      const first = await seat.open();
+      expect(textOf(await seat.run(first.conversation, promptFor("recall")))).toContain("prompts: 1");
+      await first.scope.disposeAsync();
+      const { conversation } = await seat.reopen();
+      expect(textOf(await seat.run(conversation, promptFor("recall")))).toContain("prompts: 2");
+    });
+
+    shows(["slow"], "its claims steer: text joins a turn under way, or the driver does not offer it", async () => {
+      const { driver, open } = await bench("slow");
+      const { conversation } = await open();
+      if (!driver.capabilities.steer) {
+        expect(conversation.steer).toBeUndefined();
+        return;
+      }
+      expect(await conversation.steer?.("too early")).toBe(false);
+      const turn = watchTurn(conversation, promptFor("slow"));
+      await turn.seen("text_delta");
+      expect(await conversation.steer?.("and also this")).toBe(true);
+      turn.abort();
+      await turn.done;
+      expect(await conversation.steer?.("too late")).toBe(false);
     });
   });
 }

@@ -1,0 +1,61 @@
+/** The offline agent: follows a playbook inside the daemon. No model, no network, the same answer every time. */
+import { assetPath } from "../../lib/assets.ts";
+import { containedPath } from "../../lib/files.ts";
+import type { ConversationSpec, Driver, DriverDeps } from "../driver.ts";
+import { DriverError } from "../driver.ts";
+import { createConversation } from "./conversation.ts";
+import { loadPlaybook, type Playbook, PlaybookError } from "./playbook/playbook.ts";
+
+export function createScriptedDriver(deps: DriverDeps): Driver {
+  return {
+    harness: "scripted",
+    capabilities: {
+      // Nothing is remembered, so nothing is lost: a cut turn's messages are simply sent again.
+      resume: true,
+      fork: false,
+      steer: false,
+      mcp: false,
+      permissions: true,
+      images: false,
+    },
+    async probe() {
+      const path = defaultPlaybook();
+      const ready = { version: null, path, detail: "offline scripted agent, no model" };
+      try {
+        await loadPlaybook(path);
+        return { ...ready, status: "ready", fix: null };
+      } catch (error) {
+        if (!(error instanceof PlaybookError)) throw error;
+        return { ...ready, status: "broken", detail: `${ready.detail}: ${error.message}`, fix: "reinstall aegis" };
+      }
+    },
+    async open(spec, scope) {
+      const playbook = await playbookOf(spec);
+      const closed = new AbortController();
+      scope.defer(() => closed.abort());
+      return createConversation({ spec, playbook, clock: deps.clock, closed: closed.signal });
+    },
+  };
+}
+
+function defaultPlaybook(): string {
+  return assetPath("playbook.yaml");
+}
+
+async function playbookOf({ agent, cwd }: ConversationSpec): Promise<Playbook> {
+  const { playbook } = agent.options;
+  const refuse = (message: string, cause?: unknown) =>
+    new DriverError({ code: "start", message, fix: `correct the playbook of agent "${agent.slug}"` }, { cause });
+  let file = defaultPlaybook();
+  if (playbook !== undefined) {
+    if (typeof playbook !== "string") throw refuse(`agent "${agent.slug}": expected the playbook to be a path`);
+    const contained = await containedPath(cwd, playbook);
+    if (contained === null) throw refuse(`agent "${agent.slug}": the playbook ${playbook} is outside the project`);
+    file = contained;
+  }
+  try {
+    return await loadPlaybook(file);
+  } catch (error) {
+    throw error instanceof PlaybookError ? refuse(error.message, error) : error;
+  }
+}

@@ -1,0 +1,22 @@
+/** What a rule's `when` matches: `always`, `/a regular expression/`, or words that occur in the text. */
+
+/** The captures, the whole match first; null when it does not match. */
+export type Pattern = (text: string) => readonly string[] | null;
+
+const expression = /^\/(.+)\/([a-z]*)$/s;
+
+/** Throws `SyntaxError` for a broken expression. Case never matters unless an expression brings flags of its own. */
+export function compilePattern(source: string): Pattern {
+  if (source === "always") return (text) => [text];
+  const [, body, flags] = expression.exec(source) ?? [];
+  if (body !== undefined) {
+    const compiled = new RegExp(body, flags === "" ? "i" : flags);
+    return (text) => {
+      // A sticky or global expression would go on from its last match.
+      compiled.lastIndex = 0;
+      return compiled.exec(text)?.map((capture) => capture ?? "") ?? null;
+    };
+  }
+  const words = source.toLowerCase();
+  return (text) => (text.toLowerCase().includes(words) ? [source] : null);
+}

@@ -1,0 +1,59 @@
+/** Text with `{name}` places: `{1}` a capture, `{text}` what every rule knows, `{files.summary}` a saved result. */
+
+export type Values = Readonly<Record<string, string>>;
+
+const place = /\{\{|\}\}|\{([a-z0-9_]+)(?:\.([a-z]+))?\}/g;
+
+/** What may follow the dot of a saved result. */
+const views: Record<string, (value: string) => string> = {
+  /** Tools put what matters into their first line. */
+  summary: (value) => value.split("\n", 1)[0] ?? "",
+  head: (value) => value.split("\n").slice(0, headLines).join("\n"),
+  list: readableJson,
+};
+const headLines = 12;
+
+/** The places of a template, for checking them when a playbook is read. */
+export function placesIn(template: string): { name: string; view: string | null }[] {
+  return [...template.matchAll(place)].flatMap(([, name, view]) =>
+    name === undefined ? [] : [{ name, view: view ?? null }],
+  );
+}
+
+export const viewNames: readonly string[] = Object.keys(views);
+
+/** `{{` and `}}` stand for the braces themselves. A capture that took no part is empty. */
+export function render(template: string, values: Values): string {
+  return template.replace(place, (whole, name: string | undefined, view: string | undefined) => {
+    if (name === undefined) return whole.slice(1);
+    const value = values[name] ?? "";
+    return view === undefined ? value : (views[view]?.(value) ?? value);
+  });
+}
+
+/** Renders every string inside a tool's input. */
+export function renderDeep(value: unknown, values: Values): unknown {
+  if (typeof value === "string") return render(value, values);
+  if (Array.isArray(value)) return value.map((item) => renderDeep(item, values));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderDeep(item, values)]));
+}
+
+/** JSON as lines for people; any other text stays as it is. */
+function readableJson(text: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  return (Array.isArray(value) ? value : [value]).map((item) => `- ${readableItem(item)}`).join("\n");
+}
+
+function readableItem(item: unknown): string {
+  if (typeof item !== "object" || item === null) return String(item);
+  return Object.entries(item)
+    .filter(([, value]) => value !== "" && value !== null)
+    .map(([key, value]) => `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}
