@@ -15,8 +15,13 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+/** The agent answered something that is not of the protocol. */
+export class AnswerError extends Error {
+  override readonly name = "AnswerError";
+}
+
 export interface Connection {
-  /** Rejects with `RequestError`, with `DeadlineError`, or when the connection closes. */
+  /** Rejects with `RequestError`, `DeadlineError`, `AnswerError`, or when the connection closes. */
   request<S extends z.ZodType>(method: string, params: unknown, answer: S, deadlineMs?: number): Promise<z.infer<S>>;
   notify(method: string, params: unknown): Promise<void>;
 }
@@ -42,7 +47,9 @@ export function connect(
     async request(method, params, answer, deadlineMs) {
       const sent = connection.agent.request<unknown, unknown>(method, params);
       const value = deadlineMs === undefined ? await sent : await within(deps.clock, deadlineMs, sent, method);
-      return answer.parse(value ?? {});
+      const parsed = answer.safeParse(value ?? {});
+      if (!parsed.success) throw new AnswerError(`${method} got an answer of a wrong shape: ${parsed.error.message}`);
+      return parsed.data;
     },
     notify: (method, params) => connection.agent.notify<unknown>(method, params),
   };

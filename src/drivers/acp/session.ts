@@ -21,7 +21,7 @@ const initializeSchema = z.object({
     .object({
       loadSession: z.boolean().nullish(),
       mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
-      sessionCapabilities: z.looseObject({ resume: z.unknown() }).nullish(),
+      sessionCapabilities: z.looseObject({ resume: z.unknown().optional() }).nullish(),
     })
     .nullish(),
 });

@@ -31,8 +31,8 @@ export const toolCallSchema = z.object({
     .array(z.object({ path: z.string(), line: z.number().nullish().catch(null) }))
     .nullish()
     .catch(null),
-  rawInput: z.unknown(),
-  rawOutput: z.unknown(),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
   _meta: meta,
 });
 export type ToolCallPatch = z.infer<typeof toolCallSchema>;
@@ -42,7 +42,7 @@ const chunk = { content: contentBlockSchema, messageId: text, _meta: meta };
 const configOptionSchema = z.looseObject({
   id: z.string(),
   category: text,
-  currentValue: z.unknown(),
+  currentValue: z.unknown().optional(),
   options: z.array(z.unknown()).optional().catch(undefined),
 });
 export type ConfigOption = z.infer<typeof configOptionSchema>;
