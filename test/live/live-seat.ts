@@ -1,0 +1,89 @@
+/** One real CLI in a home of its own, with a plane of its own; proves at the end that no process is left. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import type { Agent } from "../../src/contract/agent.ts";
+import { newId } from "../../src/contract/ids.ts";
+import type { Conversation, Driver, DriverDeps, PlaneAddress } from "../../src/drivers/driver.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/log.ts";
+import { createProcesses } from "../../src/lib/process.ts";
+import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+import { type FakePlane, startFakePlane } from "./fake-plane.ts";
+
+export type LiveSeat = {
+  host: DriverHost;
+  plane: FakePlane;
+  /** The project's folder. */
+  dir: string;
+  agent: Agent;
+  /** The pids of the processes that were started, in order. */
+  pids: readonly number[];
+  open(more?: { systemPrompt?: string; plane?: PlaneAddress }): Promise<Conversation>;
+  close(): Promise<void>;
+};
+
+export async function liveSeat(
+  createDriver: (deps: DriverDeps) => Driver,
+  agent: Omit<Agent, "slug" | "description" | "prompt" | "source">,
+  options: DriverHostOptions & { env?: Record<string, string> } = {},
+): Promise<LiveSeat> {
+  const root = await tempDir();
+  const [dir, stateDir, home] = [join(root, "project"), join(root, "state"), join(root, "home")];
+  for (const folder of [dir, stateDir, home]) await mkdir(folder, { mode: 0o700 });
+  const children = { ledgerFile: join(root, "children.jsonl"), owner: root, clock: systemClock, log: silentLogger };
+  const processes = createProcesses(children);
+  const pids: number[] = [];
+  const driver = createDriver({
+    env: { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8", ...options.env },
+    processes: {
+      ...processes,
+      async start(command) {
+        const child = await processes.start(command);
+        pids.push(child.pid);
+        return child;
+      },
+    },
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const host = driverHost(options);
+  const plane = await startFakePlane();
+  const profile: Agent = { ...agent, slug: "live", description: "", prompt: "", source: "config" };
+  const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+  let scope = new AsyncDisposableStack();
+
+  onTestFinished(async () => {
+    await scope.disposeAsync();
+    await plane.close();
+    expect(await createProcesses(children).sweep()).toEqual([]);
+  });
+
+  return {
+    host,
+    plane,
+    dir,
+    agent: profile,
+    pids,
+    open: (more = {}) =>
+      driver.open(
+        {
+          session,
+          agent: profile,
+          cwd: dir,
+          stateDir,
+          systemPrompt: more.systemPrompt ?? "You are under test.",
+          resume: host.resume,
+          memory: [],
+          plane: more.plane ?? plane.address,
+          host,
+        },
+        scope,
+      ),
+    async close() {
+      await scope.disposeAsync();
+      scope = new AsyncDisposableStack();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+/** The real agent CLIs against fake model servers on loopback. Install them first: npm ci in this folder. */
+// biome-ignore lint/style/noDefaultExport: the runner reads the default export.
+export default defineConfig({
+  test: {
+    include: ["test/live/**/*.live.test.ts"],
+    exclude: ["**/node_modules/**"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Each CLI takes a core of its own.
+    maxWorkers: 1,
+    pool: "forks",
+  },
+});
