@@ -1,0 +1,93 @@
+/** Looks at the daemon from the outside and counts what was lost or doubled. */
+import type { Client } from "../src/client/client.ts";
+import type { Event } from "../src/contract/event.ts";
+import type { MessageId } from "../src/contract/ids.ts";
+import type { Message } from "../src/contract/message.ts";
+import type { Sent } from "./load.ts";
+
+export type Finding = { kind: "lost" | "doubled" | "unanswered" | "disorder"; what: string };
+
+/** Every event there is, read page by page over the API. */
+export async function readAllEvents(client: Client): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let after = 0; ; ) {
+    const page = await client.call("listEvents", { query: { after: String(after), limit: "1000" } });
+    events.push(...page.events);
+    const last = page.events.at(-1);
+    if (!last) return events;
+    after = last.seq;
+  }
+}
+
+/** What the senders know against what the daemon says it did. */
+export function checkHistory(sent: readonly Sent[], events: readonly Event[]): Finding[] {
+  const admitted = messagesOf(events);
+  const completed = answersOf(events);
+  return [
+    ...checkOrder(events),
+    ...sent.flatMap((message) => checkSent(message, admitted, completed)),
+    ...checkHandoffs(admitted, completed),
+  ];
+}
+
+function checkSent(message: Sent, admitted: Map<MessageId, Message[]>, completed: Map<MessageId, number>): Finding[] {
+  const copies = admitted.get(message.id)?.length ?? 0;
+  const answers = completed.get(message.id) ?? 0;
+  const name = `${message.id} ("${message.text}")`;
+  if (copies > 1) return [{ kind: "doubled", what: `${name} was admitted ${copies} times` }];
+  if (answers > 1) return [{ kind: "doubled", what: `${name} was answered ${answers} times` }];
+  if (copies === 0 && message.acknowledged) return [{ kind: "lost", what: `${name} was acknowledged and is gone` }];
+  if (copies === 1 && answers === 0) return [{ kind: "unanswered", what: `${name} was admitted and never answered` }];
+  return [];
+}
+
+/** A session hands every token it is given to its peer: each arrives in exactly one handoff, answered once. */
+function checkHandoffs(admitted: Map<MessageId, Message[]>, completed: Map<MessageId, number>): Finding[] {
+  const handed = new Map<string, MessageId[]>();
+  const given = new Set<string>();
+  for (const message of [...admitted.values()].flat()) {
+    for (const [token] of message.body.matchAll(/\btoken-\w+/g)) {
+      if (message.sender.kind === "agent") handed.set(token, [...(handed.get(token) ?? []), message.id]);
+      else given.add(token);
+    }
+  }
+  return [...given].flatMap((token): Finding[] => {
+    const ids = handed.get(token) ?? [];
+    if (ids.length > 1) return [{ kind: "doubled", what: `${token} was handed over ${ids.length} times` }];
+    const [id] = ids;
+    if (id === undefined) return [{ kind: "lost", what: `${token} was never handed over` }];
+    const answers = completed.get(id) ?? 0;
+    if (answers === 1) return [];
+    return [{ kind: answers === 0 ? "unanswered" : "doubled", what: `the handoff of ${token} has ${answers} answers` }];
+  });
+}
+
+function checkOrder(events: readonly Event[]): Finding[] {
+  return events.flatMap((event, index): Finding[] => {
+    const before = events[index - 1];
+    if (!before || event.seq > before.seq) return [];
+    return [{ kind: "disorder", what: `event ${event.seq} follows ${before.seq}` }];
+  });
+}
+
+function messagesOf(events: readonly Event[]): Map<MessageId, Message[]> {
+  const messages = new Map<MessageId, Message[]>();
+  for (const event of events) {
+    if (event.type !== "message.admitted") continue;
+    const { message } = event.data;
+    messages.set(message.id, [...(messages.get(message.id) ?? []), message]);
+  }
+  return messages;
+}
+
+/** How many completed turns each message was in. */
+function answersOf(events: readonly Event[]): Map<MessageId, number> {
+  const inTurn = new Map<string, readonly MessageId[]>();
+  const answers = new Map<MessageId, number>();
+  for (const event of events) {
+    if (event.type === "turn.started") inTurn.set(event.data.turn, event.data.messages);
+    if (event.type !== "turn.ended" || event.data.reason !== "completed") continue;
+    for (const id of inTurn.get(event.data.turn) ?? []) answers.set(id, (answers.get(id) ?? 0) + 1);
+  }
+  return answers;
+}
