@@ -30,6 +30,7 @@ const lingerMs = 1_000;
 export class EventStreams {
   readonly #options: EventStreamOptions;
   readonly #open = new Set<AbortController>();
+  #ended = false;
   /** Frames by item: the subscription hands the same item to every subscriber. */
   readonly #frames = new WeakMap<StreamItem, Buffer>();
 
@@ -42,6 +43,7 @@ export class EventStreams {
     const scope = new AbortController();
     const stop = () => scope.abort();
     this.#open.add(scope);
+    if (this.#ended) stop();
     response.on("close", stop);
     // A broken socket is told by `close`; without a listener its error would end the process.
     response.on("error", stop);
@@ -61,12 +63,10 @@ export class EventStreams {
     }
   }
 
+  /** Also those that are still to come. */
   endAll(): void {
+    this.#ended = true;
     for (const scope of this.#open) scope.abort();
-  }
-
-  get size(): number {
-    return this.#open.size;
   }
 
   /** Why the client was dropped, or null when it left. */
