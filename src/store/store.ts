@@ -48,7 +48,7 @@ export interface SessionReads {
   get(id: SessionId): Promise<SessionRow | null>;
   /** The one session alive under this handle. */
   byHandle(handle: string): Promise<SessionRow | null>;
-  /** Newest first. */
+  /** Newest first. `closed` keeps only closed or only live ones; without it all are given. */
   list(filter?: { closed?: boolean }): Promise<SessionRow[]>;
   countByState(): Promise<Record<Session["state"], number>>;
 }
@@ -95,6 +95,7 @@ export interface TurnReads {
 export interface TurnTable extends TurnReads {
   insert(turn: TurnRow): Promise<void>;
   accept(id: TurnId): Promise<void>;
+  /** Throws `conflict` when the turn has ended before. */
   end(id: TurnId, end: TurnEnd): Promise<void>;
 }
 
@@ -114,7 +115,7 @@ export type EventQuery = {
   session?: SessionId;
   types?: readonly EventType[];
   limit: number;
-  /** `desc` takes the newest `limit`; rows still come back in order of `seq`. */
+  /** `newest` takes the newest `limit`; rows still come back in order of `seq`. */
   from?: "oldest" | "newest";
 };
 

@@ -63,7 +63,6 @@ describe("a database that is not for this Aegis", () => {
     const before = await snapshot();
     await expect(openStore(path)).rejects.toMatchObject({ code: "unavailable", message: newer });
     expect(await snapshot()).toEqual(before);
-    expect((await readdir(dir)).sort()).toEqual(["aegis.db", "aegis.db-wal"]);
   });
 
   it.each([

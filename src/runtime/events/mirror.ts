@@ -80,7 +80,6 @@ class TranscriptMirror implements Mirror {
         await this.#catchUp(session);
         failed.delete(session);
       } catch (error) {
-        this.#marks.delete(session);
         failed.add(session);
         this.#complain(session, error);
       }
@@ -159,7 +158,8 @@ async function repairTail(file: FileHandle): Promise<Mark> {
   for (let length = firstTailBytes; ; length *= 4) {
     const start = Math.max(0, size - length);
     const tail = await readAll(file, start, size - start);
-    const found = lastWholeLine(tail, { whole: start === 0 });
+    const found = lastWholeLine(tail);
+    // The end of a line is not JSON, so a line that begins before the tail is not mistaken for a whole one.
     if (found === null && start > 0) continue;
     const end = found === null ? 0 : start + found.end;
     if (end < size) await file.truncate(end);
@@ -167,11 +167,9 @@ async function repairTail(file: FileHandle): Promise<Mark> {
   }
 }
 
-function lastWholeLine(tail: Buffer, file: { whole: boolean }): { seq: number; end: number } | null {
+function lastWholeLine(tail: Buffer): { seq: number; end: number } | null {
   for (let newline = tail.lastIndexOf(10); newline !== -1; ) {
     const previous = newline === 0 ? -1 : tail.lastIndexOf(10, newline - 1);
-    // A line that begins before the tail cannot be judged by its end.
-    if (previous === -1 && !file.whole) return null;
     const seq = seqOf(tail.toString("utf8", previous + 1, newline));
     if (seq !== null) return { seq, end: newline + 1 };
     newline = previous;

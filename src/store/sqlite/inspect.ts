@@ -35,7 +35,8 @@ export async function inspect(path: string, newest: number): Promise<Finding> {
   }
   const header = await readHeader(path);
   if (header === null) return { state: "damaged", reason: "file is not a database" };
-  // The log may hold a newer header; without one this is all there is to know, and nothing but the file was touched.
+  // Opened by SQLite, even for reading, a database gets side files, and removing them is not safe: a newer Aegis may
+  // have just begun to use them. So the header is read by hand; only one that a log may overrule needs SQLite.
   if (logSize === 0) judge(path, header, newest);
   return inspectWithLog(path, newest, {
     full: existsSync(suspectMark(path)) || size <= (logSize > 0 ? checkedAfterCrash : checkedAlways),
@@ -53,7 +54,6 @@ const layout = { magic: "SQLite format 3\0", version: 60, application: 68, pageT
 const leafPage = 13;
 
 async function inspectWithLog(path: string, newest: number, check: { full: boolean }): Promise<Finding> {
-  const before = sideFiles.filter((suffix) => existsSync(path + suffix));
   const connection = new Connection(path, { readOnly: true });
   try {
     judge(path, headerOf(connection), newest);
@@ -66,9 +66,6 @@ async function inspectWithLog(path: string, newest: number, check: { full: boole
     return { state: "ours" };
   } catch (error) {
     if (error instanceof DamageError) return { state: "damaged", reason: error.message };
-    // A refused database keeps exactly the files it had.
-    connection.close();
-    for (const suffix of sideFiles) if (!before.includes(suffix)) await rm(path + suffix, { force: true });
     throw error;
   } finally {
     connection.close();

@@ -132,16 +132,22 @@ it("says once that it cannot write, never harms a commit, and catches up when it
   ]);
 });
 
-it("begins a transcript again when its folder is deleted while it runs", async () => {
+it.each([
+  ["folder", (dir: string) => rm(dir, { recursive: true })],
+  ["file", async (_dir: string, file: string) => rm(file)],
+])("begins a transcript again at once when its %s is deleted while it runs", async (_name, lose) => {
   const { store, dir, open, file } = await setUp();
   const { id } = await addSession(store);
-  const mirror = await open();
+  const log = counting();
+  await open(log);
+  const written = async () => texts(file(id)).catch(() => []);
   await say(store, id, "one");
-  await waitUntil("the first line is written", async () => (await texts(file(id)).catch(() => [])).length === 1);
-  await rm(dir, { recursive: true });
+  await waitUntil("the first line is written", async () => (await written()).length === 1);
+  await lose(dir, file(id));
   await say(store, id, "two");
-  await mirror.close();
-  expect(await texts(file(id))).toEqual(["one", "two"]);
+  await waitUntil("both lines are written", async () => (await written()).length === 2);
+  expect(await written()).toEqual(["one", "two"]);
+  expect(log.said).toEqual([]);
 });
 
 it("writes nothing after it was closed", async () => {
