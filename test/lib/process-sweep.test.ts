@@ -14,10 +14,10 @@ import { tempDir } from "../helpers/temp-dir.ts";
 test("a new daemon ends what a killed one left, also a process that left its group", async () => {
   const dir = await tempDir();
   const ledgerFile = join(dir, "children.jsonl");
-  const pids = await killedDaemonsChildren(ledgerFile, "project-a", ["escape"]);
+  const pids = await killedDaemonsChildren(ledgerFile, dir, ["escape"]);
   expect(pids.map(isRunning)).toEqual([true, true]);
 
-  const survivors = await processesOf(ledgerFile, "project-a").sweep();
+  const survivors = await processesOf(ledgerFile, dir).sweep();
   expect(survivors.map(({ pid }) => pid).sort()).toEqual(pids.toSorted());
   expect(survivors.every(({ killed }) => killed)).toBe(true);
   expect(pids.map(isRunning)).toEqual([false, false]);
@@ -27,16 +27,17 @@ test("a new daemon ends what a killed one left, also a process that left its gro
 test("the ledger alone is enough to find a group", async () => {
   const dir = await tempDir();
   const ledgerFile = join(dir, "children.jsonl");
-  const pids = await killedDaemonsChildren(ledgerFile, "project-a", []);
+  const pids = await killedDaemonsChildren(ledgerFile, dir, []);
   // Under another owner the mark in their environment says nothing.
-  const survivors = await processesOf(ledgerFile, "project-b").sweep();
+  const survivors = await processesOf(ledgerFile, "another project").sweep();
   expect(survivors.map(({ pid }) => pid).sort()).toEqual(pids.toSorted());
   expect(survivors.some(({ command }) => command.includes("stubborn.mjs"))).toBe(true);
 });
 
 test("a process that only has the pid of a recorded one is spared", async () => {
   const bystander = startBystander();
-  const ledgerFile = join(await tempDir(), "children.jsonl");
+  const dir = await tempDir();
+  const ledgerFile = join(dir, "children.jsonl");
   const rows = [
     { pid: bystander, start: "another time", command: "agent" },
     { pid: bystander, start: null, command: "agent" },
@@ -46,13 +47,14 @@ test("a process that only has the pid of a recorded one is spared", async () => 
   ];
   const torn = '{"pid":';
   await writeFile(ledgerFile, [...rows.map((row) => JSON.stringify(row)), "no json", torn].join("\n"));
-  expect(await processesOf(ledgerFile, "project-a").sweep()).toEqual([]);
+  expect(await processesOf(ledgerFile, dir).sweep()).toEqual([]);
   expect(isRunning(bystander)).toBe(true);
 });
 
 test("a daemon's own children are spared and stay on record", async () => {
-  const ledgerFile = join(await tempDir(), "children.jsonl");
-  const processes = processesOf(ledgerFile, "project-a");
+  const dir = await tempDir();
+  const ledgerFile = join(dir, "children.jsonl");
+  const processes = processesOf(ledgerFile, dir);
   const child = await processes.start({
     argv: [process.execPath, "-e", "setInterval(() => {}, 1e3)"],
     env: {},

@@ -11,8 +11,10 @@ import { tempDir } from "../helpers/temp-dir.ts";
 const env = { PATH: process.env.PATH ?? "" };
 
 test("a child's output, exit code and mark of its owner arrive", async () => {
-  const child = await startNode(["-e", "console.log(process.env.AEGIS_OWNER); process.exitCode = 3"]);
-  expect(await text(child)).toBe("tester\n");
+  const dir = await tempDir();
+  const script = "console.log(process.env.AEGIS_OWNER); process.exitCode = 3";
+  const child = await startNode(["-e", script], await makeProcesses(dir));
+  expect(await text(child)).toBe(`${dir}\n`);
   expect(await child.exited).toEqual({ code: 3, signal: null });
 });
 
@@ -65,6 +67,9 @@ test("output ends although a process outside the group keeps the pipe open", asy
   const output = lines(child.stdout);
   const pids = [pidIn((await output.next()).value), pidIn((await output.next()).value)];
   const escaped = Number(pids.find((pid) => pid !== child.pid));
+  onTestFinished(() => {
+    if (isRunning(escaped)) process.kill(escaped, "SIGKILL");
+  });
   await child.stop({ graceMs: 50 });
   expect((await output.next()).done).toBe(true);
   expect(isRunning(escaped)).toBe(true);
@@ -113,9 +118,15 @@ test.each([
   expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
-async function makeProcesses(dir?: string): Promise<Processes> {
-  const ledgerFile = join(dir ?? (await tempDir()), "children.jsonl");
-  return createProcesses({ ledgerFile, owner: "tester", clock: systemClock, log: silentLogger });
+/** The folder is also the owner's name, so that tests that run at the same time leave each other's children alone. */
+async function makeProcesses(folder?: string): Promise<Processes> {
+  const dir = folder ?? (await tempDir());
+  return createProcesses({
+    ledgerFile: join(dir, "children.jsonl"),
+    owner: dir,
+    clock: systemClock,
+    log: silentLogger,
+  });
 }
 
 async function startNode(args: string[], processes?: Processes): Promise<Child> {
