@@ -40,6 +40,7 @@ export async function* followEvents(
   let connectedOnce = false;
   let attempt = 0;
   while (!signal?.aborted) {
+    const failuresBefore = attempt;
     let ending: unknown = null;
     try {
       for await (const item of followOnce(client, options, position)) {
@@ -51,6 +52,8 @@ export async function* followEvents(
       if (signal?.aborted) return;
       if (!connectedOnce || !canRetry(error)) throw error;
       ending = error;
+      // A daemon that accepts the connection only to fail on it again must not be asked forever.
+      if (isAegisError(error)) attempt = failuresBefore;
     }
     if (signal?.aborted) return;
     attempt += 1;
@@ -96,7 +99,7 @@ async function* followOnce(
       // The reader's own slowness is not the daemon's silence.
       silence.stop();
       for (const block of parser.push(read.value)) {
-        if (block.event === "dropped") return;
+        if (block.event === "dropped") return dropped(block.data);
         yield readBlock(block, position);
       }
       silence.start();
@@ -121,6 +124,12 @@ function readBlock(block: SseBlock, position: Position): Followed | null {
   // Without it, a connection that broke before its first event would resume too late.
   if (block.id !== null) position.after ??= Number(block.id);
   return null;
+}
+
+/** A reader that was too slow goes on where it was; a daemon that failed may fail again. */
+function dropped(data: string | null): void {
+  const { reason, message } = JSON.parse(data ?? "{}") as { reason?: string; message?: string };
+  if (reason === "failed") throw new AegisError("unavailable", message ?? "the daemon ended the event stream");
 }
 
 /** A refusal will be repeated; a daemon that is away or restarting comes back. */

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createClient } from "../../src/client/client.ts";
+import { AegisError } from "../../src/contract/errors.ts";
+import { newId } from "../../src/contract/ids.ts";
+import { sessionA } from "../runtime/events/memory-events.ts";
+import { messageOf } from "../server/fake-services.ts";
+import { start, token } from "../server/start.ts";
+
+async function connected() {
+  const running = await start();
+  return { ...running, client: createClient({ url: `${running.server.url}/`, token }) };
+}
+
+test("calls carry path, query and body, and give the typed answer", async () => {
+  const { client, services } = await connected();
+  expect(await client.call("health")).toEqual({ ok: true, name: "aegis" });
+  const { receipt } = await client.call("sendMessage", { path: { session: "lucid-knuth" }, body: { text: "hi" } });
+  expect(receipt.outcome).toBe("landed");
+  const { sessions } = await client.call("listSessions", { query: { closed: true } });
+  expect(sessions[0]?.handle).toBe("lucid-knuth");
+  const id = newId("msg", 1);
+  services.messages.set(id, messageOf(id, sessionA));
+  expect((await client.call("cancelMessage", { path: { message: id } })).message.id).toBe(id);
+  await client.call("shutdown");
+  expect(services.calls.map(({ name }) => name)).toEqual(["admit", "shutdown"]);
+});
+
+test("a path is escaped, so that it names one session and nothing else", async () => {
+  const { client } = await connected();
+  await expect(client.call("getSession", { path: { session: "../status?x=1#/é" } })).rejects.toMatchObject({
+    code: "not_found",
+    message: "no session '../status?x=1#/é'",
+  });
+});
+
+test("errors arrive as they left", async () => {
+  const { client, server } = await connected();
+  const error: unknown = await client.call("getSession", { path: { session: "nobody" } }).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(AegisError);
+  expect(error).toMatchObject({ code: "not_found", status: 404, hint: "did you mean lucid-knuth?" });
+  const stranger = createClient({ url: server.url, token: "wrong" });
+  await expect(stranger.call("status")).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test("no daemon, a stranger in its place and a cut answer are told as such", async () => {
+  const { client, server } = await connected();
+  await server.close();
+  await expect(client.call("status")).rejects.toMatchObject({ code: "unavailable", hint: expect.any(String) });
+  const answering = (body: string, status: number) =>
+    createClient({ url: "http://x", token, fetch: async () => new Response(body, { status }) });
+  await expect(answering("<html>", 502).call("status")).rejects.toMatchObject({ code: "unavailable" });
+  await expect(answering("<html>", 404).call("status")).rejects.toMatchObject({ code: "not_found" });
+  await expect(answering('{"error":', 200).call("status")).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("an aborted call rejects with the signal's reason", async () => {
+  const { client } = await connected();
+  const reason = new Error("enough");
+  await expect(client.call("status", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test("the client's files load neither zod nor Node", () => {
+  for (const name of ["client", "events", "sse-parser", "state", "reduce", "wait"]) {
+    const text = readFileSync(new URL(`../../src/client/${name}.ts`, import.meta.url), "utf8");
+    const loaded = [...text.matchAll(/^import (?!type )[^;]*? from "([^"]+)"/gm)].map((match) => match[1]);
+    expect(loaded.filter((target) => !/^(\.\/|\.\.\/contract\/(errors|routes)\.ts$)/.test(target ?? ""))).toEqual([]);
+  }
+});
