@@ -28,7 +28,8 @@ export type CompactionPlan = {
 /** Null when there is nothing to sum up: all of it is the brief and the latest messages. */
 export function planCompaction(messages: readonly Message[], size: number): CompactionPlan | null {
   const clean = repair(messages);
-  const start = recentStart(clean, size * recentShare);
+  // A share of what there is, too: a model that counts more tokens than estimated must not keep everything.
+  const start = recentStart(clean, Math.min(size, estimateTokens(clean)) * recentShare);
   const brief = clean[0];
   const older = clean.slice(1, start);
   if (brief === undefined || brief.role !== "user" || older.length === 0) return null;

@@ -99,7 +99,7 @@ function createLoop({ spec, deps, model, options, contextSize, system, history }
     maxTokens: options.max_tokens,
     effort: spec.agent.effort,
   };
-  const call = { model, clock, inactivityMs: options.inactivity_minutes * 60_000 };
+  const call = { model, clock, log: deps.log, inactivityMs: options.inactivity_minutes * 60_000 };
   const runner = new ToolRunner({
     host: spec.host,
     permission: spec.agent.permission,

@@ -1,11 +1,12 @@
 /** What a conversation remembers, and the entries from which it is built again after a restart. */
 import { z } from "zod";
 import type { DriverEvent } from "../driver.ts";
-import { type Message, messageSchema, toolCalls } from "./messages.ts";
+import { type Message, messageSchema, toolCalls, userMessage } from "./messages.ts";
 import { repair } from "./repair.ts";
 
 const entrySchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("message"), message: messageSchema }),
+  /** `prompt` is the key of the prompt that a user message came with. */
+  z.object({ kind: z.literal("message"), message: messageSchema, prompt: z.string().exactOptional() }),
   /** Takes the place of everything before it. */
   z.object({ kind: z.literal("compacted"), messages: z.array(messageSchema) }),
 ]);
@@ -17,6 +18,7 @@ type MemoryEvent = Extract<DriverEvent, { type: "memory" }>;
 export class History {
   #messages: Message[] = [];
   readonly #callIds = new Set<string>();
+  readonly #prompts = new Set<string>();
 
   /** Takes up what an earlier process stored. Returns how many entries could not be read. */
   restore(memory: readonly unknown[]): number {
@@ -31,6 +33,11 @@ export class History {
 
   add(message: Message): MemoryEvent {
     return this.#record({ kind: "message", message });
+  }
+
+  /** Adds what the user says, or nothing when a turn that was cut had already done so: it is then delivered again. */
+  *addPrompt(text: string, key: string): Generator<MemoryEvent> {
+    if (!this.#prompts.has(key)) yield this.#record({ kind: "message", message: userMessage(text), prompt: key });
   }
 
   /** Replaces all that was said so far. */
@@ -64,6 +71,7 @@ export class History {
   #apply(entry: MemoryEntry): void {
     if (entry.kind === "compacted") this.#messages = [...entry.messages];
     else this.#messages.push(entry.message);
+    if (entry.kind === "message" && entry.prompt !== undefined) this.#prompts.add(entry.prompt);
     for (const message of entry.kind === "compacted" ? entry.messages : [entry.message])
       for (const call of toolCalls(message)) this.#callIds.add(call.toolCallId);
   }

@@ -1,5 +1,6 @@
 /** Calls the model once for the loop: waits, tries again, gives up when it stays silent. */
 import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/log.ts";
 import type { DriverEvent } from "../driver.ts";
 import type { Answer } from "./answer.ts";
 import { longestWaitMs, maxRetries, retryDelay } from "./backoff.ts";
@@ -9,6 +10,7 @@ import type { Model, ModelCall, ModelPart } from "./model.ts";
 export type CallSettings = {
   model: Model;
   clock: Clock;
+  log: Logger;
   inactivityMs: number;
   /** The id under which deltas are shown, or null to show none. */
   message: string | null;
@@ -42,13 +44,13 @@ export async function* callModel(
 async function* streamOnce(
   request: Omit<ModelCall, "signal">,
   answer: Answer,
-  { model, clock, inactivityMs, message }: CallSettings,
+  { model, clock, log, inactivityMs, message }: CallSettings,
   signal: AbortSignal,
 ): AsyncGenerator<DriverEvent> {
   using watch = watchActivity(clock, inactivityMs, signal);
   for await (const part of model.stream({ ...request, signal: watch.signal })) {
     watch.touch();
-    if (part.type === "warning") yield { type: "notice", level: "info", text: `The model's API says: ${part.text}` };
+    if (part.type === "warning") log.debug("the model library warns", { warning: part.text });
     const shown = answer.take(part);
     if (shown !== "" && message !== null) yield delta(part, message, shown);
   }

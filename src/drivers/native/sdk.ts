@@ -160,6 +160,7 @@ function fromApiCall(error: APICallError, clock: Clock): RawFailure {
     body: error.responseBody ?? "",
     type: null,
     retryAfterMs: retryAfter(error.responseHeaders, clock.now()),
-    network: error.statusCode === undefined,
+    // A stream that breaks after a good beginning carries the status of that beginning.
+    network: error.statusCode === undefined || error.statusCode < 400,
   };
 }

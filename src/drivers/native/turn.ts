@@ -11,7 +11,6 @@ import { Answer } from "./answer.ts";
 import type { Compactor } from "./compactor.ts";
 import { InactivityError, ModelFailure } from "./failures.ts";
 import type { History } from "./history.ts";
-import { userMessage } from "./messages.ts";
 import type { ModelCall } from "./model.ts";
 import { type CallSettings, callModel } from "./model-call.ts";
 import type { ToolRunner, TurnTools } from "./tool-runner.ts";
@@ -40,7 +39,7 @@ export async function* runTurn(
   let end: End;
   try {
     signal.throwIfAborted();
-    yield loop.history.add(userMessage(prompt.text));
+    yield* loop.history.addPrompt(prompt.text, prompt.key);
     yield { type: "accepted" };
     end = yield* answerPrompt(loop, turn, prompt, progress, signal);
   } catch (error) {

@@ -1,5 +1,6 @@
 /** The plane's tools, called in the daemon itself. What this session may use is decided there. */
 import type { ToolHost, ToolSpec } from "../../driver.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { capText } from "./cap.ts";
 import { shorten, type Tool } from "./tool.ts";
 
@@ -20,7 +21,7 @@ function planeTool(spec: ToolSpec, host: ToolHost): Tool {
       locations: [],
       diff: null,
       async run({ key, signal }) {
-        const outcome = await host.call(name, input, { key, signal });
+        const outcome = await untilAborted(host.call(name, input, { key, signal }), signal);
         return { output: capText(outcome.output, "Ask for less."), is_error: outcome.is_error };
       },
     }),
