@@ -48,7 +48,7 @@ test.each([
   ["please list files", "2 files\nsrc/a.ts\nsrc/b.md"],
   ["list files like **/*.md", "1 file like **/*.md\nsrc/b.md"],
   ["grep todo two", "1 match in 1 file\nsrc/a.ts:2: // TODO two"],
-  ["How many TODOs are there?", "2 TODOs in 1 file\n- src/a.ts: 2"],
+  ["How many TODOs are there?", "2 todos in 1 file\n- src/a.ts: 2"],
   ["read src/b.md", "src/b.md, 1 line:\nfine"],
   ["who is here?", "handle calm-hopper, state working"],
   ["spawn offline and count todos", "handle bold-lamport"],
@@ -61,17 +61,24 @@ test.each([
 test("a report is written and can be handed over", async () => {
   const { conversation, host, dir } = await openDefault();
   expect(textOf(await runTurn(conversation, "write a report"))).toContain(
-    "2 TODOs in 1 file, out of 2 files; wrote aegis-report.md",
+    "2 todos in 1 file, out of 2 files; wrote aegis-report.md",
   );
   expect(await readFile(join(dir, "aegis-report.md"), "utf8")).toContain("- src/a.ts: 2");
   const events = await runTurn(conversation, "hand it to calm-hopper");
   expect(textOf(events)).toBe("landed at calm-hopper");
+  expect(await readFile(join(dir, "aegis-report.md"), "utf8")).toContain("- 2 todos in 1 file");
   expect(host.calls).toMatchObject([
     {
       name: "aegis_handoff",
       input: { target_handle: "calm-hopper", context: expect.stringContaining("aegis-report.md") },
     },
   ]);
+});
+
+test("a report does not count itself", async () => {
+  const { conversation } = await openScripted({ files: { "a.ts": "// TODO only one\n" } });
+  await runTurn(conversation, "write a report");
+  expect(textOf(await runTurn(conversation, "write a report"))).toContain("1 todo in 1 file, out of 2 files");
 });
 
 test("what is handed over is read by the peer, who hands nothing back", async () => {
@@ -83,7 +90,7 @@ test("what is handed over is read by the peer, who hands nothing back", async ()
   const peer = await openDefault({ "aegis-report.md": report });
   const text = textOf(await runTurn(peer.conversation, `> from agent:lucid-knuth · 2026-01-31T09:00:00Z\n${context}`));
   expect(text).toContain("lucid-knuth handed me aegis-report.md");
-  expect(text).toContain("2 TODOs in 1 file");
+  expect(text).toContain("2 todos in 1 file");
   expect(peer.host.calls).toEqual([]);
 });
 
@@ -99,7 +106,7 @@ test("a report that cannot be written is not handed over", async () => {
 
 test.each([
   [`${header}thanks, could you hand over what you think?`, "only take note"],
-  [`${header}count todos please`, "2 TODOs in 1 file"],
+  [`${header}count todos please`, "2 todos in 1 file"],
   ["> from substrate · 2026-01-31T09:00:00Z\nYour last turn was cut because Aegis stopped. Go on.", "I am back"],
   [
     "> from substrate · 2026-01-31T09:00:00Z\nYour message msg_1 was lost",

@@ -40,7 +40,7 @@ test("a long list says what it cut", async () => {
 
 test("count_todos counts per file, most first, and not in binary files", async () => {
   const { output } = await callOnce({ files }, "count_todos", {});
-  expect(output).toBe("4 TODOs in 2 files\n- src/a.ts: 3\n- src/deep/b.ts: 1");
+  expect(output).toBe("4 todos in 2 files\n- src/a.ts: 3\n- src/deep/b.ts: 1");
 });
 
 test("grep shows path, line and text, whatever the case", async () => {

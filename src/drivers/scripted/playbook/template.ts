@@ -8,6 +8,7 @@ const place = /\{\{|\}\}|\{([a-z0-9_]+)(?:\.([a-z]+))?\}/g;
 const views: Record<string, (value: string) => string> = {
   /** Tools put what matters into their first line. */
   summary: (value) => value.split("\n", 1)[0] ?? "",
+  rest: (value) => value.split("\n").slice(1).join("\n"),
   head: (value) => value.split("\n").slice(0, headLines).join("\n"),
   list: readableJson,
 };
