@@ -55,7 +55,8 @@ function parseStat(pid: number, stat: string, boot: string): ProcessInfo {
   };
 }
 
-function psTable(): ProcessTable {
+/** Slower, and without environments, but on every Unix. */
+export function psTable(): ProcessTable {
   return {
     get: (pid) => ps(["-p", String(pid)])[0] ?? null,
     list: () => ps(["-ax"]),
