@@ -17,11 +17,11 @@ export type Connection = {
   started: boolean;
 };
 
-/** The daemon of the project, if one runs. */
-export async function findDaemon(cx: CliContext): Promise<Connection | null> {
+/** The daemon of the project, if one runs. `send` is for a command that makes one quick call. */
+export async function findDaemon(cx: CliContext, send?: typeof fetch): Promise<Connection | null> {
   const root = findProjectRoot(cx.cwd);
   const found = await inspectDaemonFile(root);
-  return found.state === "live" ? connected(cx, root, found.file, false) : null;
+  return found.state === "live" ? connected(cx, root, found.file, { started: false, send }) : null;
 }
 
 /** The daemon of the project, started if there is none. */
@@ -29,7 +29,7 @@ export async function ensureDaemon(cx: CliContext, options?: DaemonOptions): Pro
   const existing = await findDaemon(cx);
   if (existing !== null) return existing;
   const root = findProjectRoot(cx.cwd);
-  return connected(cx, root, await startDaemon(cx, root, options), true);
+  return connected(cx, root, await startDaemon(cx, root, options), { started: true });
 }
 
 const startDeadlineMs = 30_000;
@@ -71,14 +71,20 @@ export async function startDaemon(cx: CliContext, root: string, options?: Daemon
   }
 }
 
-function connected(cx: CliContext, root: string, daemon: DaemonFile, started: boolean): Connection {
+function connected(
+  cx: CliContext,
+  root: string,
+  daemon: DaemonFile,
+  options: { started: boolean; send?: typeof fetch | undefined },
+): Connection {
   const version = packageVersion();
   if (daemon.version !== version) {
     cx.warn(`aegis: the running daemon is version ${daemon.version}, this command is ${version}`);
     cx.warn("  restart it with: aegis down && aegis up");
   }
-  const client = createClient({ url: daemon.url, token: daemon.token, fetch: fetchFollowing(root, daemon) });
-  return { root, daemon, client, started };
+  const send = options.send ?? fetchFollowing(root, daemon);
+  const client = createClient({ url: daemon.url, token: daemon.token, fetch: send });
+  return { root, daemon, client, started: options.started };
 }
 
 /** A daemon that was restarted listens elsewhere with another token: a long-running command finds it again. */

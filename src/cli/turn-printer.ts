@@ -67,6 +67,13 @@ export class TurnPrinter {
       case "session.notice":
         this.#aside(this.#style[event.data.level === "info" ? "dim" : "yellow"](oneLine(event.data.text)));
         break;
+      case "ask.opened": {
+        const { ask } = event.data;
+        const choices = ask.options.length === 0 ? '"<text>"' : ask.options.join("|");
+        this.#aside(this.#style.yellow(`asks: ${oneLine(ask.question)}`));
+        this.#aside(this.#style.yellow(`  answer with: aegis answer ${ask.id} ${choices}`));
+        break;
+      }
       case "turn.ended":
         this.finish();
         this.#followed.delete(event.data.turn);

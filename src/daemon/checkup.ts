@@ -1,8 +1,10 @@
 /** What can be said about a project while no daemon runs for it. Reads only. */
 import { join } from "node:path";
+import type { Agent } from "../contract/agent.ts";
 import type { Harness } from "../contract/api.ts";
 import { systemClock } from "../lib/clock.ts";
 import { stateDir } from "../lib/daemon-file.ts";
+import { findProgram } from "../lib/find-program.ts";
 import { silentLogger } from "../lib/log.ts";
 import { createProcesses } from "../lib/process.ts";
 import { DriverRegistry } from "../runtime/registry/drivers.ts";
@@ -11,15 +13,27 @@ import { newestVersion } from "../store/sqlite/migrate.ts";
 import { migrations } from "../store/sqlite/migrations/list.ts";
 import { loadConfig } from "./config/load.ts";
 import { formatProblem } from "./config/problem.ts";
+import { detectAgents, offlineAgent } from "./detect.ts";
 import { createDrivers } from "./drivers.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** The harnesses an agent may name. */
+export function harnessNames(root: string, env: Env): string[] {
+  return drivers(root, env).names;
+}
+
+/** The agent that would answer here if no file said otherwise, and why. */
+export async function suggestAgent(env: Env): Promise<{ agent: Agent; why: string }> {
+  const { agents, choice } = await detectAgents({
+    findCommand: (name) => findProgram(name, env.PATH ?? ""),
+    findModel: async () => null,
+  });
+  return { agent: agents.find((agent) => agent.slug === choice.slug) ?? offlineAgent, why: choice.why };
+}
+
 export async function checkConfig(root: string, env: Env): Promise<{ files: string[]; problems: string[] }> {
-  const harnesses = drivers(root, env)
-    .all()
-    .map((driver) => driver.harness);
-  const loaded = await loadConfig({ cwd: root, harnesses });
+  const loaded = await loadConfig({ cwd: root, harnesses: harnessNames(root, env) });
   return { files: loaded.files, problems: loaded.problems.map(formatProblem) };
 }
 

@@ -1,14 +1,15 @@
 /** A conversation with one session at a time, while the others go on. Knows nothing of terminals. */
 import type { Client } from "../../client/client.ts";
 import { type Followed, followEvents } from "../../client/events.ts";
+import type { Ask } from "../../contract/ask.ts";
 import { isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
-import { type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import { type AskId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { SessionState, SessionView } from "../../contract/session.ts";
 import { describeError } from "../failure.ts";
 import { endWords, senderName } from "../format/event-line.ts";
 import type { Style } from "../format/style.ts";
-import { truncate } from "../format/text.ts";
+import { oneLine, truncate } from "../format/text.ts";
 import { SessionNames, sessionLabel } from "../session-names.ts";
 import { TurnPrinter } from "../turn-printer.ts";
 import type { Screen } from "./screen.ts";
@@ -28,6 +29,9 @@ export class Chat {
   readonly #open = new Set<MessageId>();
   readonly #mine = new Set<MessageId>();
   readonly #inTurn = new Map<TurnId, readonly MessageId[]>();
+  /** What sessions ask, oldest first. */
+  readonly #asks = new Map<AskId, Ask>();
+  #lastError: string | null = null;
   #onSettled: (() => void) | null = null;
   #used = false;
 
@@ -73,6 +77,7 @@ export class Chat {
     }
     const { event } = item;
     this.#names.learn(event);
+    this.#learnAsk(event);
     if (event.session === this.#session.id) this.#ours(event, item);
     else this.#others(event);
     await this.#settle(event);
@@ -93,6 +98,12 @@ export class Chat {
       this.#answered([id]);
       throw error;
     }
+  }
+
+  /** The ask that an answer typed here is for: this session's first, else the first of any. */
+  get ask(): Ask | undefined {
+    const open = [...this.#asks.values()];
+    return open.find((ask) => ask.session === this.#session.id) ?? open[0];
   }
 
   /** Resolves when everything said here has been answered. */
@@ -119,17 +130,30 @@ export class Chat {
     this.#showState();
   }
 
+  #learnAsk(event: Event): void {
+    if (event.type === "ask.settled") this.#asks.delete(event.data.ask);
+    if (event.type !== "ask.opened") return;
+    const { ask } = event.data;
+    this.#asks.set(ask.id, ask);
+    const ways = ask.options.length === 0 ? "<text>" : ask.options.join(", ");
+    this.#printer.finish();
+    this.screen.line(this.style.yellow(`${this.#names.label(ask.session)} asks: ${oneLine(ask.question)}`));
+    if (ask.kind === "permission") this.screen.line(truncate(JSON.stringify(ask.detail) ?? "", this.width));
+    this.screen.line(this.style.yellow(`  /answer ${ways}`));
+  }
+
   #newPrinter(): TurnPrinter {
     const { screen } = this;
     return new TurnPrinter({ text: (text) => screen.text(text), aside: (line) => screen.line(line) }, this.style);
   }
 
   #ours(event: Event, item: Followed): void {
-    this.#printer.show(item);
+    if (event.type !== "ask.opened") this.#printer.show(item);
     switch (event.type) {
       case "session.state":
         this.#state = event.data.state;
-        if (event.data.error !== null) this.screen.line(this.style.red(truncate(event.data.error, this.width)));
+        if (event.data.error !== null && event.data.error !== this.#lastError)
+          this.screen.line(this.style.red(truncate(event.data.error, this.width)));
         this.#showState();
         break;
       case "session.renamed":
@@ -156,6 +180,7 @@ export class Chat {
   }
 
   #ending({ reason, error }: Extract<Event, { type: "turn.ended" }>["data"]): void {
+    this.#lastError = error?.message ?? null;
     const paint = reason === "failed" ? this.style.red : this.style.yellow;
     this.screen.line(paint(endWords(reason, error)));
     if (error?.fix !== undefined) this.screen.line(`  ${error.fix}`);

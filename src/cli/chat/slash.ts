@@ -1,6 +1,7 @@
 /** What can be typed in a chat besides messages. */
 import type { Event } from "../../contract/event.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { answerAsk, choicesOf } from "../asks.ts";
 import { usageError } from "../failure.ts";
 import { eventLine } from "../format/event-line.ts";
 import { sessionTable } from "../format/session-table.ts";
@@ -18,6 +19,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   rename: { synopsis: "/rename <handle>", summary: "give this session another handle", run: rename },
   title: { synopsis: "/title <text>", summary: "set this session's title", run: title },
   close: { synopsis: "/close", summary: "close this session", run: close },
+  answer: { synopsis: "/answer <choice>", summary: "answer what an agent asks", run: answer },
   history: { synopsis: "/history", summary: "what was said here", run: history },
   quit: { synopsis: "/quit", summary: "leave; the session stays (also Ctrl-D)", run: async () => "leave" },
 };
@@ -103,6 +105,14 @@ async function close(chat: Chat): Promise<"stay" | "leave"> {
   const [next] = (await chat.client.call("listSessions")).sessions;
   if (next === undefined) return "leave";
   return switchTo(chat, next.id);
+}
+
+async function answer(chat: Chat, rest: string): Promise<"stay"> {
+  const { ask } = chat;
+  if (ask === undefined) throw usageError("nobody waits for an answer");
+  if (rest === "") throw usageError("which answer?", choicesOf(ask));
+  await answerAsk(chat.client, ask, rest);
+  return "stay";
 }
 
 async function history(chat: Chat): Promise<"stay"> {

@@ -4,6 +4,7 @@ import { createClient } from "../../client/client.ts";
 import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
 import { type Candidate, suggest } from "../complete.ts";
 import { oneLine } from "../format/text.ts";
+import { quickFetch } from "../quick-fetch.ts";
 import { commandGroups, commands } from "../table.ts";
 
 /** A shell that waits longer than this for a key press feels broken. */
@@ -30,7 +31,7 @@ function projectFolder(cwd: string, words: readonly string[]): string {
 async function askDaemon(cwd: string, kind: "session" | "agent"): Promise<Candidate[]> {
   const found = await inspectDaemonFile(findProjectRoot(cwd));
   if (found.state !== "live") return [];
-  const client = createClient({ url: found.file.url, token: found.file.token });
+  const client = createClient({ url: found.file.url, token: found.file.token, fetch: quickFetch });
   const signal = AbortSignal.timeout(limitMs);
   if (kind === "agent") {
     const { agents } = await client.call("listAgents", { signal });

@@ -9,11 +9,12 @@ import { exitCodes } from "../context.ts";
 import { createStyle } from "../format/style.ts";
 import { bytes, plural } from "../format/text.ts";
 import { relativeTime } from "../format/time.ts";
+import { quickFetch } from "../quick-fetch.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Exit code 0 when a daemon answers, `noDaemon` when none does. */
 export async function status(cx: Terminal): Promise<number> {
-  const connection = await findDaemon(cx);
+  const connection = await findDaemon(cx, quickFetch);
   if (connection === null) return notRunning(cx);
   try {
     const answer = await connection.client.call("status", { signal: AbortSignal.timeout(5_000) });
@@ -85,7 +86,7 @@ export function statusLines(answer: Status, cx: { color: boolean }, now: number)
     ["project", answer.project],
     [
       "daemon",
-      `${answer.state}, pid ${answer.pid}, version ${answer.version}, up since ${relativeTime(answer.started_at, now)}`,
+      `${answer.state}, pid ${answer.pid}, version ${answer.version}, started ${relativeTime(answer.started_at, now)}`,
     ],
     ["address", answer.url],
     ["agent", agent],

@@ -130,7 +130,7 @@ async function checkAnswer(file: LiveFile): Promise<Finding> {
   if (status.version !== own) {
     return warn(`version ${status.version} runs, this command is ${own}`, "restart it: aegis down && aegis up");
   }
-  return ok(`version ${own} at ${status.url}, up since ${relativeTime(status.started_at, Date.now())}`);
+  return ok(`version ${own} at ${status.url}, started ${relativeTime(status.started_at, Date.now())}`);
 }
 
 async function checkStore({ root }: Project): Promise<Finding[]> {

@@ -1,5 +1,5 @@
 /** Events as one line each, for `tail`, `history` and the attached daemon. */
-import type { Event } from "../../contract/event.ts";
+import type { Event, EventOf } from "../../contract/event.ts";
 import type { Message } from "../../contract/message.ts";
 import type { TurnError, TurnReason } from "../../contract/turn.ts";
 import type { SessionNames } from "../session-names.ts";
@@ -61,6 +61,10 @@ function describe(event: Event, style: Style): Text | null {
       return painted(style.yellow, `message ${event.data.message} goes to the next turn again`);
     case "message.lost":
       return painted(style.red, `message ${event.data.message} was lost: ${event.data.reason}`);
+    case "ask.opened":
+      return painted(style.yellow, `asks: ${event.data.ask.question} (aegis answer ${event.data.ask.id})`);
+    case "ask.settled":
+      return painted(style.dim, `ask ${event.data.ask} ${askOutcome(event.data)}`);
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -87,6 +91,11 @@ function describe(event: Event, style: Style): Text | null {
     default:
       return unknownEvent(event);
   }
+}
+
+function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {
+  if (status !== "answered" || answer === null) return `was ${status}`;
+  return `was answered: ${answer.choice ?? answer.text}`;
 }
 
 export function senderName(message: Pick<Message, "sender">): string {

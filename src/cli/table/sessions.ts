@@ -172,4 +172,26 @@ export const sessionCommands: readonly CommandSpec[] = [
     run: async (cx, input) =>
       (await import("../commands/sessions.ts")).cancel(cx, { message: input.required("message") }),
   },
+  {
+    path: "asks",
+    group,
+    summary: "List what agents wait for a person to say",
+    examples: ["aegis asks"],
+    run: async (cx) => (await import("../commands/asks.ts")).asks(cx),
+  },
+  {
+    path: "answer",
+    group,
+    summary: "Answer what an agent asks",
+    arguments: [
+      { synopsis: "<ask>", description: "an ask's id, or the session that asks", complete: "session" },
+      { synopsis: "<answer>", description: "one of its choices, or text", complete: ["allow", "always", "deny"] },
+    ],
+    examples: ["aegis answer lucid-knuth allow", 'aegis answer lucid-knuth "use the second one"'],
+    run: async (cx, input) =>
+      (await import("../commands/asks.ts")).answer(cx, {
+        ask: input.required("ask"),
+        answer: input.required("answer"),
+      }),
+  },
 ];

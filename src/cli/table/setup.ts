@@ -1,5 +1,6 @@
 /** Commands to set a project up and to get to know it. */
 import type { CommandSpec } from "../spec.ts";
+import { configCommands } from "./config.ts";
 
 const group = "Setup:";
 
@@ -12,6 +13,27 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
 };
 
 export const setupCommands: readonly CommandSpec[] = [
+  {
+    path: "init",
+    group,
+    summary: "Write a configuration for this folder",
+    options: [
+      { flags: "-y, --yes", description: "ask nothing" },
+      { flags: "--force", description: "replace a configuration that is there" },
+    ],
+    examples: ["aegis init", "aegis init --yes"],
+    run: async (cx, input) => {
+      const checkup = await import("../../daemon/checkup.ts");
+      const { agent, why } = await checkup.suggestAgent(cx.env);
+      return (await import("../commands/init.ts")).init(cx, {
+        yes: input.flag("yes"),
+        force: input.flag("force"),
+        agent: { slug: agent.slug, harness: agent.harness, model: agent.model ?? undefined, why },
+        harnesses: checkup.harnessNames(cx.cwd, cx.env),
+      });
+    },
+  },
+  ...configCommands,
   {
     path: "demo",
     group,
