@@ -59,6 +59,10 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
       return withMessages(session, [event.data.message], "pending");
     case "message.lost":
       return withMessages(session, [event.data.message], "lost");
+    case "ask.opened":
+      return { ...session, asks: [...session.asks, event.data.ask] };
+    case "ask.settled":
+      return { ...session, asks: session.asks.filter((ask) => ask.id !== event.data.ask) };
     case "turn.started": {
       const { turn, messages, spontaneous } = event.data;
       const taken = withMessages(session, messages, "dispatched", turn);

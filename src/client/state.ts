@@ -1,4 +1,5 @@
 /** What a client knows: sessions with their turns and messages, as of one event. Plain data, never changed in place. */
+import type { Ask } from "../contract/ask.ts";
 import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
 import type { Session } from "../contract/session.ts";
@@ -17,6 +18,8 @@ export type SessionState = Readonly<Session> & {
   readonly messages: Readonly<Record<MessageId, Message>>;
   /** Messages that no turn has taken, in order of admission. */
   readonly pending: readonly MessageId[];
+  /** Questions that wait for a person, oldest first. */
+  readonly asks: readonly Ask[];
   readonly notices: readonly { level: "info" | "warning" | "error"; text: string; at: number }[];
 };
 
@@ -55,7 +58,7 @@ export function withSessions(state: State, sessions: readonly Session[]): State 
 }
 
 export function newSession(session: Session): SessionState {
-  return { ...session, turns: [], messages: {}, pending: [], notices: [] };
+  return { ...session, turns: [], messages: {}, pending: [], asks: [], notices: [] };
 }
 
 export function newTurn(id: TurnId, startedAt: number): TurnState {

@@ -1,14 +1,16 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
 import { agentSummarySchema } from "./agent.ts";
+import { askSchema, askStatusSchema } from "./ask.ts";
 import { type Event, eventSchemas } from "./event.ts";
 import { messageMaxBytes, messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import type { RouteName } from "./routes.ts";
-import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+import { askIdSchema, messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
 import { turnSchema } from "./turn.ts";
 
 const sessionPath = z.object({ session: z.string().describe("a session's id or handle") });
+const askPath = z.object({ ask: askIdSchema });
 const messagePath = z.object({ message: messageIdSchema });
 const none = z.object({});
 const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
@@ -251,6 +253,31 @@ export const endpoints = {
     query: none,
     body: none,
     output: z.object({ turn: turnSchema }),
+  },
+  listAsks: {
+    summary: "Questions that wait, or waited, for a person",
+    path: none,
+    query: z.object({ status: askStatusSchema.default("open"), limit: count(1000, 100) }),
+    body: none,
+    output: z.object({ asks: z.array(askSchema) }),
+  },
+  getAsk: {
+    summary: "One ask",
+    path: askPath,
+    query: none,
+    body: none,
+    output: z.object({ ask: askSchema }),
+  },
+  answerAsk: {
+    summary: "Answer an ask; the first valid answer wins",
+    path: askPath,
+    query: none,
+    body: z.object({
+      choice: z.string().nullable().default(null).describe("one of the ask's options"),
+      text: storableText.max(100_000).default("").describe("free text, or the reason of a denial"),
+      digest: z.string().optional().describe("refuses the answer when the ask is about another action"),
+    }),
+    output: z.object({ ask: askSchema }),
   },
   listEvents: {
     summary: "Events after a number, as one page",

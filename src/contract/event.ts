@@ -1,7 +1,8 @@
 /** An event is a numbered, durable fact. One union for the whole daemon, one order (`seq`). */
 import { z } from "zod";
+import { askAnswerSchema, askSchema, askStatusSchema } from "./ask.ts";
 import { messageSchema } from "./message.ts";
-import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+import { askIdSchema, messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
 
@@ -25,6 +26,13 @@ export const eventSchemas = {
   "message.cancelled": z.object({ message: messageIdSchema }),
   "message.redelivered": z.object({ message: messageIdSchema }),
   "message.lost": z.object({ message: messageIdSchema, reason: z.string() }),
+
+  "ask.opened": z.object({ ask: askSchema }),
+  "ask.settled": z.object({
+    ask: askIdSchema,
+    status: askStatusSchema.exclude(["open"]),
+    answer: askAnswerSchema.nullable(),
+  }),
 
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
   "turn.accepted": z.object(inTurn),

@@ -23,6 +23,15 @@ export {
   statusSchema,
   updateSessionSchema,
 } from "./api.ts";
+export {
+  type Ask,
+  type AskAnswer,
+  type AskStatus,
+  askAnswerSchema,
+  askSchema,
+  askStatusSchema,
+  permissionChoices,
+} from "./ask.ts";
 export { AegisError, type ErrorBody, type ErrorCode, errorStatus, isAegisError } from "./errors.ts";
 export {
   type Event,
@@ -33,7 +42,7 @@ export {
   type LiveDelta,
   liveDeltaSchema,
 } from "./event.ts";
-export { type Id, type IdPrefix, isId, type MessageId, newId, type SessionId, type TurnId } from "./ids.ts";
+export { type AskId, type Id, type IdPrefix, isId, type MessageId, newId, type SessionId, type TurnId } from "./ids.ts";
 export {
   type Message,
   type MessageStatus,

@@ -29,6 +29,9 @@ export const routes = {
   history: { method: "GET", path: "/v1/sessions/:session/history" },
   listTurns: { method: "GET", path: "/v1/sessions/:session/turns" },
   getTurn: { method: "GET", path: "/v1/turns/:turn" },
+  listAsks: { method: "GET", path: "/v1/asks" },
+  getAsk: { method: "GET", path: "/v1/asks/:ask" },
+  answerAsk: { method: "POST", path: "/v1/asks/:ask/answer" },
   listEvents: { method: "GET", path: "/v1/events" },
   streamEvents: { method: "GET", path: "/v1/events/stream" },
 } as const satisfies Record<string, Route>;

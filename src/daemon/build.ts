@@ -1,11 +1,12 @@
 /** The composition root: makes the parts of a daemon and ties them together. */
 import { join } from "node:path";
 import type { Harness } from "../contract/api.ts";
-import type { PermissionRequest } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
+import { Plane } from "../plane/plane.ts";
 import { metaTool } from "../plane/tools/meta.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
+import { Asks } from "../runtime/asks/asks.ts";
 import { EventHub } from "../runtime/events/hub.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
 import { AgentRegistry } from "../runtime/registry/agents.ts";
@@ -17,8 +18,11 @@ import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import { createHost } from "./host.ts";
+import { createHost, type HostOptions } from "./host.ts";
 import type { Settings } from "./settings.ts";
+
+/** Where harnesses reach the plane, below the daemon's address. */
+export const planePath = "/mcp";
 
 export type BuildOptions = {
   root: string;
@@ -28,6 +32,11 @@ export type BuildOptions = {
   clock: Clock;
   log: Logger;
   settings: () => Settings;
+  version: string;
+  /** Where the daemon listens; asked for once it does. */
+  url: () => string;
+  /** Keeps a value out of everything that is written down. Returns its undo. */
+  addSecret: (value: string) => () => void;
   /** Aborts when the daemon may no longer wait for anything. */
   signal: AbortSignal;
 };
@@ -36,6 +45,8 @@ export type Runtime = {
   agents: AgentRegistry;
   hub: EventHub;
   inbox: Inbox;
+  asks: Asks;
+  plane: Plane;
   sessions: Sessions;
   turns: Turns;
   conversations: Conversations;
@@ -45,12 +56,15 @@ export type Runtime = {
 };
 
 export function buildRuntime(options: BuildOptions): Runtime {
-  const { root, stateDir, store, drivers, clock, log, settings, signal } = options;
+  const { root, stateDir, store, drivers, clock, log, settings, signal, version, url, addSecret } = options;
   const { agents: profiles, choice } = settings();
   const agents = new AgentRegistry(profiles, choice);
   const tools = new ToolRegistry(log);
   const hub = new EventHub(store);
+  const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
+  const plane = new Plane({ store, tools, version, log, url: () => `${url()}${planePath}`, addSecret });
   const persist = createPersist({ store, clock, log, signal });
+  const ask: HostOptions["permission"] = (session, request, abort) => asks.permission(session.id, request, abort);
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
   const inbox: Inbox = new Inbox({
     store,
@@ -66,8 +80,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
     cwd: root,
     stateDir: join(stateDir, "conversations"),
     log,
-    host: (session, agent) => createHost({ store, clock, log, turns, tools, permission: denyAll }, session, agent),
-    plane: () => ({ address: null, revoke: () => {} }),
+    host: (session, agent) => createHost({ store, clock, log, turns, tools, permission: ask }, session, agent),
+    plane: (session) => plane.open(session),
   });
   const turns: Turns = new Turns({
     persist,
@@ -94,6 +108,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
     agents,
     hub,
     inbox,
+    asks,
+    plane,
     sessions,
     turns,
     conversations,
@@ -101,10 +117,6 @@ export function buildRuntime(options: BuildOptions): Runtime {
     harnesses: (abort) => probeAll(drivers, abort),
     recover: () => recover({ store, clock, inbox, canResume }),
   };
-}
-
-async function denyAll(_session: SessionRow, request: PermissionRequest) {
-  return { decision: "deny" as const, reason: `nobody can be asked about ${request.tool} here` };
 }
 
 async function probeAll(drivers: DriverRegistry, signal: AbortSignal): Promise<Harness[]> {

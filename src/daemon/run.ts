@@ -14,7 +14,7 @@ import { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { createServer } from "../server/server.ts";
 import { redactingStore } from "../store/redacting.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
-import { buildRuntime, type Runtime } from "./build.ts";
+import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { createDrivers } from "./drivers.ts";
 import { lockProject } from "./lock.ts";
 import { createLogger } from "./logger.ts";
@@ -80,6 +80,9 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     clock,
     log,
     settings: () => keeper.current,
+    version,
+    url: () => server.url,
+    addSecret: (value) => secrets.add(value),
     signal: stop.forced,
   });
   scope.defer(() => runtime.conversations.closeAll());
@@ -93,6 +96,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     services: {
       sessions: runtime.sessions,
       inbox: runtime.inbox,
+      asks: runtime.asks,
       events: runtime.hub,
       status,
       agents: () => runtime.agents.list(),
@@ -110,6 +114,9 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     clock,
   });
   scope.defer(() => server.close());
+  scope.defer(server.mount(planePath, (request) => runtime.plane.fetch(request)));
+  scope.defer(() => runtime.plane.close());
+  await runtime.asks.resume();
 
   const id = randomBytes(8).toString("hex");
   await store.transact((tx) =>
@@ -162,6 +169,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
     await Promise.race([parts.sessions.stop(), aborted(deadline)]);
     // What is still under way is left as a crash would leave it, so that the next start takes it up again.
+    parts.asks.stop();
     await parts.turns.abandon();
   }
 

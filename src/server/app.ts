@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { type Route, routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
 import { type AppContext, type Handlers, type JsonRoute, readRequest } from "./adapter.ts";
+import { askHandlers } from "./asks.ts";
 import { daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
 import { eventHandlers, streamStart } from "./events.ts";
@@ -30,6 +31,7 @@ export function createApp(options: AppOptions): App {
     ...daemonHandlers(services, version),
     ...sessionHandlers(services),
     ...messageHandlers(services),
+    ...askHandlers(services),
     ...eventHandlers(services),
   };
 

@@ -1,8 +1,9 @@
 /** What the HTTP handlers need of the daemon. The composition root hands it over; the handlers add no logic. */
 import type { AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
+import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
-import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { AskId, MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { SessionView, TitleSource } from "../contract/session.ts";
 import type { Turn } from "../contract/turn.ts";
@@ -11,6 +12,7 @@ import type { StreamItem } from "../runtime/events/stream-item.ts";
 export type Services = {
   sessions: SessionService;
   inbox: InboxService;
+  asks: AskService;
   events: EventService;
   status(): Promise<Status>;
   agents(): AgentSummary[];
@@ -40,6 +42,13 @@ export interface SessionService {
   markSeen(id: SessionId, client: string, seq: number): Promise<number>;
   turns(id: SessionId, limit: number): Promise<Turn[]>;
   turn(id: TurnId): Promise<Turn>;
+}
+
+export interface AskService {
+  list(filter: { status: AskStatus; limit: number }): Promise<Ask[]>;
+  get(id: AskId): Promise<Ask>;
+  /** Throws `conflict` when it is settled, or when the digest names another action. */
+  answer(id: AskId, answer: AskAnswer, digest?: string | undefined): Promise<Ask>;
 }
 
 export interface InboxService {

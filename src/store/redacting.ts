@@ -20,7 +20,7 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
     lastSeq: () => tx.events.lastSeq(),
     append: (event, at) => tx.events.append(redacted(event, redact), at),
   };
-  return { sessions: tx.sessions, messages: tx.messages, turns: tx.turns, seen: tx.seen, events };
+  return { sessions: tx.sessions, messages: tx.messages, turns: tx.turns, seen: tx.seen, asks: tx.asks, events };
 }
 
 function redacted(event: NewEvent, redact: Redact): NewEvent {

@@ -4,8 +4,9 @@
  * Reads outside a transaction see committed data only. A transaction awaits nothing but its own `tx`; several that
  * arrive together may share one commit, and each of them still fails or succeeds alone.
  */
+import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event, EventType, NewEvent } from "../contract/event.ts";
-import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { AskId, MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
 import type { Session } from "../contract/session.ts";
 import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
@@ -28,6 +29,7 @@ export type StoreReads = {
   readonly turns: TurnReads;
   readonly events: EventReads;
   readonly seen: SeenReads;
+  readonly asks: AskReads;
 };
 
 export type StoreTx = {
@@ -36,6 +38,7 @@ export type StoreTx = {
   readonly turns: TurnTable;
   readonly events: EventTable;
   readonly seen: SeenTable;
+  readonly asks: AskTable;
 };
 
 /** A session as stored: what clients see, and what only the runtime needs. */
@@ -138,3 +141,29 @@ export interface SeenTable extends SeenReads {
   /** Never moves back. */
   set(client: string, session: SessionId, seq: number): Promise<void>;
 }
+
+export interface AskReads {
+  get(id: AskId): Promise<Ask | null>;
+  /** The newest `limit`, oldest first. */
+  list(filter: { status?: AskStatus | undefined; limit: number }): Promise<Ask[]>;
+  /** The ask about this very action that is open, or answered while nobody waited. */
+  findUnused(session: SessionId, digest: string): Promise<Ask | null>;
+  /** Whether the session was ever given this answer about the tool. */
+  hasAnswer(session: SessionId, tool: string, choice: string): Promise<boolean>;
+}
+
+export interface AskTable extends AskReads {
+  insert(ask: Ask): Promise<void>;
+  /** Throws `conflict` when it is settled already. */
+  settle(id: AskId, settlement: AskSettlement): Promise<void>;
+  /** The answer has reached whoever asked: it counts for nothing else. */
+  markUsed(id: AskId): Promise<void>;
+}
+
+export type AskSettlement = {
+  status: Exclude<AskStatus, "open">;
+  answer: AskAnswer | null;
+  at: number;
+  /** Somebody waits for it now. */
+  used: boolean;
+};

@@ -82,6 +82,9 @@ export async function testRuntime(
     clock: systemClock,
     log: silentLogger,
     settings: () => settings,
+    version: "test",
+    url: () => "http://127.0.0.1:0",
+    addSecret: () => () => {},
     signal: end.signal,
   });
   let stopped = false;

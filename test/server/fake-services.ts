@@ -101,6 +101,16 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         return turn;
       },
     },
+    asks: {
+      list: async () => [],
+      async get(id) {
+        throw new AegisError("not_found", `no ask ${id}`);
+      },
+      async answer(id, answer) {
+        note("answer", { id, answer });
+        throw new AegisError("not_found", `no ask ${id}`);
+      },
+    },
     inbox: {
       async admit(input) {
         note("admit", input);

@@ -136,6 +136,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   pool: z.strictObject({ max: positive.default(15) }).prefault({}),
   hooks: z.strictObject({ timeout: seconds.default(10) }).prefault({}),
+  asks: z.strictObject({ timeout: seconds.default(600) }).prefault({}),
   messages: z.strictObject({ max_hops: positive.default(defaultMaxHops) }).prefault({}),
   models: named(modelSchema),
   server: z

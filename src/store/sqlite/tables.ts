@@ -1,5 +1,6 @@
 import type { Event } from "../../contract/event.ts";
 import type { StoreTx } from "../store.ts";
+import { SqliteAsks } from "./asks.ts";
 import type { Sql } from "./connection.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteMessages } from "./messages.ts";
@@ -15,5 +16,6 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     turns: new SqliteTurns(sql),
     events: new SqliteEvents(sql, appended),
     seen: new SqliteSeen(sql),
+    asks: new SqliteAsks(sql),
   };
 }

@@ -1,5 +1,6 @@
 /** Every migration in order. One that has shipped is never changed: a later one corrects it. */
 import type { Migration } from "../migrate.ts";
 import { initial } from "./0001-initial.ts";
+import { asks } from "./0002-asks.ts";
 
-export const migrations: readonly Migration[] = [initial];
+export const migrations: readonly Migration[] = [initial, asks];

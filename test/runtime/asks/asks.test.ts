@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import type { Ask } from "../../../src/contract/ask.ts";
+import type { PermissionAnswer } from "../../../src/drivers/driver.ts";
+import {
+  completed,
+  eventsOfType,
+  said,
+  type TestReply,
+  type TestRuntime,
+  testDriver,
+  testRuntime,
+  turnsEnded,
+} from "../../helpers/runtime.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
+import { waitUntil } from "../../helpers/wait-until.ts";
+
+/** An agent that wants to run `rm` before it says anything. */
+function cautious(answers: PermissionAnswer[] = []): TestReply {
+  return async function* ({ spec, signal }) {
+    const request = {
+      call: "c1",
+      tool: "bash",
+      kind: "execute",
+      title: "run rm -rf build",
+      input: { command: "rm" },
+    } as const;
+    const answer = await spec.host.permission(request, signal);
+    answers.push(answer);
+    yield said(answer.decision);
+    yield completed;
+  };
+}
+
+async function openAsk(runtime: TestRuntime): Promise<Ask> {
+  await waitUntil("somebody is asked", async () => (await runtime.asks.list({ status: "open", limit: 10 })).length > 0);
+  const [ask] = await runtime.asks.list({ status: "open", limit: 10 });
+  return ask as Ask;
+}
+
+describe("an approval", () => {
+  it.each([
+    ["allow", "", { decision: "allow", scope: "once" }],
+    ["deny", "not on Fridays", { decision: "deny", reason: "not on Fridays" }],
+    ["deny", "", { decision: "deny", reason: "denied by a person" }],
+  ])("answered with %s %j reaches the harness", async (choice, text, expected) => {
+    const answers: PermissionAnswer[] = [];
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious(answers)));
+    await runtime.sessions.create({ prompt: "clean up" });
+    const ask = await openAsk(runtime);
+    expect(ask).toMatchObject({
+      kind: "permission",
+      question: "run rm -rf build",
+      tool: "bash",
+      detail: { command: "rm" },
+    });
+    await runtime.asks.answer(ask.id, { choice, text });
+    await turnsEnded(runtime, 1);
+    expect(answers).toEqual([expected]);
+  });
+
+  it("given for the session is not asked again, there and nowhere else", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({ prompt: "one" });
+    await runtime.asks.answer((await openAsk(runtime)).id, { choice: "always", text: "" });
+    await turnsEnded(runtime, 1);
+    await runtime.inbox.admit({ session: session.id, sender: { kind: "human" }, body: "two" });
+    await turnsEnded(runtime, 2);
+    expect(await eventsOfType(runtime.store, "ask.opened")).toHaveLength(1);
+    await runtime.sessions.create({ prompt: "another session" });
+    expect((await openAsk(runtime)).session).not.toBe(session.id);
+  });
+
+  it("takes the first valid answer and tells the others", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    await runtime.sessions.create({ prompt: "clean up" });
+    const ask = await openAsk(runtime);
+    await expect(runtime.asks.answer(ask.id, { choice: "alow", text: "" })).rejects.toThrow(/did you mean "allow"/);
+    await expect(runtime.asks.answer(ask.id, { choice: "allow", text: "" }, "stale")).rejects.toThrow(
+      /something else now/,
+    );
+    const results = await Promise.allSettled([
+      runtime.asks.answer(ask.id, { choice: "deny", text: "" }, ask.digest),
+      runtime.asks.answer(ask.id, { choice: "allow", text: "" }, ask.digest),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("is taken back when the turn is cut", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({ prompt: "clean up" });
+    const ask = await openAsk(runtime);
+    await runtime.sessions.interrupt(session.id);
+    expect((await runtime.asks.get(ask.id)).status).toBe("withdrawn");
+    await expect(runtime.asks.answer(ask.id, { choice: "allow", text: "" })).rejects.toThrow(/withdrawn already/);
+  });
+
+  it("that nobody answers is a denial with the reason", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({});
+    const question = {
+      kind: "permission",
+      question: "?",
+      tool: "bash",
+      detail: null,
+      options: ["allow", "deny"],
+    } as const;
+    const settled = await runtime.asks.ask(
+      { ...question, options: [...question.options], session: session.id, timeoutMs: 1 },
+      new AbortController().signal,
+    );
+    expect(settled.status).toBe("expired");
+  });
+});
+
+describe("over a restart", () => {
+  it("an open ask stays open and its answer waits for whoever asks the same again", async () => {
+    const dir = await tempDir();
+    const first = await testRuntime(dir, testDriver(cautious()));
+    await first.sessions.create({ prompt: "clean up" });
+    const ask = await openAsk(first);
+    first.asks.stop();
+    await first.stop();
+
+    const answers: PermissionAnswer[] = [];
+    const second = await testRuntime(dir, testDriver(cautious(answers)));
+    await second.asks.resume();
+    expect((await openAsk(second)).id).toBe(ask.id);
+    await second.asks.answer(ask.id, { choice: "allow", text: "" });
+    await second.recover();
+    await second.sessions.wakeAll();
+    await turnsEnded(second, 2);
+    expect(answers).toEqual([{ decision: "allow", scope: "once" }]);
+    expect(await eventsOfType(second.store, "ask.opened")).toHaveLength(1);
+  });
+
+  it("an answer counts once", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({ prompt: "one" });
+    const ask = await openAsk(runtime);
+    await runtime.asks.answer(ask.id, { choice: "allow", text: "" });
+    await turnsEnded(runtime, 1);
+    await runtime.inbox.admit({ session: session.id, sender: { kind: "human" }, body: "two" });
+    expect((await openAsk(runtime)).id).not.toBe(ask.id);
+  });
+});
