@@ -26,7 +26,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
         return { ...ready, status: "ready", fix: null };
       } catch (error) {
         if (!(error instanceof PlaybookError)) throw error;
-        return { ...ready, status: "broken", detail: `${ready.detail}: ${error.message}`, fix: "reinstall aegis" };
+        return { ...ready, status: "broken", detail: `${ready.detail}: ${error.message}`, fix: "reinstall Aegis" };
       }
     },
     async open(spec, scope) {
@@ -44,8 +44,8 @@ function defaultPlaybook(): string {
 
 async function playbookOf({ agent, cwd }: ConversationSpec): Promise<Playbook> {
   const { playbook } = agent.options;
-  const refuse = (message: string, cause?: unknown) =>
-    new DriverError({ code: "start", message, fix: `correct the playbook of agent "${agent.slug}"` }, { cause });
+  const fix = playbook === undefined ? "reinstall Aegis" : `correct the playbook of agent "${agent.slug}"`;
+  const refuse = (message: string, cause?: unknown) => new DriverError({ code: "start", message, fix }, { cause });
   let file = defaultPlaybook();
   if (playbook !== undefined) {
     if (typeof playbook !== "string") throw refuse(`agent "${agent.slug}": expected the playbook to be a path`);
