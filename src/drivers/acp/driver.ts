@@ -50,7 +50,7 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
         (request, signal) => conversation?.permission(request, signal) ?? Promise.resolve({ outcome: "cancelled" }),
         deps,
       );
-      const input = { connection, recipe, options, spec, context, hasHistory: hasHistory(spec) };
+      const input = { connection, recipe, options, spec, hasHistory: hasHistory(spec) };
       const session = await orStartFailure(openSession(input), recipe, wire.process);
       if (session.resumed && recipe.quirks.replayAfterLoad) await quiet(() => child.lastActivity(), deps.clock);
 

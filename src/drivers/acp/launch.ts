@@ -1,12 +1,13 @@
 /** Starts the agent's process with its private settings and nothing of the daemon's environment it has no use for. */
-import { join } from "node:path";
+import { symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { childEnv } from "../../lib/child-env.ts";
-import { makePrivateDir, writeAtomic } from "../../lib/files.ts";
+import { isErrno, makePrivateDir, writeAtomic } from "../../lib/files.ts";
 import type { Child } from "../../lib/process.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import type { AcpOptions } from "./options.ts";
-import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import type { AcpRecipe, Launch, LaunchContext } from "./recipe.ts";
 
 export async function launch(
   deps: DriverDeps,
@@ -23,8 +24,8 @@ export async function launch(
       fix: "Set options.command (and options.args) to a program that speaks the Agent Client Protocol on stdio.",
     });
   const plan = await recipe.launch(context);
-  await makePrivateDir(spec.stateDir);
-  for (const file of plan.files) await writeAtomic(join(spec.stateDir, file.name), file.content, { mode: 0o600 });
+  await prepareState(spec.stateDir, plan);
+  if (spec.resume !== null) await recipe.quirks.beforeResume?.(spec.resume, context);
   const command = await spec.host.prepareSpawn({
     argv: [program ?? recipe.program.command, ...before, ...(options.args ?? plan.args)],
     env: childEnv(deps.env, recipe.passEnv, { ...spec.agent.env, ...plan.env }),
@@ -34,5 +35,21 @@ export async function launch(
     return await deps.processes.start(command);
   } catch (error) {
     throw spawnFailure(recipe.program, command.argv[0], command.cwd, error);
+  }
+}
+
+async function prepareState(stateDir: string, plan: Launch): Promise<void> {
+  for (const file of plan.files) {
+    const path = join(stateDir, file.name);
+    await makePrivateDir(dirname(path));
+    await writeAtomic(path, file.content, { mode: 0o600 });
+  }
+  for (const link of plan.links) {
+    const path = join(stateDir, link.name);
+    await makePrivateDir(dirname(path));
+    await symlink(link.target, path).catch((error: unknown) => {
+      // A link of an earlier start, or a file that the agent has put in its place since.
+      if (!isErrno(error, "EEXIST")) throw error;
+    });
   }
 }

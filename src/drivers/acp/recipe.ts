@@ -42,10 +42,8 @@ export type Quirks = {
   modeEcho: string | null;
   /** The narrow ones among the options that allow a tool for the session. Empty: the first of that kind. */
   allowAlways: readonly string[];
-  /** Makes the harness's stored conversation safe to load. */
-  beforeLoad: ((conversation: string, context: LaunchContext) => Promise<void>) | null;
-  /** Undoes what loading leaves behind. */
-  afterLoad: ((conversation: string, context: LaunchContext) => Promise<void>) | null;
+  /** Makes the harness's record of a conversation safe to load. Runs before the process that loads it starts. */
+  beforeResume: ((conversation: string, context: LaunchContext) => Promise<void>) | null;
 };
 
 export type LaunchContext = {
@@ -61,6 +59,8 @@ export type Launch = {
   env: Record<string, string>;
   /** Written into the state folder before the start, private to its owner. */
   files: readonly { name: string; content: string }[];
+  /** Links in the state folder to what stays where it is, such as a login. */
+  links: readonly { name: string; target: string }[];
 };
 
 export const noQuirks: Quirks = {
@@ -68,6 +68,5 @@ export const noQuirks: Quirks = {
   lateInputMs: 0,
   modeEcho: null,
   allowAlways: [],
-  beforeLoad: null,
-  afterLoad: null,
+  beforeResume: null,
 };

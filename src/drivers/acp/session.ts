@@ -6,7 +6,7 @@ import { type ConversationSpec, DriverError } from "../driver.ts";
 import { type Connection, RequestError } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
 import type { AcpOptions } from "./options.ts";
-import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import type { AcpRecipe } from "./recipe.ts";
 import { planeServer } from "./tool-calls.ts";
 import { type ConfigOption, configOptionsSchema } from "./updates.ts";
 
@@ -50,7 +50,6 @@ export type SessionInput = {
   recipe: AcpRecipe;
   options: AcpOptions;
   spec: ConversationSpec;
-  context: LaunchContext;
   /** True when the conversation to resume has a message on record, so that losing it is worth saying. */
   hasHistory: boolean;
 };
@@ -107,12 +106,9 @@ async function restore(
   const canResume = capabilities?.sessionCapabilities?.resume != null;
   let lost = `${recipe.program.name} cannot resume a session`;
   if (canResume || capabilities?.loadSession === true) {
-    if (!canResume) await recipe.quirks.beforeLoad?.(id, input.context);
     try {
       const method = canResume ? "session/resume" : "session/load";
-      const state = await connection.request(method, { sessionId: id, ...place }, stateSchema, sessionMs);
-      if (!canResume) await recipe.quirks.afterLoad?.(id, input.context);
-      return state;
+      return await connection.request(method, { sessionId: id, ...place }, stateSchema, sessionMs);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const problem = turnErrorOf(error, recipe.login);

@@ -22,6 +22,7 @@ export const copilot: AcpRecipe = {
     ],
     env: { COPILOT_AUTO_UPDATE: "false" },
     files: [],
+    links: [],
   }),
   modes: { read: ["agent"], write: ["agent"], full: ["agent"], auto: ["agent"] },
   plane: { waitMs: 3000, settleMs: 0 },

@@ -13,7 +13,7 @@ export const custom: AcpRecipe = {
   commandRequired: true,
   login: "Log in with the agent's own command, or give its key in the agent's `env`.",
   passEnv: ["XDG_*"],
-  launch: async () => ({ args: [], env: {}, files: [] }),
+  launch: async () => ({ args: [], env: {}, files: [], links: [] }),
   modes: { read: [], write: [], full: [], auto: [] },
   plane: { waitMs: 3000, settleMs: 200 },
   naming: {

@@ -1,7 +1,7 @@
 /**
  * Keeps Gemini CLI from losing a conversation it loads. It names the file of a conversation after the minute and the
  * first eight characters of the id, so loading within the minute of the last start empties the file; and every load
- * leaves an empty copy, for which a later cleanup, also one of the user's own, deletes all files of that id.
+ * leaves an empty copy that a later load could take for the conversation.
  */
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ export async function protectHistory(home: string, conversation: string): Promis
   await rename(newest, join(dirname(newest), `session-${safeStamp}-${shortId(conversation)}.jsonl`));
 }
 
-export async function removeEmptyCopies(home: string, conversation: string): Promise<void> {
+async function removeEmptyCopies(home: string, conversation: string): Promise<void> {
   const files = await filesOf(home, conversation);
   if (files.length < 2) return;
   for (const file of files) if (!(await hasMessages(file))) await rm(file, { force: true });

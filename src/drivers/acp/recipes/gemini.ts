@@ -1,27 +1,29 @@
 /**
- * Gemini CLI. Home and login stay the user's. What a driven session needs is set over the settings of user and
- * project by a private copy of the system-wide settings file; what is only a default goes under them.
+ * Gemini CLI. It has no switch for the settings a driven session needs, and its cleanup at every start deletes chats
+ * of other processes. So each session has a Gemini home of its own: the user's settings with ours over them, chats
+ * that nothing else touches, and links to everything else of the user's, the login first. HOME stays the user's.
  */
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Launch, LaunchContext } from "../recipe.ts";
-import { type AcpRecipe, noQuirks } from "../recipe.ts";
+import { isErrno } from "../../../lib/files.ts";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { protectHistory, removeEmptyCopies } from "./gemini-history.ts";
-import { mergeSettings, readSettings } from "./system-settings.ts";
+import { protectHistory } from "./gemini-history.ts";
+import { mergeSettings, readSettings } from "./settings.ts";
 
-const settingsFile = "gemini-settings.json";
-const defaultsFile = "gemini-defaults.json";
+const homeFolder = "gemini-home";
+const settingsFile = "settings.json";
+/** What a session has for itself. */
+const ownEntries = new Set([settingsFile, "tmp", "history", "projects.json"]);
 
 const settings = {
   general: {
     enableAutoUpdate: false,
     enableAutoUpdateNotification: false,
-    // Its cleanup deletes every file of a session that was loaded before.
+    // Its cleanup deletes every file of a conversation that was loaded before.
     sessionRetention: { enabled: false },
   },
   ide: { enabled: false },
-  // In a folder that is not trusted it starts no MCP server, and `.aegis.yaml` already decides what runs in this one.
-  security: { folderTrust: { enabled: false } },
 };
 
 export const gemini: AcpRecipe = {
@@ -30,13 +32,14 @@ export const gemini: AcpRecipe = {
     name: "Gemini CLI",
     command: "gemini",
     install: "npm install -g @google/gemini-cli",
-    version: /^(\d+\.\d+\.\d+\S*)/,
+    version: /^(\d+\.\d+\.\d+\S*)/m,
   },
   commandRequired: false,
   login: "Run `gemini` once and log in, or set GEMINI_API_KEY for the daemon.",
   passEnv: [
-    ...["GEMINI_API_KEY", "GEMINI_CLI_HOME", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"],
-    ...["GOOGLE_CLOUD_*", "GOOGLE_GENAI_*", "GOOGLE_APPLICATION_CREDENTIALS", "NODE_EXTRA_CA_CERTS"],
+    ...["GEMINI_API_KEY", "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "NODE_EXTRA_CA_CERTS"],
+    ...["GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_CLOUD_*", "GOOGLE_GENAI_*"],
+    ...["GOOGLE_APPLICATION_CREDENTIALS"],
   ],
   launch,
   // Plan mode would also close the plane's tools, so an agent that may only read asks, and is answered by kind.
@@ -57,38 +60,39 @@ export const gemini: AcpRecipe = {
     replayAfterLoad: true,
     modeEcho: "[MODE_UPDATE] ",
     allowAlways: ["proceed_always_tool", "proceed_always"],
-    beforeLoad: (conversation, { env }) => protectHistory(homeOf(env), conversation),
-    afterLoad: (conversation, { env }) => removeEmptyCopies(homeOf(env), conversation),
+    beforeResume: (conversation, { stateDir }) => protectHistory(join(stateDir, homeFolder), conversation),
   },
 };
 
 async function launch({ agent, stateDir, env }: LaunchContext): Promise<Launch> {
-  const system = env.GEMINI_CLI_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
-  const systemDefaults = env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH ?? join(systemFolder(), "system-defaults.json");
-  const [ruling, defaults] = [await readSettings(system), await readSettings(systemDefaults)];
+  const users = join(env.GEMINI_CLI_HOME ?? env.HOME ?? "/", ".gemini");
   // With a key but no choice of login it makes sessions and then refuses to load them.
-  const keyed = env.GEMINI_API_KEY === undefined ? {} : { security: { auth: { selectedType: "gemini-api-key" } } };
+  const defaults = env.GEMINI_API_KEY ? { security: { auth: { selectedType: "gemini-api-key" } } } : {};
+  const merged = mergeSettings(
+    mergeSettings(defaults, (await readSettings(join(users, settingsFile))) ?? {}),
+    settings,
+  );
+  const shared = (await entriesOf(users)).filter((entry) => !ownEntries.has(entry));
   return {
     // Without a pinned model every prompt costs another call that chooses one.
     args: ["--acp", ...(agent.model === null ? [] : ["-m", agent.model])],
     env: {
+      GEMINI_CLI_HOME: join(stateDir, homeFolder),
       // Its launcher keeps a second process that ignores SIGTERM.
       GEMINI_CLI_NO_RELAUNCH: "1",
-      GEMINI_CLI_SYSTEM_SETTINGS_PATH: ruling === null ? system : join(stateDir, settingsFile),
-      GEMINI_CLI_SYSTEM_DEFAULTS_PATH: defaults === null ? systemDefaults : join(stateDir, defaultsFile),
+      // In a folder that is not trusted it starts no MCP server; `.aegis.yaml` already decides what runs in this one.
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
     },
-    files: [
-      { name: settingsFile, content: JSON.stringify(mergeSettings(ruling ?? {}, settings), null, 2) },
-      { name: defaultsFile, content: JSON.stringify(mergeSettings(keyed, defaults ?? {}), null, 2) },
-    ],
+    files: [{ name: join(homeFolder, ".gemini", settingsFile), content: JSON.stringify(merged, null, 2) }],
+    links: shared.map((entry) => ({ name: join(homeFolder, ".gemini", entry), target: join(users, entry) })),
   };
 }
 
-function homeOf(env: LaunchContext["env"]): string {
-  return env.GEMINI_CLI_HOME ?? env.HOME ?? "/";
-}
-
-/** Where the administrator's files are. */
-function systemFolder(): string {
-  return process.platform === "darwin" ? "/Library/Application Support/GeminiCli" : "/etc/gemini-cli";
+async function entriesOf(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  }
 }

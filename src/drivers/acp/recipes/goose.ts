@@ -24,6 +24,7 @@ export const goose: AcpRecipe = {
     args: ["acp", "--with-builtin", "developer"],
     env: { GOOSE_MODE: modes[agent.permission], GOOSE_TELEMETRY_ENABLED: "false" },
     files: [],
+    links: [],
   }),
   modes: { read: [modes.read], write: [modes.write], full: [modes.full], auto: [modes.auto] },
   // It connects to MCP servers on the first prompt.

@@ -24,6 +24,7 @@ export const kimi: AcpRecipe = {
       KIMI_MCP_TOOL_TIMEOUT_MS: String(planeTimeoutMs),
     },
     files: [],
+    links: [],
   }),
   // Its plan mode executes no tool at all.
   modes: { read: ["default"], write: ["default"], full: ["yolo"], auto: ["default"] },

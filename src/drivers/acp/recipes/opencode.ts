@@ -7,7 +7,7 @@ import type { Permission } from "../../../contract/agent.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { mergeSettings } from "./system-settings.ts";
+import { mergeSettings } from "./settings.ts";
 
 /** A call of the plane may wait for a person; its own limit is a minute. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
@@ -92,6 +92,7 @@ function launch(prefix: string, { agent, stateDir, systemPrompt, env }: LaunchCo
       [`${prefix}_DISABLE_AUTOUPDATE`]: "1",
     },
     files: systemPrompt === "" ? [] : [{ name: instructionsFile, content: systemPrompt }],
+    links: [],
   };
 }
 

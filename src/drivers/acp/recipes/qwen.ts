@@ -1,8 +1,11 @@
-/** Qwen Code, a fork of Gemini CLI: home and login stay the user's, a private system-wide settings file rules. */
+/**
+ * Qwen Code. Home and login stay the user's. Its system-wide settings file can be named in the environment and rules
+ * over all others, so a private copy with the administrator's settings in it sets what a driven session needs.
+ */
 import { join } from "node:path";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
-import { mergeSettings, readSettings } from "./system-settings.ts";
+import { mergeSettings, readSettings } from "./settings.ts";
 
 const settingsFile = "qwen-settings.json";
 
@@ -43,19 +46,20 @@ export const qwen: AcpRecipe = {
 
 async function launch({ stateDir, env }: LaunchContext): Promise<Launch> {
   const system = env.QWEN_CODE_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
-  const ruling = await readSettings(system);
+  const ruling = (await readSettings(system)) ?? {};
   return {
     args: ["--acp"],
     env: {
       QWEN_CODE_NO_RELAUNCH: "1",
       // Otherwise the first prompt does not wait for the plane's tools.
       QWEN_CODE_LEGACY_MCP_BLOCKING: "1",
-      QWEN_CODE_SYSTEM_SETTINGS_PATH: ruling === null ? system : join(stateDir, settingsFile),
+      QWEN_CODE_SYSTEM_SETTINGS_PATH: join(stateDir, settingsFile),
       // Its place follows that of the file above.
       QWEN_CODE_SYSTEM_DEFAULTS_PATH:
         env.QWEN_CODE_SYSTEM_DEFAULTS_PATH ?? join(systemFolder(), "system-defaults.json"),
     },
-    files: [{ name: settingsFile, content: JSON.stringify(mergeSettings(ruling ?? {}, settings), null, 2) }],
+    files: [{ name: settingsFile, content: JSON.stringify(mergeSettings(ruling, settings), null, 2) }],
+    links: [],
   };
 }
 
