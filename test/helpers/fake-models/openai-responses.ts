@@ -76,9 +76,14 @@ function ending(reply: Reply): string {
 
 function line(item: Item): string {
   if (item.type === "function_call") return `call: ${item.name} ${item.arguments}`;
-  if (item.type === "function_call_output") return `result: ${String(item.output)}`;
+  if (item.type === "function_call_output") return `result: ${resultOf(String(item.output))}`;
   if (item.type === "reasoning") return "thinking: ";
   return `${item.role}: ${textOf(item)}`;
+}
+
+/** Errors come wrapped. */
+function resultOf(output: string): string {
+  return output.startsWith('{"error":') ? String((JSON.parse(output) as { error: unknown }).error) : output;
 }
 
 function textOf(item: Item): string {

@@ -10,8 +10,12 @@ const mostSeconds = 600;
 /** A cancelled turn ends at once; what ignores SIGTERM for this long is killed. */
 const cancelGraceMs = 20;
 
-/** `$1` reaches the shell untouched; both outputs come in the order they were written. */
-const wrapper = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
+/**
+ * `$1` reaches the shell untouched; both outputs come in the order they were written. Input is taken away because bash
+ * takes a socket there for a remote login and then reads the user's start-up file.
+ */
+const wrapper =
+  'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" </dev/null 2>&1; else exec sh -c "$1" </dev/null 2>&1; fi';
 
 export function bashTool(): Tool {
   return defineTool({
