@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Agent } from "../contract/agent.ts";
 import type { Harness } from "../contract/api.ts";
+import { detectNativeModel } from "../drivers/native/detect.ts";
 import { systemClock } from "../lib/clock.ts";
 import { stateDir } from "../lib/daemon-file.ts";
 import { findProgram } from "../lib/find-program.ts";
@@ -27,7 +28,7 @@ export function harnessNames(root: string, env: Env): string[] {
 export async function suggestAgent(env: Env): Promise<{ agent: Agent; why: string }> {
   const { agents, choice } = await detectAgents({
     findCommand: (name) => findProgram(name, env.PATH ?? ""),
-    findModel: async () => null,
+    findModel: () => detectNativeModel(env, fetch, AbortSignal.timeout(1_000)),
   });
   return { agent: agents.find((agent) => agent.slug === choice.slug) ?? offlineAgent, why: choice.why };
 }
@@ -56,7 +57,9 @@ export async function endLeftovers(root: string): Promise<number> {
 }
 
 function drivers(root: string, env: Env): DriverRegistry {
-  return new DriverRegistry(createDrivers({ env, processes: processes(root), clock: systemClock, log: silentLogger }));
+  return new DriverRegistry(
+    createDrivers({ env, processes: processes(root), clock: systemClock, log: silentLogger }, () => ({})),
+  );
 }
 
 function processes(root: string) {

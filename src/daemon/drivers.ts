@@ -1,7 +1,24 @@
 /** Every harness this daemon can drive. Adding one is a folder under `drivers/` and a line here. */
+import { createAcpDriver } from "../drivers/acp/driver.ts";
+import { acpRecipes } from "../drivers/acp/recipes/all.ts";
+import { createClaudeCodeDriver } from "../drivers/claude-code/driver.ts";
 import type { Driver, DriverDeps } from "../drivers/driver.ts";
+import { createNativeDriver } from "../drivers/native/driver.ts";
+import type { ModelSettings } from "../drivers/native/models.ts";
 import { createScriptedDriver } from "../drivers/scripted/driver.ts";
 
-export function createDrivers(deps: DriverDeps): Driver[] {
-  return [createScriptedDriver(deps)];
+/** `models` is asked for at each use, because the settings may change while the daemon runs. */
+export function createDrivers(deps: DriverDeps, models: () => ModelSettings): Driver[] {
+  const nativeDeps = {
+    ...deps,
+    get models() {
+      return models();
+    },
+  };
+  return [
+    createClaudeCodeDriver(deps),
+    ...acpRecipes.map((recipe) => createAcpDriver(deps, recipe)),
+    createNativeDriver(nativeDeps),
+    createScriptedDriver(deps),
+  ];
 }

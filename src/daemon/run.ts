@@ -1,32 +1,17 @@
 /** The life of a daemon: start, serve, pick up changed settings, stop without losing anything. */
 import { randomBytes } from "node:crypto";
-import { chmod, realpath } from "node:fs/promises";
-import { join } from "node:path";
-import type { Status } from "../contract/api.ts";
-import { systemClock } from "../lib/clock.ts";
-import { processStartTime, removeDaemonFile, stateDir as stateDirOf, writeDaemonFile } from "../lib/daemon-file.ts";
-import { makePrivateDir } from "../lib/files.ts";
+import type { NewEvent } from "../contract/event.ts";
+import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
-import { createProcesses } from "../lib/process.ts";
-import { packageVersion } from "../lib/version.ts";
-import { createMirror } from "../runtime/events/mirror.ts";
-import { DriverRegistry } from "../runtime/registry/drivers.ts";
-import { createServer } from "../server/server.ts";
-import { redactingStore } from "../store/redacting.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
+import { createServer, type RunningServer } from "../server/server.ts";
+import type { Store } from "../store/store.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
-import { createDrivers } from "./drivers.ts";
-import { lockProject } from "./lock.ts";
-import { createLogger } from "./logger.ts";
-import { Secrets } from "./secrets.ts";
-import { SettingsKeeper } from "./settings-keeper.ts";
+import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
+import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { watchProject } from "./watch-project.ts";
 
-export type DaemonOptions = {
-  root: string;
-  env: Readonly<Record<string, string | undefined>>;
-  agent?: string;
+export type DaemonOptions = FoundationOptions & {
   port?: number;
   bind?: string;
   /** Listening beyond this machine needs this flag besides the address. */
@@ -38,49 +23,14 @@ const drainDeadlineMs = 10_000;
 
 /** Runs until it is told to stop. Throws when it cannot start; nothing is left running or half-written then. */
 export async function runDaemon(options: DaemonOptions): Promise<void> {
-  const root = await realpath(options.root);
-  const stateDir = stateDirOf(root);
-  await makePrivateDir(stateDir);
-  await chmod(stateDir, 0o700);
   await using scope = new AsyncDisposableStack();
-  scope.use(await lockProject(root, stateDir));
-
-  const clock = systemClock;
-  const version = packageVersion();
-  const secrets = new Secrets(options.env);
-  const log = createLogger({
-    level: options.env.AEGIS_LOG ?? "info",
-    write: (line) => process.stdout.write(line),
-    redact: () => secrets.redact,
-  });
-  const processes = createProcesses({ ledgerFile: join(stateDir, "processes.jsonl"), owner: stateDir, clock, log });
-  const swept = await processes.sweep();
-  if (swept.length > 0) log.warn("ended processes an earlier daemon left behind", { processes: swept });
-
-  const drivers = new DriverRegistry(createDrivers({ env: options.env, processes, clock, log }));
-  const keeper = await SettingsKeeper.open({ root, env: options.env, drivers, secrets, log, agent: options.agent });
-
-  const sqlite = await openSqliteStore({ path: join(stateDir, "aegis.db"), clock, log });
-  scope.defer(() => sqlite.close());
-  const store = redactingStore(sqlite, () => secrets.redact);
-  const mirror = await createMirror({
-    store,
-    dir: join(stateDir, "sessions"),
-    redact: (text) => secrets.redact(text),
-    log,
-  });
-  scope.defer(() => mirror.close());
-
+  const foundation = await layFoundation(options, scope);
+  const { root, stateDir, version, clock, log, secrets, keeper, store } = foundation;
   const stop = new StopSignals(scope, log);
+
   const runtime = buildRuntime({
-    root,
-    stateDir,
-    store,
-    drivers,
-    clock,
-    log,
+    ...foundation,
     settings: () => keeper.current,
-    version,
     url: () => server.url,
     addSecret: (value) => secrets.add(value),
     signal: stop.forced,
@@ -91,14 +41,46 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
 
   const token = randomBytes(32).toString("base64url");
   secrets.add(token);
+  const server = await serve(options, foundation, runtime, stop, token);
+  scope.defer(() => server.close());
+  scope.defer(() => runtime.plane.close());
+  scope.defer(server.mount(planePath, (request) => runtime.plane.fetch(request)));
+
+  await append(store, { type: "daemon.started", session: null, data: { version, pid: process.pid } }, clock.now());
+  followSettings(foundation, runtime);
+  scope.defer(keeper.watch());
+  scope.defer(watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
+  scope.defer(await announce(root, server.url, token, version));
+  const { choice } = keeper.current;
+  log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
+  await runtime.asks.resume();
+  await runtime.sessions.wakeAll();
+
+  const reason = await stop.requested;
+  log.info("stopping", { reason, turns: runtime.turns.count });
+  await append(store, { type: "daemon.stopping", session: null, data: { reason } }, clock.now()).catch(
+    (error: unknown) => log.warn("the stop could not be recorded", { error: errorText(error) }),
+  );
+  await windDown(runtime, stop.forced);
+}
+
+function serve(
+  options: DaemonOptions,
+  foundation: Foundation,
+  runtime: Runtime,
+  stop: StopSignals,
+  token: string,
+): Promise<RunningServer> {
+  const { keeper, clock, log, version } = foundation;
+  const { server: settings } = keeper.current.config;
   const startedAt = clock.now();
-  const server = await createServer({
+  const started: Promise<RunningServer> = createServer({
     services: {
       sessions: runtime.sessions,
       inbox: runtime.inbox,
       asks: runtime.asks,
       events: runtime.hub,
-      status,
+      status: async () => readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested }),
       agents: () => runtime.agents.list(),
       harnesses: (signal) => runtime.harnesses(signal),
       config: async () => keeper.describe(),
@@ -106,99 +88,52 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
       shutdown: ({ force }) => stop.request(force ? "force" : "drain", "asked over the API"),
     },
     token,
-    bind: options.bind ?? keeper.current.config.server.bind,
-    port: options.port ?? keeper.current.config.server.port,
+    bind: options.bind ?? settings.bind,
+    port: options.port ?? settings.port,
     allowRemote: options.allowRemote,
     log,
     version,
     clock,
   });
-  scope.defer(() => server.close());
-  scope.defer(server.mount(planePath, (request) => runtime.plane.fetch(request)));
-  scope.defer(() => runtime.plane.close());
-  await runtime.asks.resume();
+  return started;
+}
 
-  const id = randomBytes(8).toString("hex");
-  await store.transact((tx) =>
-    tx.events.append({ type: "daemon.started", session: null, data: { version, pid: process.pid } }, clock.now()),
-  );
+/** Takes new settings over and records it, also when they were refused. */
+function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime): void {
   keeper.onChange(async ({ agents, choice }, problems) => {
-    if (problems.length === 0) runtime.agents.replace(agents, choice);
-    await store.transact((tx) =>
-      tx.events.append(
-        problems.length > 0
-          ? { type: "config.rejected", session: null, data: { problems } }
-          : {
-              type: "config.reloaded",
-              session: null,
-              data: { agents: agents.map((agent) => agent.slug), default_agent: choice.slug },
-            },
-        clock.now(),
-      ),
-    );
+    if (problems.length > 0) {
+      await append(store, { type: "config.rejected", session: null, data: { problems } }, clock.now());
+      return;
+    }
+    runtime.agents.replace(agents, choice);
+    const data = { agents: agents.map((agent) => agent.slug), default_agent: choice.slug };
+    await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
-  scope.defer(keeper.watch());
-  scope.defer(watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
-  await writeDaemonFile(root, {
-    pid: process.pid,
-    start_time: (await processStartTime(process.pid)) ?? "",
-    url: server.url,
-    token,
-    version,
-    id,
-  });
-  scope.defer(async () => void (await removeDaemonFile(root, id)));
-  log.info("aegis is up", {
-    url: server.url,
-    project: root,
-    agent: keeper.current.choice.slug,
-    why: keeper.current.choice.why,
-  });
-  await runtime.sessions.wakeAll();
+}
 
-  const reason = await stop.requested;
-  await stopRuntime(runtime, reason, stop.forced);
+/** Tells clients where the daemon is. Returns its undo. */
+async function announce(root: string, url: string, token: string, version: string): Promise<() => Promise<void>> {
+  const id = randomBytes(8).toString("hex");
+  const start_time = (await processStartTime(process.pid)) ?? "";
+  await writeDaemonFile(root, { pid: process.pid, start_time, url, token, version, id });
+  return async () => {
+    await removeDaemonFile(root, id);
+  };
+}
 
-  async function stopRuntime(parts: Runtime, why: string, forced: AbortSignal): Promise<void> {
-    log.info("stopping", { reason: why, turns: parts.turns.count });
-    await store
-      .transact((tx) =>
-        tx.events.append({ type: "daemon.stopping", session: null, data: { reason: why } }, clock.now()),
-      )
-      .catch((error: unknown) => log.warn("the stop could not be recorded", { error: errorText(error) }));
-    const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
-    await Promise.race([parts.sessions.stop(), aborted(deadline)]);
-    // What is still under way is left as a crash would leave it, so that the next start takes it up again.
-    parts.asks.stop();
-    await parts.turns.abandon();
-  }
+/**
+ * Lets turns finish up to a deadline. What is still under way then is left as a crash would leave it, so that the next
+ * start takes it up again.
+ */
+async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
+  await Promise.race([runtime.sessions.stop(), aborted(deadline)]);
+  runtime.asks.stop();
+  await runtime.turns.abandon();
+}
 
-  async function status(): Promise<Status> {
-    const [sessions, pending, lastSeq, health] = await Promise.all([
-      store.read.sessions.countByState(),
-      store.read.messages.pendingBySession(),
-      store.read.events.lastSeq(),
-      store.health(),
-    ]);
-    const { choice, agents } = keeper.current;
-    return {
-      version,
-      pid: process.pid,
-      url: server.url,
-      project: root,
-      started_at: startedAt,
-      state: stop.isRequested ? "stopping" : "running",
-      default_agent: choice.slug,
-      agent_choice: choice.why,
-      offline: agents.find((agent) => agent.slug === choice.slug)?.harness === "scripted",
-      sessions,
-      pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
-      last_seq: lastSeq,
-      memory_bytes: process.memoryUsage.rss(),
-      store: { path: health.path, bytes: health.bytes, schema: health.schema, writable: health.writable },
-      config_problems: [...keeper.problems, ...health.problems],
-    };
-  }
+async function append(store: Store, event: NewEvent, at: number): Promise<void> {
+  await store.transact((tx) => tx.events.append(event, at));
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

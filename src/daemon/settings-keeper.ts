@@ -1,6 +1,7 @@
 /** Keeps the settings in force and replaces them when the config files change. A bad edit leaves the old ones in force. */
 import type { ApiOutput } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
+import { detectNativeModel } from "../drivers/native/detect.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { publicConfig } from "./config/show.ts";
@@ -12,8 +13,10 @@ export type KeeperOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
   drivers: DriverRegistry;
   secrets: Secrets;
   log: Logger;
-  findModel?: SettingsOptions["findModel"];
 };
+
+/** Looking for a local model must not hold up the start. */
+const detectDeadlineMs = 1_000;
 
 type Listener = (settings: Settings, problems: string[]) => Promise<void>;
 
@@ -98,6 +101,6 @@ function settingsOptions(options: KeeperOptions): SettingsOptions {
     env: options.env,
     agent: options.agent,
     harnesses: options.drivers.names,
-    findModel: options.findModel ?? (async () => null),
+    findModel: () => detectNativeModel(options.env, fetch, AbortSignal.timeout(detectDeadlineMs)),
   };
 }

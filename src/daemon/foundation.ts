@@ -1,0 +1,70 @@
+/** What a daemon stands on before it runs anything: the project's lock, its settings, its store. */
+import { chmod, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { stateDir as stateDirOf } from "../lib/daemon-file.ts";
+import { makePrivateDir } from "../lib/files.ts";
+import type { Logger } from "../lib/log.ts";
+import { createProcesses } from "../lib/process.ts";
+import { packageVersion } from "../lib/version.ts";
+import { createMirror } from "../runtime/events/mirror.ts";
+import { DriverRegistry } from "../runtime/registry/drivers.ts";
+import { redactingStore } from "../store/redacting.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { createDrivers } from "./drivers.ts";
+import { lockProject } from "./lock.ts";
+import { createLogger } from "./logger.ts";
+import { Secrets } from "./secrets.ts";
+import { SettingsKeeper } from "./settings-keeper.ts";
+
+export type FoundationOptions = {
+  root: string;
+  env: Readonly<Record<string, string | undefined>>;
+  agent?: string | undefined;
+};
+
+export type Foundation = {
+  root: string;
+  stateDir: string;
+  version: string;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  drivers: DriverRegistry;
+  keeper: SettingsKeeper;
+  store: Store;
+};
+
+/** Throws when the project cannot be served; `scope` then gives back whatever was taken. */
+export async function layFoundation(options: FoundationOptions, scope: AsyncDisposableStack): Promise<Foundation> {
+  const { env, agent } = options;
+  const root = await realpath(options.root);
+  const stateDir = stateDirOf(root);
+  await makePrivateDir(stateDir);
+  await chmod(stateDir, 0o700);
+  scope.use(await lockProject(root, stateDir));
+
+  const clock = systemClock;
+  const secrets = new Secrets(env);
+  const log = createLogger({
+    level: env.AEGIS_LOG ?? "info",
+    write: (line) => process.stdout.write(line),
+    redact: () => secrets.redact,
+  });
+  const processes = createProcesses({ ledgerFile: join(stateDir, "processes.jsonl"), owner: stateDir, clock, log });
+  const swept = await processes.sweep();
+  if (swept.length > 0) log.warn("ended processes an earlier daemon left behind", { processes: swept });
+
+  const models = () => keeper.current.config.models;
+  const drivers = new DriverRegistry(createDrivers({ env, processes, clock, log }, models));
+  const keeper: SettingsKeeper = await SettingsKeeper.open({ root, env, drivers, secrets, log, agent });
+
+  const sqlite = await openSqliteStore({ path: join(stateDir, "aegis.db"), clock, log });
+  scope.defer(() => sqlite.close());
+  const store = redactingStore(sqlite, () => secrets.redact);
+  const redact = (text: string) => secrets.redact(text);
+  const mirror = await createMirror({ store, dir: join(stateDir, "sessions"), redact, log });
+  scope.defer(() => mirror.close());
+  return { root, stateDir, version: packageVersion(), clock, log, secrets, drivers, keeper, store };
+}
