@@ -1,7 +1,9 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { AegisError } from "../../src/contract/errors.ts";
 import { routes } from "../../src/contract/routes.ts";
-import { isLoopback } from "../../src/server/guard.ts";
+import { createGuard, isLoopback } from "../../src/server/guard.ts";
 import { errorOf, send, sendRaw, start, token } from "./start.ts";
 
 test("every route but /health asks for the token", async () => {
@@ -79,6 +81,20 @@ test.each(["http://evil.example", "null", "https://127.0.0.1:PORT", "http://127.
     expect((await send(server, "POST", "/v1/shutdown", { headers })).status).toBe(403);
   },
 );
+
+test("a server bound to all addresses still refuses the wildcard as a name", () => {
+  for (const [bind, host] of [
+    ["0.0.0.0", "0.0.0.0:80"],
+    ["::", "[::]:80"],
+  ] as const) {
+    const guard = createGuard({ token, bind, port: 80, allowedHosts: [] });
+    const request = new IncomingMessage(new Socket());
+    request.headers = { host, authorization: `Bearer ${token}` };
+    expect(guard.refusal(request, { authenticates: false })?.code).toBe("forbidden");
+    request.headers.host = "127.0.0.1:80";
+    expect(guard.refusal(request, { authenticates: false })).toBeNull();
+  }
+});
 
 test("our own Origin is accepted", async () => {
   const { server } = await start();
