@@ -19,21 +19,22 @@ export function locate(document: Document, path: KeyPath): { depth: number; key:
   return place;
 }
 
-/** The keys that lead to a place in the text. */
-export function pathAt(node: unknown, offset: number): KeyPath {
-  const items: readonly unknown[] = isCollection(node) ? node.items : [];
-  let best: { segment: string | number; value: unknown } | null = null;
-  for (const [index, item] of items.entries()) {
-    const key = isPair(item) ? item.key : item;
-    const from = offsetOf(key);
-    if (from === null || from > offset) continue;
-    best = isPair(item)
-      ? { segment: isScalar(key) ? String(key.value) : "?", value: item.value }
-      : { segment: index, value: item };
+/** The keys that lead to a place in the text, as far as a reader can follow them. */
+export function pathAt(contents: unknown, offset: number): KeyPath {
+  const path: (string | number)[] = [];
+  let node: unknown = contents;
+  while (isCollection(node) && path.length < longestPath) {
+    const items: readonly unknown[] = node.items;
+    const index = items.findLastIndex((item) => (offsetOf(isPair(item) ? item.key : item) ?? offset + 1) <= offset);
+    if (index === -1) break;
+    const item = items[index];
+    path.push(isPair(item) ? (isScalar(item.key) ? String(item.key.value) : "?") : index);
+    node = isPair(item) ? item.value : item;
   }
-  if (best === null) return [];
-  return [best.segment, ...pathAt(best.value, offset)];
+  return path;
 }
+
+const longestPath = 32;
 
 function childOf(
   document: Document,

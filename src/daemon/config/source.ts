@@ -2,8 +2,9 @@
 import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import { errorText } from "../../lib/log.ts";
 import { decodeText, type Place } from "./decode.ts";
+import { findDuplicates } from "./duplicates.ts";
 import { findExpansionFault, tooDeep } from "./expansion.ts";
-import { isMergeKey, locate, offsetOf, pathAt } from "./positions.ts";
+import { isMergeKey, offsetOf, pathAt } from "./positions.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
 
 export type Source = {
@@ -20,6 +21,9 @@ export type Source = {
   problems: ConfigProblem[];
 };
 
+/** More would only bury the first ones. */
+const maxSyntaxErrors = 20;
+
 export function parseSource(file: string, prefix: KeyPath, bytes: Uint8Array): Source {
   const lines = new LineCounter();
   const decoded = decodeText(bytes);
@@ -29,13 +33,23 @@ export function parseSource(file: string, prefix: KeyPath, bytes: Uint8Array): S
     source.problems.push({ file, ...decoded.at, key: formatPath(prefix), message: decoded.message });
     return source;
   }
-  for (const error of [...document.errors, ...document.warnings]) {
-    source.problems.push(problemAt(source, error.pos[0], syntaxMessage(source, error)));
-    if (error.code !== "DUPLICATE_KEY") source.brokenAt = Math.min(error.pos[0], source.brokenAt ?? error.pos[0]);
-  }
+  const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  for (const error of errors.slice(0, maxSyntaxErrors))
+    source.problems.push(problemAt(source, error.pos[0], syntaxMessage(error)));
+  source.brokenAt = errors[0]?.pos[0] ?? null;
+  // The parser's guesses at a file that is wrong throughout are worth nothing, and following them takes long.
+  if (errors.length > maxSyntaxErrors || errors.some((error) => error.code === "NON_STRING_KEY")) return source;
   const fault = findExpansionFault(document.contents);
-  if (fault === null) source.value = toValue(source);
-  else source.problems.push(problemAt(source, offsetOf(fault.node) ?? 0, fault.message));
+  if (fault !== null) {
+    source.problems.push(problemAt(source, offsetOf(fault.node) ?? 0, fault.message));
+    return source;
+  }
+  for (const { first, again } of findDuplicates(document).slice(0, maxSyntaxErrors)) {
+    const { line } = placeOf(source, offsetOf(first) ?? 0);
+    const message = `expected the key "${String(again.value)}" once, found it again (first on line ${line})`;
+    source.problems.push(problemAt(source, offsetOf(again) ?? 0, message));
+  }
+  source.value = toValue(source);
   return source;
 }
 
@@ -45,6 +59,7 @@ export function parseYaml(text: string, lineCounter?: LineCounter): Document.Par
     merge: true,
     stringKeys: true,
     prettyErrors: false,
+    uniqueKeys: false,
     logLevel: "error",
     ...(lineCounter === undefined ? {} : { lineCounter }),
   });
@@ -60,14 +75,11 @@ function problemAt(source: Source, offset: number, message: string): ConfigProbl
   return { file: source.file, ...placeOf(source, offset), key, message };
 }
 
-function syntaxMessage(source: Source, error: { code: string; message: string; pos: [number, number] }): string {
+function syntaxMessage(error: { code: string; message: string }): string {
   if (error.code === "MULTIPLE_DOCS") return "expected one YAML document, found another one after ---";
   if (error.code === "NON_STRING_KEY") return "expected a plain word as the key, found a list or a map";
   if (error.code === "RESOURCE_EXHAUSTION") return tooDeep;
-  if (error.code !== "DUPLICATE_KEY") return `not valid YAML: ${error.message.replace(/\.$/, "")}`;
-  const path = pathAt(source.document.contents, error.pos[0]);
-  const { line } = placeOf(source, locate(source.document, path).key);
-  return `expected the key "${path.at(-1) ?? ""}" once, found it again (first on line ${line})`;
+  return `not valid YAML: ${error.message.replace(/\.$/, "")}`;
 }
 
 function toValue(source: Source): unknown {

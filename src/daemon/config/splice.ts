@@ -19,21 +19,21 @@ import {
 import { isMergeKey } from "./positions.ts";
 import { parseYaml } from "./source.ts";
 
-/** The text that holds what `after` holds. `before` is the document as parsed from `text`. */
+/**
+ * The text that holds what `after` holds. `before` is the document as parsed from `text`. Where no value changes the
+ * text stays, so comments come in only together with new entries.
+ */
 export function spliceChanges(text: string, before: Document, after: Document): string {
-  const printed = after.toString(printOptions(text));
   try {
     const changes = new Changes(text, before);
     changes.compareRoots(before.contents, after.contents);
     const spliced = changes.apply();
     const check = parseYaml(spliced);
-    const sound = check.errors.length === 0 && isDeepStrictEqual(plain(check), plain(after));
-    // A change that shows in no value is one of comments or layout, which only the printed text carries.
-    if (sound && (spliced !== text || printed === before.toString(printOptions(text)))) return spliced;
+    if (check.errors.length === 0 && isDeepStrictEqual(plain(check), plain(after))) return spliced;
   } catch (error) {
     if (!(error instanceof CannotSplice)) throw error;
   }
-  return printed;
+  return after.toString(printOptions(text));
 }
 
 class CannotSplice extends Error {}
@@ -84,6 +84,11 @@ class Changes {
       this.#compareMaps(from, to);
       return;
     }
+    const [start, end] = rangeOf(from) ?? [0, 0];
+    if (start === end && isCollection(to) && to.flow !== true && to.items.length > 0) {
+      this.#fillPair(before, after);
+      return;
+    }
     const line = isInline(from) && isInline(to) ? this.#print(withoutComments(to, this.#before)) : null;
     if (line !== null && !line.includes("\n")) this.#replaceInline(before, line);
     else this.#replacePair(before, after);
@@ -94,6 +99,15 @@ class Changes {
     const gapBefore = /[\s]/.test(this.#text[start - 1] ?? "") ? "" : " ";
     const gapAfter = start === end && /\S/.test(this.#text[end] ?? "\n") ? " " : "";
     this.#splices.push({ start, end, text: gapBefore + line + gapAfter });
+  }
+
+  /** Puts entries below a key that had none and keeps the rest of its line. */
+  #fillPair(before: Pair, after: Pair): void {
+    const start = this.#ownLineStart(before);
+    const copy = copyWithoutTail(before, after, this.#before);
+    const [, ...lines] = this.#printPairs([copy], this.#indentAt(start)).split("\n");
+    const at = this.#lineEnd(keyEnd(this.#text, before));
+    this.#splices.push({ start: at, end: at, text: lines.map((line) => `\n${line}`).join("") });
   }
 
   #replacePair(before: Pair, after: Pair): void {
@@ -124,7 +138,7 @@ class Changes {
     const comment = new RegExp(`^ {${indent.length},}#.*(\n|$)`);
     for (let next = comment.exec(this.#text.slice(at)); next !== null; next = comment.exec(this.#text.slice(at)))
       at += next[0].length;
-    const airy = indent === "" && map.items.some((item) => isScalar(item.key) && item.key.spaceBefore === true);
+    const airy = indent === "" && /\n[ \t]*\n(#.*\n)*[^\s#]/.test(this.#text);
     const lead = this.#text.slice(0, at).endsWith("\n") ? "" : "\n";
     const text = pairs.map((pair) => `${airy ? "\n" : ""}${this.#printPairs([pair], indent)}\n`).join("");
     this.#splices.push({ start: at, end: at, text: lead + text });
@@ -192,7 +206,12 @@ function scratch(contents: unknown): Document {
 }
 
 function plain(document: Document): unknown {
-  return document.toJS({ maxAliasCount: -1 }) ?? {};
+  try {
+    return document.toJS({ maxAliasCount: -1 }) ?? {};
+  } catch {
+    // An alias lost its anchor: whoever validates the printed text says which.
+    throw new CannotSplice();
+  }
 }
 
 function byKey(map: YAMLMap): Map<string, Pair> {
