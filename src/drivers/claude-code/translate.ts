@@ -53,7 +53,7 @@ export class Translator {
   }
 
   /** What goes before the end, and the end itself. */
-  finish(result: Json): [...DriverEvent[], TurnEnded] {
+  finish(result: Json): { before: DriverEvent[]; ended: TurnEnded } {
     const before: DriverEvent[] = this.#compacted ? [this.#compaction("")] : [];
     const size = Object.values(objectAt(result, "modelUsage")).map((model) => numberAt(model, "contextWindow"));
     if (this.#contextUsed !== null) before.push({ type: "context", used: this.#contextUsed, size: size[0] ?? null });
@@ -61,7 +61,7 @@ export class Translator {
     this.#contextUsed = null;
     this.#errorKind = null;
     this.#blocks.clear();
-    return [...before, ended];
+    return { before, ended };
   }
 
   #system(message: Json): DriverEvent[] {

@@ -1,0 +1,44 @@
+/** The questions of a harness that are still open: each can be withdrawn by the harness or end with its turn. */
+import { errorText } from "../../lib/log.ts";
+import type { Json } from "./fields.ts";
+import type { Turns } from "./turns.ts";
+
+export type Reply = { respond(answer: Json): void; refuse(reason: string): void };
+
+export class Questions<Id> {
+  readonly #turns: Turns;
+  readonly #open = new Map<Id, AbortController>();
+
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
+
+  /** `answer` gives null for what is not known. Nothing is replied to a question that was withdrawn. */
+  async ask(id: Id, what: string, answer: (signal: AbortSignal) => Promise<Json | null>, reply: Reply): Promise<void> {
+    const withdrawn = new AbortController();
+    const turn = this.#turns.signal;
+    const signal = turn === null ? withdrawn.signal : AbortSignal.any([withdrawn.signal, turn]);
+    const wait = `question:${String(id)}`;
+    this.#open.set(id, withdrawn);
+    this.#turns.waits.begin(wait);
+    try {
+      const given = await answer(signal);
+      if (withdrawn.signal.aborted) return;
+      if (given === null) reply.refuse(`Aegis does not answer "${what}".`);
+      else reply.respond(given);
+    } catch (error) {
+      reply.refuse(errorText(error));
+    } finally {
+      this.#open.delete(id);
+      this.#turns.waits.end(wait);
+    }
+  }
+
+  withdraw(id: Id): void {
+    this.#open.get(id)?.abort();
+  }
+
+  withdrawAll(): void {
+    for (const question of this.#open.values()) question.abort();
+  }
+}
