@@ -58,12 +58,12 @@ function deltasOf(script: Exclude<Script, { do: "fail" }>, number: number): unkn
   return script.do === "think" ? [begin, { reasoning_content: script.thought }, ...words] : [begin, ...words];
 }
 
-/** What came after the model last spoke. */
+/** What came after the model last spoke. Results of tools that a newer prompt follows are history. */
 function lastPrompt(messages: readonly Message[]): [texts: string[], results: string[]] {
   const from = messages.findLastIndex((message) => message.role === "assistant") + 1;
   const recent = messages.slice(from);
   const of = (role: string) => recent.filter((message) => message.role === role).map(textOf);
-  return [of("user"), of("tool")];
+  return [of("user"), recent.at(-1)?.role === "tool" ? of("tool") : []];
 }
 
 function textOf(message: Message): string {
