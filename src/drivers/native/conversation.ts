@@ -1,6 +1,6 @@
 /** One conversation with a native agent. It has no process of its own: what lives longer than a turn is its memory. */
 import { childEnv } from "../../lib/child-env.ts";
-import type { Logger } from "../../lib/log.ts";
+import { errorText } from "../../lib/log.ts";
 import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { Compactor } from "./compactor.ts";
 import type { History } from "./history.ts";
@@ -13,6 +13,7 @@ import { planeTools } from "./tools/plane-tools.ts";
 import { SeenFiles } from "./tools/seen-files.ts";
 import type { Tool } from "./tools/tool.ts";
 import { type Loop, runTurn } from "./turn.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 export type ConversationParts = {
   spec: ConversationSpec;
@@ -46,7 +47,8 @@ export class NativeConversation implements Conversation {
     const left = new AbortController();
     const stop = AbortSignal.any([signal, this.#closed.signal, left.signal]);
     try {
-      const turn = await this.#turnTools(prompt.key);
+      const { turn, problem } = await this.#turnTools(prompt.key, stop);
+      if (problem !== null) yield { type: "notice", level: "error", text: problem };
       for await (const event of runTurn(this.#loop, turn, prompt, stop)) {
         yield event;
         if (event.type !== "accepted" || this.#modelShown) continue;
@@ -67,27 +69,32 @@ export class NativeConversation implements Conversation {
   }
 
   /** What the agent may use now: the plane's part can change between turns. */
-  async #turnTools(key: string): Promise<TurnTools> {
+  async #turnTools(key: string, signal: AbortSignal): Promise<{ turn: TurnTools; problem: string | null }> {
     const { spec, deps, coreTools } = this.#parts;
+    const plane = await listPlaneTools(spec, signal);
     const tools = new Map<string, Tool>();
     const hidden = new Set<string>();
     for (const tool of coreTools)
       if (ruleFor(spec.agent.permission, tool.effect) === "hide") hidden.add(tool.name);
       else tools.set(tool.name, tool);
     const reserved = new Set(coreTools.map((tool) => tool.name));
-    for (const tool of await listPlaneTools(spec, deps.log))
+    for (const tool of plane.tools)
       if (reserved.has(tool.name)) deps.log.warn("a plane tool has the name of a core tool", { tool: tool.name });
       else tools.set(tool.name, tool);
-    return { tools, hidden, guard: new RepeatGuard(), key, calls: 0 };
+    return { turn: { tools, hidden, guard: new RepeatGuard(), key, calls: 0 }, problem: plane.problem };
   }
 }
 
-async function listPlaneTools(spec: ConversationSpec, log: Logger): Promise<Tool[]> {
+/** A turn without its peers is better than none, as long as it is told. */
+async function listPlaneTools(
+  { host }: ConversationSpec,
+  signal: AbortSignal,
+): Promise<{ tools: Tool[]; problem: string | null }> {
   try {
-    return await planeTools(spec.host.tools);
+    return { tools: await untilAborted(planeTools(host.tools), signal), problem: null };
   } catch (error) {
-    log.error("the plane's tools could not be listed", { session: spec.session.id, error: String(error) });
-    return [];
+    const problem = signal.aborted ? null : `The plane's tools could not be listed: ${errorText(error)}`;
+    return { tools: [], problem };
   }
 }
 

@@ -1,6 +1,6 @@
 /** What can go wrong with a model call, sorted into what the loop does about it. */
 import type { TurnError } from "../../contract/turn.ts";
-import { errorText } from "../../lib/log.ts";
+import { createRedactor } from "../../lib/redact.ts";
 import type { ModelTarget } from "./models.ts";
 
 /** What the model library told of a failure, free of its types. */
@@ -44,15 +44,11 @@ export class InactivityError extends Error {
 
 export function toModelFailure(raw: RawFailure, target: ModelTarget): ModelFailure {
   const kind = sort(raw);
+  // A proxy may quote the request it refused.
+  const redact = createRedactor(target.key === null ? [] : [target.key]);
   const name = `${target.provider}/${target.model}`;
-  const turnError = { code: codes[kind], message: sentence(kind, raw, name), ...fix(kind, target) };
+  const turnError = { code: codes[kind], message: redact(sentence(kind, raw, name)), ...fix(kind, target) };
   return new ModelFailure(kind, turnError, raw.retryAfterMs);
-}
-
-/** A failure for which the library gave no details. */
-export function unknownFailure(error: unknown, target: ModelTarget): ModelFailure {
-  const raw = { message: errorText(error), status: null, body: "", type: null, retryAfterMs: null, network: true };
-  return toModelFailure(raw, target);
 }
 
 const codes: Readonly<Record<FailureKind, string>> = {

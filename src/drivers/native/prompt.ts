@@ -27,7 +27,7 @@ export async function buildSystemPrompt(facts: PromptFacts): Promise<string> {
 
 async function projectNotes(cwd: string): Promise<string> {
   for (const name of projectFiles) {
-    const path = await containedPath(cwd, name);
+    const path = await containedPath(cwd, name).catch(() => null);
     const text = path === null ? null : await readFile(path, "utf8").catch(() => null);
     if (text === null || text.trim() === "") continue;
     const cut = text.length > longestProjectFile;

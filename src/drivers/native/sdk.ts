@@ -2,7 +2,15 @@
  * The only file that touches the model library. It is loaded when the first native agent starts, so that a daemon
  * without one stays light. One `streamText` call is one model call: its own tool loop, retries and output are off.
  */
-import type { APICallError, LanguageModel, LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
+import type {
+  APICallError,
+  Instructions,
+  LanguageModel,
+  LanguageModelUsage,
+  ModelMessage,
+  TextStreamPart,
+  ToolSet,
+} from "ai";
 import type { Usage } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
@@ -50,20 +58,15 @@ async function* stream(
 ): AsyncGenerator<ModelPart> {
   const result = sdk.streamText({
     model,
-    instructions: call.system,
-    messages: [...call.messages],
+    ...prompt(target, call),
     tools: toolSet(sdk, call),
     maxRetries: 0,
     abortSignal: call.signal,
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
     ...(call.maxTokens === undefined ? {} : { maxOutputTokens: call.maxTokens }),
     ...(call.effort === null ? {} : { reasoning: call.effort }),
-    providerOptions: {
-      // Long conversations are sent again with every call: the vendor keeps the unchanged beginning.
-      anthropic: { cacheControl: { type: "ephemeral" } },
-      // Nothing of the conversation stays on the server, so it can be taken up from our own memory alone.
-      openai: { store: false },
-    },
+    // Nothing of the conversation stays on the server, so it can be taken up from our own memory alone.
+    providerOptions: { openai: { store: false } },
     // The default writes to the console; the error comes as a part too.
     onError: () => undefined,
   });
@@ -78,6 +81,20 @@ async function* stream(
     call.signal.throwIfAborted();
     throw error instanceof ModelFailure ? error : failure(sdk, error, target, clock);
   }
+}
+
+/** Anthropic keeps the unchanged beginning of a conversation only where it is told to. */
+function prompt(
+  target: ModelTarget,
+  { system, messages }: ModelCall,
+): { instructions: Instructions; messages: ModelMessage[] } {
+  if (target.api !== "anthropic") return { instructions: system, messages: [...messages] };
+  const providerOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };
+  const last = messages.at(-1);
+  return {
+    instructions: { role: "system", content: system, providerOptions },
+    messages: last === undefined ? [] : [...messages.slice(0, -1), { ...last, providerOptions }],
+  };
 }
 
 /** Without `execute`, so that the library hands the calls over; unchecked, because the loop checks them itself. */

@@ -44,7 +44,7 @@ export async function* runTurn(
     end = yield* answerPrompt(loop, turn, prompt, progress, signal);
   } catch (error) {
     yield* keepPartial(loop, progress);
-    end = signal.aborted ? { reason: "cancelled", error: null } : { reason: "failed", error: toTurnError(error) };
+    end = signal.aborted ? { reason: "cancelled", error: null } : { reason: "failed", error: toTurnError(error, loop) };
   }
   yield { type: "turn.ended", ...end, usage: progress.usage };
 }
@@ -138,10 +138,11 @@ function limit(code: string, message: string, fix?: string): End {
   return { reason: "truncated", error: { code, message, ...(fix === undefined ? {} : { fix }) } };
 }
 
-function toTurnError(error: unknown): TurnError {
+function toTurnError(error: unknown, { call }: Loop): TurnError {
   if (error instanceof ModelFailure) return error.turnError;
   if (error instanceof InactivityError)
     return { code: "timeout", message: error.message, fix: "Send the message again, or raise inactivity_minutes." };
+  call.log.error("a turn of a native agent broke", { error: error instanceof Error ? error.stack : error });
   return { code: "internal", message: errorText(error) };
 }
 

@@ -1,4 +1,6 @@
 /** What the loop does when the model's API does not answer as it should. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import type { Reply } from "../../helpers/fake-models/wire.ts";
@@ -125,10 +127,14 @@ describe("cancelling ends the turn at once", () => {
     ["before the model answers", { hang: "at once" }, "accepted"],
     ["while it speaks", { text: "well", hang: "after text" }, "text_delta"],
     ["while it waits to try again", { ...busy, headers: { "retry-after": "100" } }, "notice"],
-    ["while a command runs", { calls: [{ id: "c", name: "bash", input: { command: "sleep 1000" } }] }, "tool_call"],
+    [
+      "while a command runs",
+      { calls: [{ id: "c", name: "bash", input: { command: "touch ready; sleep 1000" } }] },
+      "tool_call",
+    ],
     [
       "while a command ignores SIGTERM",
-      { calls: [{ id: "c", name: "bash", input: { command: "trap '' TERM; sleep 1000" } }] },
+      { calls: [{ id: "c", name: "bash", input: { command: "trap '' TERM; touch ready; sleep 1000" } }] },
       "tool_call",
     ],
     ["while a plane tool works", { calls: [{ id: "c", name: "ask_peer", input: {} }] }, "tool_call"],
@@ -136,10 +142,11 @@ describe("cancelling ends the turn at once", () => {
   test.each(cases)("%s", async (_, reply, until) => {
     const tools = [{ name: "ask_peer", description: "", inputSchema: { type: "object" }, readOnly: false }];
     const host = { tools, callTool: () => new Promise<never>(() => {}) };
-    const { conversation, models } = await seat([reply, { text: "pong" }], { host });
+    const { conversation, models, dir } = await seat([reply, { text: "pong" }], { host });
     const turn = watchTurn(conversation, "hello");
     await turn.seen(until);
     await models.arrived(1);
+    if (JSON.stringify(reply).includes("touch ready")) await waitUntil("it runs", () => existsSync(join(dir, "ready")));
     const began = performance.now();
     turn.abort();
     const events = await turn.done;

@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import { History } from "../../../src/drivers/native/history.ts";
 import type { Message } from "../../../src/drivers/native/messages.ts";
 import { interruptedResult } from "../../../src/drivers/native/repair.ts";
+import { anthropicWire } from "../../helpers/fake-models/anthropic.ts";
+import { openaiResponsesWire } from "../../helpers/fake-models/openai-responses.ts";
 import { wires } from "../../helpers/fake-models/wires.ts";
 import { endOf, eventsOf, promptOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
 import { seat } from "./seat.ts";
@@ -130,12 +132,24 @@ test("entries that cannot be read are left out", async () => {
   expect(models.requests[0]?.transcript).toEqual(["user: kept\n\nhello"]);
 });
 
+test("Anthropic is told what to keep of a conversation", async () => {
+  const { say, models } = await seat([{ text: "a" }, { text: "b" }], { wire: anthropicWire });
+  await say("one");
+  await say("two");
+  const body = models.requests[1]?.body as { system: object[]; messages: { content: object[] }[] } | undefined;
+  const kept = { cache_control: { type: "ephemeral" } };
+  expect(body?.system).toMatchObject([kept]);
+  expect(body?.messages.map(({ content }) => "cache_control" in (content.at(-1) ?? {}))).toEqual([false, false, true]);
+});
+
+test("OpenAI is told to keep nothing", async () => {
+  const { say, models } = await seat([{ text: "a" }], { wire: openaiResponsesWire });
+  await say("one");
+  expect(models.requests[0]?.body).toMatchObject({ store: false });
+});
+
 test("a thought goes back with its signature", async () => {
-  const [wire] = wires;
-  const { say, models } = await seat(
-    [{ thinking: "hm", text: "a" }, { text: "b" }],
-    wire === undefined ? {} : { wire },
-  );
+  const { say, models } = await seat([{ thinking: "hm", text: "a" }, { text: "b" }], { wire: anthropicWire });
   await say("one");
   await say("two");
   expect(JSON.stringify(models.requests[1]?.body)).toContain('"signature":"signed"');

@@ -54,7 +54,7 @@ describe.each(wires)("over $api", (wire) => {
   });
 
   test("a refused key is told with its name, and never shown", async () => {
-    const { say, models } = await seat([{ status: 401, message: "bad key" }], { wire });
+    const { say, models } = await seat([{ status: 401, message: "bad key secret-key-value" }], { wire });
     const events = await say("hello");
     expect(endOf(events)).toMatchObject({
       reason: "failed",

@@ -30,6 +30,7 @@ export class HeadAndTail {
   }
 
   toString(): string {
+    this.#trimTail();
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     if (this.#cut === 0) return Buffer.concat([head, tail]).toString("utf8");
@@ -40,8 +41,12 @@ export class HeadAndTail {
     if (buffer.length === 0) return;
     this.#tail.push(buffer);
     this.#tailSize += buffer.length;
-    // Joined only now and then: a chunk may be a single byte.
-    if (this.#tailSize <= this.#tailLimit * 2) return;
+    // Only now and then: a chunk may be a single byte.
+    if (this.#tailSize > this.#tailLimit * 2) this.#trimTail();
+  }
+
+  #trimTail(): void {
+    if (this.#tailSize <= this.#tailLimit) return;
     const joined = Buffer.concat(this.#tail);
     const kept = joined.subarray(joined.length - this.#tailLimit);
     this.#cut += joined.length - kept.length;

@@ -1,0 +1,49 @@
+/** A project folder and the core tools in it, called as the loop calls them. */
+import { join } from "node:path";
+import { coreTools } from "../../../src/drivers/native/tools/core-tools.ts";
+import { SeenFiles } from "../../../src/drivers/native/tools/seen-files.ts";
+import type { ToolContext, ToolResult } from "../../../src/drivers/native/tools/tool.ts";
+import { ToolError } from "../../../src/drivers/native/tools/tool-error.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/log.ts";
+import { createProcesses } from "../../../src/lib/process.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
+import { writeProjectFile } from "./seat.ts";
+
+type Use = (name: string, input: unknown) => Promise<ToolResult>;
+
+export async function project(files: Record<string, string> = {}, change: Partial<ToolContext> = {}) {
+  const root = await tempDir();
+  const dir = join(root, "project");
+  await writeProjectFile(dir, ".keep", "");
+  for (const [path, content] of Object.entries(files)) await writeProjectFile(dir, path, content);
+  const context: ToolContext = {
+    cwd: dir,
+    signal: new AbortController().signal,
+    clock: systemClock,
+    processes: createProcesses({
+      ledgerFile: join(root, "children.jsonl"),
+      owner: root,
+      clock: systemClock,
+      log: silentLogger,
+    }),
+    shellEnv: { PATH: process.env.PATH ?? "" },
+    seen: new SeenFiles(),
+    allowPrivateFetch: false,
+    key: "k",
+    ...change,
+  };
+  const tools = new Map(coreTools().map((tool) => [tool.name, tool]));
+  /** As the runner does: a refusal is a result. */
+  const use: Use = async (name, input) => {
+    const prepared = tools.get(name)?.prepare(input) ?? { problem: "no such tool" };
+    if ("problem" in prepared) return { output: prepared.problem, is_error: true };
+    try {
+      return await prepared.run(context);
+    } catch (error) {
+      if (error instanceof ToolError) return { output: error.message, is_error: true };
+      throw error;
+    }
+  };
+  return { dir, root, use, context };
+}
