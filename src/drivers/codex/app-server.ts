@@ -1,0 +1,137 @@
+/** One Codex app server: proves that it speaks the protocol, and hands what it says to the conversation it concerns. */
+import type { TurnError } from "../../contract/turn.ts";
+import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
+import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
+import { spawnFailure } from "../cli-harness/start-failure.ts";
+import { type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
+import { program } from "./command.ts";
+import { type RequestId, Rpc } from "./rpc.ts";
+
+/** What concerns one thread. */
+export type ThreadHandlers = {
+  notification(method: string, params: Json): void;
+  request(id: RequestId, method: string, params: Json): void;
+};
+
+const readyDeadlineMs = 30_000;
+export class AppServer {
+  readonly rpc: Rpc;
+  readonly #threads = new Map<string, ThreadHandlers>();
+  /** What was said of threads whose names are not known yet. */
+  #held: { thread: string; hand: (handlers: ThreadHandlers) => void }[] = [];
+  #opening = 0;
+
+  private constructor(rpc: (handlers: ConstructorParameters<typeof Rpc>[1]) => Rpc, log: DriverDeps["log"]) {
+    this.rpc = rpc({
+      notification: (method, params) => {
+        const thread = threadOf(params);
+        if (thread === null) log.debug("codex says", { method, params });
+        else this.#hand(thread, (handlers) => handlers.notification(method, params));
+      },
+      request: (id, method, params) => {
+        const thread = threadOf(params);
+        if (thread === null) this.rpc.refuse(id, `Aegis does not answer "${method}".`);
+        else this.#hand(thread, (handlers) => handlers.request(id, method, params));
+      },
+      noise: (line) => log.debug("codex printed a line that is not JSON", { line: line.slice(0, 500) }),
+    });
+  }
+
+  /** Throws `DriverError`. */
+  static async start(command: SpawnCommand, deps: DriverDeps): Promise<AppServer> {
+    const child = await deps.processes.start(command).catch((error: unknown) => {
+      throw spawnFailure(program, command.argv[0], command.cwd, error);
+    });
+    const server = new AppServer((handlers) => new Rpc(child, handlers), deps.log);
+    const error = await becomeReady(server.rpc, deps);
+    if (error === null) return server;
+    await child.stop();
+    throw new DriverError(error);
+  }
+
+  get alive(): boolean {
+    return this.rpc.alive;
+  }
+
+  /** Runs what opens a thread: the server speaks of it before the answer that names it is read. */
+  async opening<T>(open: () => Promise<T>): Promise<T> {
+    this.#opening += 1;
+    try {
+      return await open();
+    } finally {
+      this.#opening -= 1;
+      if (this.#opening === 0) this.#held = [];
+    }
+  }
+
+  /** Also hands over what came while it was opened. Returns the undo. */
+  attach(thread: string, handlers: ThreadHandlers): () => void {
+    this.#threads.set(thread, handlers);
+    const waiting = this.#held.filter((held) => held.thread === thread);
+    this.#held = this.#held.filter((held) => held.thread !== thread);
+    for (const held of waiting) held.hand(handlers);
+    return () => {
+      if (this.#threads.get(thread) === handlers) this.#threads.delete(thread);
+    };
+  }
+
+  #hand(thread: string, hand: (handlers: ThreadHandlers) => void): void {
+    const handlers = this.#threads.get(thread);
+    if (handlers !== undefined) hand(handlers);
+    else if (this.#opening > 0) this.#held.push({ thread, hand });
+  }
+}
+
+async function becomeReady(rpc: Rpc, deps: DriverDeps): Promise<TurnError | null> {
+  const over = new AbortController();
+  const clientInfo = { name: "aegis", title: "Aegis", version: "1.0.0" };
+  const ready = rpc.call("initialize", { clientInfo, capabilities: { experimentalApi: true } }).then(
+    () => "ready" as const,
+    () => "refused" as const,
+  );
+  const late = deps.clock.sleep(readyDeadlineMs, over.signal).then(
+    () => "late" as const,
+    () => "late" as const,
+  );
+  const outcome = await Promise.race([ready, late]);
+  over.abort();
+  if (outcome !== "ready") {
+    if (rpc.alive) await rpc.child.stop();
+    return startError(await rpc.ended, rpc.firstNoise, outcome === "late");
+  }
+  rpc.notify("initialized");
+  return notLoggedIn(rpc);
+}
+
+/** A key in the environment is not enough for the app server, so the first turn would fail after many attempts. */
+async function notLoggedIn(rpc: Rpc): Promise<TurnError | null> {
+  const answer = await rpc.call("account/read", { refreshToken: false }).catch(() => ({}) as Json);
+  if (answer.requiresOpenaiAuth !== true || answer.account !== null) return null;
+  const fix = "Run `codex login`, or `printenv OPENAI_API_KEY | codex login --with-api-key`.";
+  return { code: "not_logged_in", message: "Codex is not logged in.", fix };
+}
+
+function startError(end: ProcessEnd, noise: string | null, isLate: boolean): TurnError {
+  const happened = isLate ? `did not become ready within ${readyDeadlineMs / 1000} s` : endText(end, noise);
+  const isForeign = noise !== null || end.unreadable !== null;
+  const tooOld = /unrecognized subcommand|stdin is not a terminal/.test(end.stderr);
+  const fix = tooOld
+    ? `Update it: ${program.install}@latest`
+    : isForeign
+      ? "Check that options.command of the agent is the Codex CLI."
+      : null;
+  return {
+    code: isForeign ? "protocol" : "start",
+    message: `Codex ${happened}${isLate ? "" : " before it was ready"}.`,
+    ...(fix === null ? {} : { fix }),
+    ...stderrOf(end),
+  };
+}
+
+export function stderrOf(end: ProcessEnd): { stderr?: string } {
+  return end.stderr === "" ? {} : { stderr: end.stderr };
+}
+
+function threadOf(params: Json): string | null {
+  return textAt(params, "threadId") ?? textAt(objectAt(params, "thread"), "id");
+}

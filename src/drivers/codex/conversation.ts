@@ -1,0 +1,192 @@
+/** One conversation with Codex: a thread of an app server that others may share. */
+import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
+import type { CliOptions } from "../cli-harness/options.ts";
+import { Questions } from "../cli-harness/questions.ts";
+import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
+import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import { stderrOf } from "./app-server.ts";
+import type { AppServers, Lease } from "./app-servers.ts";
+import { answerRequest } from "./approvals.ts";
+import { buildCommand, program } from "./command.ts";
+import type { RequestId, Rpc } from "./rpc.ts";
+import { openThread, type Thread } from "./threads.ts";
+import { Translator } from "./translate.ts";
+
+export class CodexConversation implements Conversation {
+  readonly #spec: ConversationSpec;
+  readonly #options: CliOptions;
+  readonly #deps: DriverDeps;
+  readonly #turns: Turns;
+  readonly #translator: Translator;
+  readonly #questions: Questions<RequestId>;
+  /** Threads of subagents, each with the call that started it. */
+  readonly #children = new Map<string, string>();
+  readonly #detach: (() => void)[] = [];
+  #lease: Lease | null = null;
+  #thread: Thread | null = null;
+  /** The process is shared, so its bytes say nothing about this thread. */
+  #heardAt: number;
+  #isClosed = false;
+
+  constructor(spec: ConversationSpec, options: CliOptions, deps: DriverDeps) {
+    this.#spec = spec;
+    this.#options = options;
+    this.#deps = deps;
+    this.#heardAt = deps.clock.now();
+    this.#turns = new Turns(
+      {
+        name: program.name,
+        alive: () => this.alive,
+        deliver: (prompt, turn) => this.#deliver(prompt, turn),
+        interrupt: (turn) => this.#interrupt(turn),
+        kill: async () => this.#lease?.server.rpc.child.stop({ graceMs: 500 }),
+        lastActivity: () => this.#heardAt,
+      },
+      { host: spec.host, clock: deps.clock, inactivityMs: options.inactivityMs },
+    );
+    this.#translator = new Translator(this.#turns.waits);
+    this.#questions = new Questions(this.#turns);
+  }
+
+  get alive(): boolean {
+    return this.#thread !== null && (this.#lease?.server.alive ?? false);
+  }
+
+  /** Throws `DriverError`. */
+  async start(servers: AppServers): Promise<void> {
+    const command = buildCommand(this.#spec, this.#options.command, this.#deps.env);
+    const lease = await servers.acquire(await this.#spec.host.prepareSpawn(command));
+    this.#lease = lease;
+    const { rpc } = lease.server;
+    await lease.server.opening(async () => {
+      const thread = await openThread(rpc, this.#spec);
+      if (this.#isClosed) return;
+      this.#thread = thread;
+      this.#attach(thread.id, null);
+    });
+    // Closed while it was opened: nobody else would give the process back.
+    if (this.#isClosed) await lease.release();
+    void rpc.ended.then((end) => this.#onEnd(end, rpc.firstNoise));
+  }
+
+  async close(): Promise<void> {
+    const [rpc, thread] = [this.#rpc(), this.#thread];
+    this.#thread = null;
+    this.#isClosed = true;
+    const turnId = this.#turns.current?.name;
+    if (rpc !== null && thread !== null) {
+      const threadId = thread.id;
+      if (turnId != null) rpc.call("turn/interrupt", { threadId, turnId }).catch(() => {});
+      rpc.call("thread/unsubscribe", { threadId }).catch(() => {});
+    }
+    for (const detach of this.#detach) detach();
+    this.#turns.close();
+    await this.#lease?.release();
+  }
+
+  send(prompt: Prompt, signal: AbortSignal): AsyncIterable<DriverEvent> {
+    return this.#turns.send(prompt, signal);
+  }
+
+  async steer(text: string): Promise<boolean> {
+    const [rpc, thread] = [this.#rpc(), this.#thread];
+    const expectedTurnId = this.#turns.current?.name;
+    if (rpc === null || thread === null || expectedTurnId == null) return false;
+    return rpc.call("turn/steer", { threadId: thread.id, expectedTurnId, input: textInput(text) }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #rpc(): Rpc | null {
+    return this.#lease?.server.alive === true ? this.#lease.server.rpc : null;
+  }
+
+  async #deliver(prompt: Prompt, turn: PromptTurn): Promise<void> {
+    const [rpc, thread] = [this.#rpc(), this.#thread];
+    if (rpc === null || thread === null) throw new Error("its process is gone");
+    const { effort } = this.#spec.agent;
+    const model = this.#spec.agent.model ?? thread.model;
+    turn.push(this.#translator.modelNow(model));
+    const started = await rpc.call("turn/start", {
+      threadId: thread.id,
+      input: textInput(prompt.text),
+      ...(model === "" ? {} : { model }),
+      ...(effort === null ? {} : { effort }),
+    });
+    turn.name ??= textAt(objectAt(started, "turn"), "id");
+  }
+
+  #interrupt(turn: PromptTurn): void {
+    if (turn.name === null || this.#thread === null) return;
+    this.#rpc()
+      ?.call("turn/interrupt", { threadId: this.#thread.id, turnId: turn.name })
+      .catch(() => {});
+  }
+
+  #attach(thread: string, parent: string | null): void {
+    const handlers = {
+      notification: (method: string, params: Json) => this.#onNotification(method, params, parent),
+      request: (id: RequestId, method: string, params: Json) => this.#onRequest(id, method, params),
+    };
+    const detach = this.#lease?.server.attach(thread, handlers);
+    if (detach !== undefined) this.#detach.push(detach);
+  }
+
+  #onNotification(method: string, params: Json, parent: string | null): void {
+    this.#heardAt = this.#deps.clock.now();
+    if (method === "serverRequest/resolved") {
+      const { requestId } = params;
+      if (typeof requestId === "string" || typeof requestId === "number") this.#questions.withdraw(requestId);
+    }
+    if (parent === null) this.#noteStart(method, params);
+    this.#noteChildren(params);
+    this.#turns.emit(this.#translator.translate(method, params, parent));
+    if (parent !== null || method !== "turn/completed") return;
+    const { before, ended } = this.#translator.finish(objectAt(params, "turn"));
+    this.#turns.finish(before, ended);
+  }
+
+  /** A turn begins before Codex has the prompt on record: that is when the message comes back as an item. */
+  #noteStart(method: string, params: Json): void {
+    const turn = this.#turns.current;
+    if (turn === null || !turn.isSent) return;
+    if (method === "turn/started" && !turn.isTakenUp) {
+      turn.name ??= textAt(objectAt(params, "turn"), "id");
+      this.#turns.takeUp(turn);
+    }
+    const isRecord = method === "item/completed" && objectAt(params, "item").type === "userMessage";
+    if (isRecord && turn.isTakenUp) this.#turns.accept(turn);
+  }
+
+  #noteChildren(params: Json): void {
+    const item = objectAt(params, "item");
+    if (item.type !== "collabAgentToolCall") return;
+    const call = textAt(item, "id") ?? "";
+    for (const child of listAt(item, "receiverThreadIds")) {
+      if (typeof child !== "string" || child === this.#thread?.id || this.#children.has(child)) continue;
+      this.#children.set(child, call);
+      this.#attach(child, call);
+    }
+  }
+
+  #onRequest(id: RequestId, method: string, params: Json): void {
+    this.#heardAt = this.#deps.clock.now();
+    void this.#questions.ask(id, method, (signal) => answerRequest(method, params, this.#spec.host, signal), {
+      respond: (answer) => this.#rpc()?.respond(id, answer),
+      refuse: (reason) => this.#rpc()?.refuse(id, reason),
+    });
+  }
+
+  #onEnd(end: ProcessEnd, noise: string | null): void {
+    this.#questions.withdrawAll();
+    const message = `Codex ${endText(end, noise)} in the middle of a turn.`;
+    const code = end.unreadable === null ? "died" : "protocol";
+    this.#turns.died({ code, message, ...stderrOf(end) });
+  }
+}
+
+function textInput(text: string): Json[] {
+  return [{ type: "text", text, text_elements: [] }];
+}

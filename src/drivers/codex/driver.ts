@@ -1,0 +1,23 @@
+/** Drives Codex through its app server: one thread per conversation. */
+import { parseCliOptions } from "../cli-harness/options.ts";
+import { probeProgram } from "../cli-harness/probe.ts";
+import type { Driver, DriverDeps } from "../driver.ts";
+import { AppServers } from "./app-servers.ts";
+import { buildEnv, program } from "./command.ts";
+import { CodexConversation } from "./conversation.ts";
+import { harness } from "./translate.ts";
+
+export function createCodexDriver(deps: DriverDeps): Driver {
+  const servers = new AppServers(deps);
+  return {
+    harness,
+    capabilities: { resume: true, fork: false, steer: true, mcp: true, permissions: true, images: false },
+    probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
+    async open(spec, scope) {
+      const conversation = new CodexConversation(spec, parseCliOptions(spec.agent, program.command), deps);
+      scope.defer(() => conversation.close());
+      await conversation.start(servers);
+      return conversation;
+    },
+  };
+}

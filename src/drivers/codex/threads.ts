@@ -1,0 +1,110 @@
+/** Starts or resumes the thread of a conversation, with its rights, its model and its plane. */
+import { join } from "node:path";
+import type { Permission } from "../../contract/agent.ts";
+import { makePrivateDir } from "../../lib/files.ts";
+import { errorText } from "../../lib/log.ts";
+import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type ConversationSpec, DriverError } from "../driver.ts";
+import { type Rpc, RpcError } from "./rpc.ts";
+
+/** What the plane is called in the harness. */
+export const planeServer = "aegis";
+
+export type Thread = {
+  id: string;
+  /** Repeated with every turn: a thread whose model changes is replaced by a summary of itself. */
+  model: string;
+};
+
+/** Throws `DriverError`. */
+export async function openThread(rpc: Rpc, spec: ConversationSpec): Promise<Thread> {
+  const before = spec.resume === null ? null : parseName(spec.resume);
+  const params = await threadParams(rpc, spec, spec.agent.model ?? before?.model ?? null);
+  if (before !== null) {
+    try {
+      const resumed = await rpc.call("thread/resume", { ...params, threadId: before.id, excludeTurns: true });
+      return remember(spec, resumed, before.model);
+    } catch (error) {
+      if (!(error instanceof RpcError) || !/no rollout found|invalid session id|not found/i.test(error.message)) {
+        throw threadError(error);
+      }
+      await spec.host.remember(null);
+      const text = `Codex has no record of this conversation (${before.id}) any more: it goes on without its earlier history.`;
+      spec.host.notice({ level: "warning", text });
+    }
+  }
+  const started = await rpc.call("thread/start", params).catch((error: unknown) => {
+    throw threadError(error);
+  });
+  return remember(spec, started, null);
+}
+
+/** The name that is remembered holds the model too: a profile may leave its choice to Codex, which must not change it. */
+async function remember(spec: ConversationSpec, answer: Json, modelBefore: string | null): Promise<Thread> {
+  const id = textAt(objectAt(answer, "thread"), "id");
+  if (id === null) throw threadError(new Error("it named no thread"));
+  const model = textAt(answer, "model") ?? spec.agent.model ?? modelBefore ?? "";
+  const name = `${id} ${model}`.trim();
+  if (name !== spec.resume) await spec.host.remember(name);
+  return { id, model };
+}
+
+function parseName(name: string): Thread {
+  const [id = "", model = ""] = name.split(" ");
+  return { id, model };
+}
+
+async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | null): Promise<Json> {
+  const temporary = join(spec.stateDir, "tmp");
+  // Codex's sandbox breaks when the folder is missing.
+  await makePrivateDir(temporary);
+  return {
+    cwd: spec.cwd,
+    ...(model === null || model === "" ? {} : { model }),
+    ...rights[spec.agent.permission],
+    // Otherwise another model may answer in the user's place.
+    approvalsReviewer: "user",
+    ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),
+    config: {
+      mcp_servers: { ...(await otherServers(rpc, spec.cwd)), ...planeConfig(spec) },
+      shell_environment_policy: { set: { TMPDIR: temporary } },
+    },
+  };
+}
+
+const rights: Record<Permission, { sandbox: string; approvalPolicy: string }> = {
+  read: { sandbox: "read-only", approvalPolicy: "on-request" },
+  write: { sandbox: "workspace-write", approvalPolicy: "on-request" },
+  full: { sandbox: "danger-full-access", approvalPolicy: "never" },
+  auto: { sandbox: "workspace-write", approvalPolicy: "on-request" },
+};
+
+/** A call of the plane may wait for a person. Progress does not lengthen Codex's own limit of five minutes. */
+const planeTimeoutSeconds = 24 * 60 * 60;
+
+function planeConfig({ plane }: ConversationSpec): Json {
+  if (plane === null) return {};
+  return {
+    [planeServer]: {
+      url: plane.url,
+      http_headers: { Authorization: `Bearer ${plane.token}` },
+      default_tools_approval_mode: "approve",
+      tool_timeout_sec: planeTimeoutSeconds,
+    },
+  };
+}
+
+/** What a thread is given is added to the user's own servers, so those are switched off by name. */
+async function otherServers(rpc: Rpc, cwd: string): Promise<Json> {
+  const answer = await rpc.call("config/read", { cwd }).catch(() => ({}) as Json);
+  const names = Object.keys(objectAt(objectAt(answer, "config"), "mcp_servers"));
+  return Object.fromEntries(names.filter((name) => name !== planeServer).map((name) => [name, { enabled: false }]));
+}
+
+function threadError(error: unknown): DriverError {
+  const code = error instanceof RpcError && error.code === null ? "died" : "start";
+  return new DriverError(
+    { code, message: `Codex did not open the conversation: ${errorText(error)}.` },
+    { cause: error },
+  );
+}

@@ -1,0 +1,174 @@
+/** Turns what Codex says about a thread into turn items. Keeps what has to be known from one message to the next. */
+import type { TurnItems } from "../../contract/turn.ts";
+import { type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import type { Waits } from "../cli-harness/inactivity.ts";
+import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { failureOf } from "./failures.ts";
+import { callsOf, resultsOf } from "./items.ts";
+import { planeServer } from "./threads.ts";
+import { TurnUsage } from "./usage.ts";
+
+export const harness = "codex";
+
+/** Notifications that say nothing a turn should keep. */
+const quiet = new Set([
+  ...["thread/started", "thread/status/changed", "thread/readState/changed", "thread/name/updated", "thread/closed"],
+  ...["thread/goal/cleared", "thread/goal/updated", "thread/queue/changed", "thread/prediction/updated"],
+  ...["thread/settings/updated", "thread/compacted", "turn/started", "turn/completed", "turn/diff/updated"],
+  ...["item/commandExecution/outputDelta", "item/commandExecution/terminalInteraction", "item/fileChange/outputDelta"],
+  ...["item/fileChange/patchUpdated", "item/mcpToolCall/progress", "item/reasoning/summaryPartAdded"],
+  ...["serverRequest/resolved", "hook/started", "hook/completed", "rawResponse/completed", "rawResponseItem/completed"],
+]);
+const quietItems = new Set(["userMessage", "hookPrompt", "functionCallOutput", "sleep", "subAgentActivity"]);
+
+export class Translator {
+  readonly #waits: Waits;
+  readonly #usage = new TurnUsage();
+  readonly #called = new Set<string>();
+  #model: string | null = null;
+
+  constructor(waits: Waits) {
+    this.#waits = waits;
+  }
+
+  /** `parent` is the call that started the subagent whose thread speaks, or null for the agent's own. */
+  translate(method: string, params: Json, parent: string | null): DriverEvent[] {
+    if (parent !== null && !method.startsWith("item/")) return [];
+    switch (method) {
+      case "item/started":
+        return this.#itemStarted(objectAt(params, "item"), parent);
+      case "item/completed":
+        return this.#itemCompleted(objectAt(params, "item"), parent);
+      case "item/agentMessage/delta":
+      case "item/plan/delta":
+        return parent === null ? [{ type: "text_delta", message: idOf(params), text: deltaOf(params) }] : [];
+      case "item/reasoning/summaryTextDelta":
+        return this.#thinkingDelta(params, `s${numberAt(params, "summaryIndex") ?? 0}`, parent);
+      case "item/reasoning/textDelta":
+        return this.#thinkingDelta(params, `c${numberAt(params, "contentIndex") ?? 0}`, parent);
+      case "thread/tokenUsage/updated":
+        this.#usage.update(objectAt(params, "tokenUsage"));
+        return [];
+      case "turn/plan/updated":
+        return [{ type: "plan", entries: listAt(params, "plan").map(planEntry) }];
+      case "model/rerouted":
+        return this.modelNow(textAt(params, "toModel"));
+      case "mcpServer/startupStatus/updated":
+        return planeStatus(params);
+      case "error":
+        return retryNotice(params);
+      case "warning":
+      case "guardianWarning":
+      case "deprecationNotice":
+        return [notice("warning", textAt(params, "message") ?? textAt(params, "summary") ?? method)];
+      default:
+        return quiet.has(method) ? [] : [raw({ method, params })];
+    }
+  }
+
+  modelNow(model: string | null): DriverEvent[] {
+    if (model === null || model === "" || model === this.#model) return [];
+    this.#model = model;
+    return [{ type: "mode", mode: null, model }];
+  }
+
+  /** What goes before the end, and the end itself. */
+  finish(turn: Json): { before: DriverEvent[]; ended: TurnEnded } {
+    this.#called.clear();
+    const context = this.#usage.context();
+    const before: DriverEvent[] = context === null ? [] : [{ type: "context", ...context }];
+    return { before, ended: { type: "turn.ended", ...outcomeOf(turn), usage: this.#usage.take() } };
+  }
+
+  #itemStarted(item: Json, parent: string | null): DriverEvent[] {
+    return (callsOf(item, parent) ?? []).map((call) => {
+      this.#called.add(call.call);
+      this.#waits.begin(`tool:${call.call}`);
+      return { type: "tool_call", ...call };
+    });
+  }
+
+  /** A call that is over at once is told only by its end. */
+  #missedStart(item: Json, parent: string | null): DriverEvent[] {
+    return this.#called.has(textAt(item, "id") ?? "") ? [] : this.#itemStarted(item, parent);
+  }
+
+  #itemCompleted(item: Json, parent: string | null): DriverEvent[] {
+    if (callsOf(item, parent) !== null) {
+      const missed = this.#missedStart(item, parent);
+      const results = resultsOf(item);
+      for (const { call } of results) this.#waits.end(`tool:${call}`);
+      return [...missed, ...results.map((result) => ({ type: "tool_result" as const, ...result }))];
+    }
+    if (parent !== null || quietItems.has(String(item.type))) return [];
+    const id = textAt(item, "id") ?? "";
+    switch (item.type) {
+      case "agentMessage":
+      case "plan": {
+        const text = textAt(item, "text") ?? "";
+        return text === "" ? [] : [{ type: "text", message: id, text }];
+      }
+      case "reasoning":
+        return [...thoughts(item, "summary", `${id}:s`), ...thoughts(item, "content", `${id}:c`)];
+      case "contextCompaction":
+        return [{ type: "compaction", summary: "" }];
+      default:
+        return [raw(item)];
+    }
+  }
+
+  #thinkingDelta(params: Json, part: string, parent: string | null): DriverEvent[] {
+    if (parent !== null) return [];
+    return [{ type: "thinking_delta", message: `${idOf(params)}:${part}`, text: deltaOf(params) }];
+  }
+}
+
+export function raw(value: unknown): DriverEvent {
+  return { type: "raw", harness, value };
+}
+
+export function notice(level: TurnItems["notice"]["level"], text: string): DriverEvent {
+  return { type: "notice", level, text: oneLine(text, 1000) };
+}
+
+function outcomeOf(turn: Json): Pick<TurnEnded, "reason" | "error"> {
+  if (turn.status === "interrupted") return { reason: "cancelled", error: null };
+  if (turn.status === "failed") return failureOf(turn.error);
+  return { reason: "completed", error: null };
+}
+
+function thoughts(item: Json, key: string, prefix: string): DriverEvent[] {
+  return listAt(item, key).flatMap((text, index): DriverEvent[] =>
+    typeof text === "string" && text !== "" ? [{ type: "thinking", message: `${prefix}${index}`, text }] : [],
+  );
+}
+
+function planEntry(step: unknown): TurnItems["plan"]["entries"][number] {
+  const status = textAt(step, "status");
+  return {
+    text: textAt(step, "step") ?? "",
+    status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending",
+  };
+}
+
+/** A server that refuses does not fail the thread, so the agent would silently be without its peers. */
+function planeStatus(params: Json): DriverEvent[] {
+  if (params.name !== planeServer || (params.status !== "failed" && params.status !== "cancelled")) return [];
+  const why = oneLine(textAt(params, "error") ?? String(params.status), 300);
+  return [notice("error", `The tools of the team are not there: their MCP server did not start in Codex. ${why}`)];
+}
+
+/** An error that ends the turn comes again with its end. */
+function retryNotice(params: Json): DriverEvent[] {
+  if (params.willRetry !== true) return [];
+  const { error } = failureOf(params.error);
+  return [notice("warning", `The model did not answer; Codex tries again. ${error?.message ?? ""}`)];
+}
+
+function idOf(params: Json): string {
+  return textAt(params, "itemId") ?? "";
+}
+
+function deltaOf(params: Json): string {
+  return textAt(params, "delta") ?? "";
+}

@@ -1,0 +1,4 @@
+import { driverSuite } from "../../suites/driver-suite.ts";
+import { codexUnderTest } from "./under-test.ts";
+
+driverSuite("codex", codexUnderTest());
