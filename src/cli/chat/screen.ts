@@ -25,6 +25,8 @@ export class TerminalScreen implements Screen {
   #shown = false;
   #busy = false;
   #midLine = false;
+  /** Rows that the line to type on took above the cursor when it was taken away. */
+  #rows = 0;
   /** Streamed text that waits for its line to be whole, because the person is typing. */
   #held = "";
 
@@ -35,7 +37,7 @@ export class TerminalScreen implements Screen {
 
   text(text: string): void {
     if (this.#input.line === "" && this.#busy) {
-      this.#hide();
+      this.hide();
       this.#put(this.#takeHeld() + text);
       return;
     }
@@ -67,7 +69,23 @@ export class TerminalScreen implements Screen {
     if (this.#shown) return;
     if (this.#midLine) this.#put("\n");
     this.#shown = true;
+    // Readline first goes up as many rows as its line took when it was drawn last.
+    this.#cx.write("\n".repeat(this.#rows));
+    this.#rows = 0;
     this.#input.prompt(true);
+  }
+
+  /** Takes the line to type on away, with what is typed on it. */
+  hide(): void {
+    if (!this.#shown) return;
+    const { stdout } = this.#cx;
+    const { rows } = this.#input.getCursorPos();
+    this.#rows = rows;
+    if (rows > 0) moveCursor(stdout, 0, -rows);
+    cursorTo(stdout, 0);
+    this.#cx.write("\u001b[J");
+    this.#shown = false;
+    this.#midLine = false;
   }
 
   /** A key was pressed while an answer streams. */
@@ -78,25 +96,15 @@ export class TerminalScreen implements Screen {
   /** The typed line was taken: the terminal has moved on to the next one. */
   lineTaken(): void {
     this.#shown = false;
+    this.#rows = 0;
   }
 
   #above(text: string): void {
     const wasShown = this.#shown;
-    this.#hide();
+    this.hide();
     if (this.#midLine) this.#put("\n");
     this.#put(text);
     if (wasShown || !this.#busy || this.#input.line !== "") this.show();
-  }
-
-  #hide(): void {
-    if (!this.#shown) return;
-    const { stdout } = this.#cx;
-    const { rows } = this.#input.getCursorPos();
-    if (rows > 0) moveCursor(stdout, 0, -rows);
-    cursorTo(stdout, 0);
-    this.#cx.write("\u001b[J");
-    this.#shown = false;
-    this.#midLine = false;
   }
 
   #put(text: string): void {

@@ -70,10 +70,12 @@ async function typed(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
   cx.stdin.on("keypress", onKey);
   input.on("close", () => left.resolve());
   input.on("SIGINT", () => {
-    const now = Date.now();
     if (conversation.working) {
       void handleLine(conversation, "/interrupt").catch((error: unknown) => complain(conversation, error));
-    } else if (now - lastInterrupt < leaveWithinMs) left.resolve();
+      return;
+    }
+    const now = Date.now();
+    if (now - lastInterrupt < leaveWithinMs) left.resolve();
     else screen.line(style.dim("press Ctrl-C again to leave"));
     lastInterrupt = now;
   });
@@ -92,6 +94,7 @@ async function typed(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
   });
   screen.show();
   await left.promise;
+  screen.hide();
   cx.stdin.off("keypress", onKey);
   onTerminate();
   input.close();

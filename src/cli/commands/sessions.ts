@@ -119,8 +119,9 @@ export async function title(cx: Terminal, args: { session: string; title: string
 }
 
 export async function cancel(cx: Terminal, args: { message: string }): Promise<number> {
+  const message = messageId(args.message);
   const { client } = await ensureDaemon(cx);
-  const answer = await client.call("cancelMessage", { path: { message: messageId(args.message) } });
+  const answer = await client.call("cancelMessage", { path: { message } });
   if (cx.json) cx.printJson(answer);
   else cx.print(`took back ${answer.message.id}`);
   return exitCodes.ok;

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { suggest } from "../../src/cli/complete.ts";
+import { commandGroups, commands } from "../../src/cli/table.ts";
+
+const ask = (...words: string[]) => suggest(words, commands, commandGroups);
+const values = (...words: string[]) => ask(...words).candidates.map((candidate) => candidate.value);
+
+describe("what the shell is offered", () => {
+  it("names commands, and the words that lead to more", () => {
+    expect(values("sta")).toEqual(["status"]);
+    expect(values("conf")).toEqual(["config"]);
+    expect(values("config", "agent", "")).toEqual(["add", "remove", "list"]);
+    expect(values("").some((value) => value.startsWith("__"))).toBe(false);
+  });
+
+  it("asks the daemon for sessions and agents where they belong", () => {
+    expect(ask("send", "").ask).toBe("session");
+    expect(ask("send", "lucid-knuth", "").ask).toBeNull();
+    expect(ask("close", "one-two", "").ask).toBe("session");
+    expect(ask("run", "--agent", "").ask).toBe("agent");
+    expect(ask("-C", "").ask).toBe("file");
+    expect(ask("-C", "/tmp", "spawn", "").ask).toBe("agent");
+  });
+
+  it("knows options, values from a list, and skips an option's value", () => {
+    expect(values("logs", "--f")).toEqual(["--follow"]);
+    expect(values("completion", "z")).toEqual(["zsh"]);
+    expect(ask("run", "--timeout", "5s", "--agent", "").ask).toBe("agent");
+  });
+});
+
+describe("the table", () => {
+  it("has an example for every command, and each begins with a command of the table", () => {
+    for (const command of commands) {
+      expect(command.examples, command.path).not.toHaveLength(0);
+      expect(command.examples[0], command.path).toContain(`aegis ${command.path}`);
+    }
+  });
+});

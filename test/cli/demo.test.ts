@@ -1,0 +1,16 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { aegisProject } from "../helpers/aegis.ts";
+
+it("plays the whole tour and cleans up", async () => {
+  const project = await aegisProject({});
+  const { code, stdout, stderr } = await project.aegis("demo");
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+  expect(stdout).toContain("kill -9");
+  expect(stdout).toContain("The end.");
+  expect(stdout).toContain("All 5 steps happened");
+  const folder = /\/\S*aegis-demo-\w+/.exec(stdout)?.[0] ?? "";
+  expect(folder).not.toBe("");
+  expect(existsSync(folder)).toBe(false);
+}, 60_000);

@@ -1,0 +1,130 @@
+/** Runs the built command in a project of its own: nothing of this machine's user is seen, and its daemon always ends. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
+import { waitUntil } from "./wait-until.ts";
+
+export const cliPath = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+
+export type Result = { code: number | null; stdout: string; stderr: string };
+
+export type Running = {
+  child: ChildProcessWithoutNullStreams;
+  /** What it has written so far. */
+  readonly output: { stdout: string; stderr: string };
+  /** Resolves when stdout holds the text. */
+  shows(text: string): Promise<void>;
+  ended: Promise<Result>;
+};
+
+export type AegisProject = {
+  root: string;
+  env: Record<string, string>;
+  /** Runs a command to its end. */
+  aegis(...args: string[]): Promise<Result>;
+  /** The same with `--json`, and its answer. */
+  json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
+  pipe(input: string, ...args: string[]): Promise<Result>;
+  start(...args: string[]): Running;
+  /** The daemon's pid, or null when none runs. */
+  daemonPid(): Promise<number | null>;
+};
+
+/** A config with two agents that need no model. */
+export const offlineConfig = [
+  "default_agent: dev",
+  "agents:",
+  "  dev: { harness: scripted, permission: write, description: Does the work }",
+  "  helper: { harness: scripted, permission: read }",
+  "",
+].join("\n");
+
+export async function aegisProject(
+  files: Record<string, string> = { ".aegis.yaml": offlineConfig },
+): Promise<AegisProject> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-cli-")));
+  const root = join(folder, "project");
+  const home = join(folder, "home");
+  await mkdir(home);
+  for (const [path, text] of Object.entries({ ".keep": "", ...files })) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  const env = { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, LANG: "C.UTF-8" };
+  const children = new Set<ChildProcessWithoutNullStreams>();
+
+  const start = (...args: string[]): Running => {
+    const child = spawn(process.execPath, [cliPath, ...args], { cwd: root, env });
+    children.add(child);
+    const output = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output.stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      output.stderr += text;
+    });
+    child.stdin.on("error", () => {});
+    const ended = new Promise<Result>((resolve) => {
+      child.once("close", (code) => {
+        children.delete(child);
+        resolve({ code, ...output });
+      });
+    });
+    const shows = async (text: string) => {
+      let over = false;
+      void ended.then(() => {
+        over = true;
+      });
+      try {
+        await waitUntil("", () => over || output.stdout.includes(text));
+      } catch {}
+      if (!output.stdout.includes(text)) {
+        throw new Error(`aegis ${args.join(" ")} never printed ${JSON.stringify(text)}, but ${JSON.stringify(output)}`);
+      }
+    };
+    return { child, output, shows, ended };
+  };
+  const pipe = (input: string, ...args: string[]) => {
+    const running = start(...args);
+    running.child.stdin.end(input);
+    return running.ended;
+  };
+  const daemonPid = async () => {
+    const found = await inspectDaemonFile(root);
+    return found.state === "live" ? found.file.pid : null;
+  };
+
+  onTestFinished(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await stopDaemon(root);
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+
+  return {
+    root,
+    env,
+    start,
+    pipe,
+    daemonPid,
+    aegis: (...args) => pipe("", ...args),
+    async json<T>(...args: string[]) {
+      const { stdout, stderr, code } = await pipe("", ...args, "--json");
+      try {
+        return JSON.parse(stdout) as T;
+      } catch {
+        throw new Error(`aegis ${args.join(" ")} gave no JSON (exit code ${code}): ${stdout}${stderr}`);
+      }
+    },
+  };
+}
+
+async function stopDaemon(root: string): Promise<void> {
+  const found = await inspectDaemonFile(root);
+  if (found.state !== "live") return;
+  process.kill(found.file.pid, "SIGKILL");
+  await waitUntil(`daemon ${found.file.pid} ends`, () => !isSameProcess(found.file));
+}

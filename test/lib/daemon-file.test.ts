@@ -1,0 +1,70 @@
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  type DaemonFile,
+  daemonFilePath,
+  findProjectRoot,
+  inspectDaemonFile,
+  processStartTime,
+  readDaemonFile,
+  removeDaemonFile,
+  writeDaemonFile,
+} from "../../src/lib/daemon-file.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+
+function ownFile(change: Partial<DaemonFile> = {}): DaemonFile {
+  const start_time = processStartTime(process.pid) ?? "";
+  return { pid: process.pid, start_time, url: "http://127.0.0.1:1", token: "t", version: "1.0.0", id: "a", ...change };
+}
+
+describe("the project of a folder", () => {
+  it("is the closest ancestor with a config file, then one that was used, then the folder itself", async () => {
+    const root = await tempDir();
+    const deep = join(root, "used/inner/deep");
+    await mkdir(deep, { recursive: true });
+    expect(findProjectRoot(deep)).toBe(deep);
+    await mkdir(join(root, "used/inner/.aegis/state"), { recursive: true });
+    expect(findProjectRoot(deep)).toBe(join(root, "used/inner"));
+    await writeFile(join(root, "used/.aegis.yaml"), "");
+    expect(findProjectRoot(deep)).toBe(join(root, "used"));
+  });
+});
+
+describe("the daemon's file", () => {
+  it("is private, read back as written, and removed by its owner only", async () => {
+    const root = await tempDir();
+    expect(await readDaemonFile(root)).toBeNull();
+    expect(await inspectDaemonFile(root)).toEqual({ state: "none" });
+    const file = ownFile();
+    await writeDaemonFile(root, file);
+    expect((await stat(daemonFilePath(root))).mode & 0o777).toBe(0o600);
+    expect(await readDaemonFile(root)).toEqual(file);
+    expect(await removeDaemonFile(root, "someone else")).toBe(false);
+    expect(await readDaemonFile(root)).toEqual(file);
+    expect(await removeDaemonFile(root, "a")).toBe(true);
+    expect(await removeDaemonFile(root, "a")).toBe(true);
+    expect(await readDaemonFile(root)).toBeNull();
+  });
+
+  it("is live only while the very process that wrote it runs", async () => {
+    const root = await tempDir();
+    await writeDaemonFile(root, ownFile());
+    expect((await inspectDaemonFile(root)).state).toBe("live");
+    await writeDaemonFile(root, ownFile({ start_time: "earlier" }));
+    expect((await inspectDaemonFile(root)).state).toBe("stale");
+    await writeDaemonFile(root, ownFile({ pid: 2 ** 22 + 1 }));
+    expect((await inspectDaemonFile(root)).state).toBe("stale");
+  });
+
+  it.each(["", "{", "[]", "{}", '{"pid":"1"}', '{"pid":-1,"start_time":"","url":"","token":"","version":"","id":""}'])(
+    "is broken when it holds %j",
+    async (text) => {
+      const root = await tempDir();
+      await mkdir(join(root, ".aegis/state"), { recursive: true });
+      await writeFile(daemonFilePath(root), text);
+      await expect(readDaemonFile(root)).rejects.toThrow(daemonFilePath(root));
+      expect((await inspectDaemonFile(root)).state).toBe("broken");
+    },
+  );
+});
