@@ -4,7 +4,7 @@ import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { combine, type Finding } from "./combine.ts";
 import { type Config, resolveConfig } from "./config.ts";
 import { explainIssues } from "./explain.ts";
-import { type ConfigFiles, diskFiles, readSources } from "./files.ts";
+import { type ConfigFiles, diskFiles, type ReadSources, readSources } from "./files.ts";
 import { type ConfigProblem, sortProblems } from "./problem.ts";
 import { readPrompts } from "./prompts.ts";
 import { checkReferences, type KnownNames } from "./references.ts";
@@ -50,6 +50,7 @@ export async function loadProject(root: string, known: KnownNames, files: Config
   const problems = sortProblems([
     ...sources.problems,
     ...combined.problems,
+    ...hiddenProblems(sources),
     ...findings.map((finding) => combined.report(finding)).filter((problem) => problem !== null),
   ]);
   const read = [sources.main, ...sources.overlays, sources.local].filter((source) => source !== null);
@@ -59,4 +60,16 @@ export async function loadProject(root: string, known: KnownNames, files: Config
     config: parsed.success && problems.length === 0 ? resolveConfig(parsed.data, prompts.texts) : null,
     problems,
   };
+}
+
+/** What is wrong in the shared files although this machine's local file covers it: on other machines it shows. */
+function hiddenProblems(sources: ReadSources): ConfigProblem[] {
+  if (sources.local === null) return [];
+  const shared = combine({ ...sources, local: null });
+  const parsed = configSchema.safeParse(shared.value);
+  if (parsed.success) return [];
+  return explainIssues(configSchema, shared.value, parsed.error.issues)
+    .filter((finding) => finding.missing !== true)
+    .map((finding) => shared.report(finding))
+    .filter((problem) => problem !== null);
 }

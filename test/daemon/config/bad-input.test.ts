@@ -245,6 +245,14 @@ describe("problems in config files", () => {
     ]);
   });
 
+  it("names what is wrong in the shared file although the local one covers it", async () => {
+    const problems = await problemsIn({
+      ".aegis.yaml": "pool: {max: many}\nagents: {dev: {model: x}}\n",
+      ".aegis.local.yaml": "pool: {max: 3}\nagents: {dev: {harness: codex}}\n",
+    });
+    expect(problems).toEqual(['.aegis.yaml:1:13 pool.max: expected a number, found "many"']);
+  });
+
   it("follows a merge key to the line that is wrong", async () => {
     const problems = await problemsIn({
       ".aegis.yaml": "agents:\n  dev: &dev\n    harness: codex\n    effort: huge\n  rev: {<<: *dev}\n",
