@@ -1,6 +1,9 @@
 /** Where model ids lead, and which model is taken when none is named. */
+import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { detectNativeModel, probeNative } from "../../../src/drivers/native/detect.ts";
 import { resolveModel } from "../../../src/drivers/native/models.ts";
@@ -98,3 +101,14 @@ async function ollama(names: string[]): Promise<string> {
   });
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+test("the model library is loaded only when an agent needs it", async () => {
+  const folder = fileURLToPath(new URL("../../../src/drivers/native/", import.meta.url));
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  const sources = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  const eager = names.filter((_, index) =>
+    /^import (?!type\b)[^;]*from "(ai|@ai-sdk\/[^"]*)"/m.test(sources[index] ?? ""),
+  );
+  const users = names.filter((_, index) => /["'](ai|@ai-sdk\/[^"']*)["']/.test(sources[index] ?? ""));
+  expect({ eager, users }).toEqual({ eager: [], users: ["sdk.ts"] });
+});

@@ -10,7 +10,7 @@ import { project } from "./project.ts";
 describe("read", () => {
   test("numbers lines, pages, and says what is left", async () => {
     const { use } = await project({ "a.txt": "one\ntwo\r\nthree\nfour\n" });
-    expect((await use("read", { path: "a.txt" })).output).toBe("1\tone\n2\ttwo\n3\tthree\n4\tfour");
+    expect((await use("read", { path: "a.txt", offset: null })).output).toBe("1\tone\n2\ttwo\n3\tthree\n4\tfour");
     expect((await use("read", { path: "a.txt", offset: 2, limit: 2 })).output).toBe(
       "2\ttwo\n3\tthree\n[lines 2-3 of 4; go on with offset 4]",
     );

@@ -19,7 +19,7 @@ export function fetchTool(): Tool {
     description: "Get a page or document by http or https. HTML comes as plain text.",
     kind: "fetch",
     effect: "network",
-    input: z.object({ url: z.url({ protocol: /^https?$/ }) }),
+    input: z.object({ url: z.string().refine(isWebAddress, { error: "expected an http or https address" }) }),
     title: ({ url }) => `Fetch ${shorten(url)}`,
     async run({ url }, context) {
       const { signal, over } = deadline(context.clock, context.signal);
@@ -38,6 +38,10 @@ export function fetchTool(): Tool {
       }
     },
   });
+}
+
+function isWebAddress(url: string): boolean {
+  return /^https?:/i.test(url) && URL.canParse(url);
 }
 
 type Answer = { status: number; type: string; body: Buffer; cut: boolean; location: string | undefined };

@@ -67,9 +67,9 @@ export function defineTool<Schema extends z.ZodType>(definition: Definition<Sche
     description,
     kind,
     effect,
-    inputSchema: z.toJSONSchema(schema, { io: "input" }),
+    inputSchema: leanSchema(schema),
     prepare(raw) {
-      const parsed = schema.safeParse(raw);
+      const parsed = schema.safeParse(withoutNulls(raw));
       if (!parsed.success) return { problem: inputProblem(parsed.error) };
       const input = parsed.data;
       return {
@@ -94,6 +94,23 @@ export function failed(output: string): ToolResult {
 export function shorten(text: string, length = 80): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+/** Without what no model needs to read: the schema goes along with every call. */
+function leanSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...lean } = z.toJSONSchema(schema, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return lean;
+}
+
+/** Some models send `null` for what they leave out. */
+function withoutNulls(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
 }
 
 function inputProblem(error: z.ZodError): string {
