@@ -1,0 +1,52 @@
+/** Runs the examples of the docs in a folder of their own, as a reader would. */
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { examplesOf, matches } from "../helpers/doc-examples.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const run = promisify(execFile);
+
+async function pages(): Promise<string[]> {
+  const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
+  return ["README.md", ...docs.map((name) => join("docs", name))];
+}
+
+/** A project, a home and a PATH with nothing but `aegis` and the system's own tools. */
+async function prepare(): Promise<{ cwd: string; env: Record<string, string> }> {
+  const dir = await tempDir();
+  const [bin, cwd] = [join(dir, "bin"), join(dir, "project")];
+  await mkdir(bin);
+  await mkdir(cwd);
+  await symlink(join(root, "dist", "cli.js"), join(bin, "aegis"));
+  const env = { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, HOME: dir, NO_COLOR: "1" };
+  onTestFinished(async () => {
+    await run("aegis", ["down", "--force"], { cwd, env }).catch(() => {});
+  });
+  return { cwd, env };
+}
+
+describe.each(await pages())("%s", async (page) => {
+  const examples = examplesOf(await readFile(join(root, page), "utf8"));
+
+  it.runIf(examples.length > 0)("says what the commands print", async () => {
+    const { cwd, env } = await prepare();
+    for (const { line, command, expected } of examples) {
+      const where = `${basename(page)}:${line} ${command}`;
+      const { stdout } = await run("bash", ["-c", command], { cwd, env }).catch((error: unknown) => {
+        throw new Error(`${where} failed`, { cause: error });
+      });
+      expect(matches(stdout, expected), `${where} printed:\n${stdout}`).toBe(true);
+    }
+  });
+
+  it("links only to what exists", async () => {
+    const text = await readFile(join(root, page), "utf8");
+    const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1] ?? "");
+    for (const target of targets) await readFile(join(root, dirname(page), target));
+  });
+});
