@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fakeClock } from "../../helpers/fake-clock.ts";
+import { anthropicWire } from "../../helpers/fake-models/anthropic.ts";
 import type { Reply } from "../../helpers/fake-models/wire.ts";
 import { wires } from "../../helpers/fake-models/wires.ts";
 import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
@@ -75,6 +76,18 @@ describe.each(wires)("over $api", (wire) => {
     expect(models.requests[5]?.transcript.join("\n")).toContain("SUMMARY");
     expect(endOf(await say("e"))).toMatchObject({ reason: "failed", error: { code: "context_overflow" } });
   });
+});
+
+test("an overload told inside the stream is tried again, or fails once part of the answer was shown", async () => {
+  const clock = fakeClock();
+  const streamError = { type: "overloaded_error", message: "Overloaded" };
+  const script = [{ streamError }, { text: "pong" }, { text: "half", streamError }];
+  const { conversation } = await seat(script, { wire: anthropicWire, clock });
+  const turn = watchTurn(conversation, "hello");
+  await turn.seen("notice");
+  await clock.advance(1000);
+  expect(textOf(await turn.done)).toBe("pong");
+  expect(endOf(await runTurn(conversation, "more"))).toMatchObject({ reason: "failed", error: { code: "overloaded" } });
 });
 
 test("Retry-After is honoured", async () => {

@@ -70,6 +70,10 @@ async function answer(wire: Wire, response: ServerResponse, reply: Reply, onLeft
   if (reply.garbage === true) response.write(": a comment\n\nnonsense\n\n");
   await write(response, [...opening, ...text]);
   if (reply.hang === "after text") return;
+  if (reply.streamError !== undefined) {
+    const event = { type: "error", error: reply.streamError };
+    return void response.end(`event: error\ndata: ${JSON.stringify(event)}\n\n`);
+  }
   if (reply.cut !== undefined) {
     if (reply.cut === "mid JSON") await write(response, [(rest[0] ?? "").slice(0, 30)]);
     return void response.destroy();

@@ -16,6 +16,8 @@ export type Reply = {
   cut?: "at once" | "after text" | "mid JSON";
   /** Says nothing more: before any answer, or after the pieces of text. */
   hang?: "at once" | "after text";
+  /** An error told inside a stream that began well, as Anthropic does when it is overloaded. */
+  streamError?: { type: string; message: string };
   /** Lines that are no events, put before the answer. */
   garbage?: boolean;
 };
