@@ -39,7 +39,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 export async function loadProject(root: string, known: KnownNames, files: ConfigFiles): Promise<LoadedConfig> {
   const sources = await readSources(root, files);
   const combined = combine(sources);
-  const parsed = configSchema.safeParse(combined.value);
+  const parsed = parseConfig(combined.value);
   const prompts = await readPrompts(root, combined.value, files.read);
   const findings: Finding[] = [...prompts.findings];
   if (!parsed.success) findings.push(...explainIssues(configSchema, combined.value, parsed.error.issues));
@@ -66,10 +66,15 @@ export async function loadProject(root: string, known: KnownNames, files: Config
 function hiddenProblems(sources: ReadSources): ConfigProblem[] {
   if (sources.local === null) return [];
   const shared = combine({ ...sources, local: null });
-  const parsed = configSchema.safeParse(shared.value);
+  const parsed = parseConfig(shared.value);
   if (parsed.success) return [];
   return explainIssues(configSchema, shared.value, parsed.error.issues)
     .filter((finding) => finding.missing !== true)
     .map((finding) => shared.report(finding))
     .filter((problem) => problem !== null);
+}
+
+/** Not compiled: that pays only for schemas that judge many values, and every command waits for this one. */
+function parseConfig(value: unknown) {
+  return configSchema.safeParse(value, { jitless: true });
 }
