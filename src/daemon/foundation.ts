@@ -1,10 +1,11 @@
 /** What a daemon stands on before it runs anything: the project's lock, its settings, its store. */
-import { chmod, realpath } from "node:fs/promises";
+import { access, chmod, constants, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { AegisError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { stateDir as stateDirOf } from "../lib/daemon-file.ts";
 import { makePrivateDir } from "../lib/files.ts";
-import type { Logger } from "../lib/log.ts";
+import { errorText, type Logger } from "../lib/log.ts";
 import { createProcesses } from "../lib/process.ts";
 import { packageVersion } from "../lib/version.ts";
 import { createMirror } from "../runtime/events/mirror.ts";
@@ -39,10 +40,8 @@ export type Foundation = {
 /** Throws when the project cannot be served; `scope` then gives back whatever was taken. */
 export async function layFoundation(options: FoundationOptions, scope: AsyncDisposableStack): Promise<Foundation> {
   const { env, agent } = options;
-  const root = await realpath(options.root);
-  const stateDir = stateDirOf(root);
-  await makePrivateDir(stateDir);
-  await chmod(stateDir, 0o700);
+  const root = await projectFolder(options.root);
+  const stateDir = await stateFolder(root);
   scope.use(await lockProject(root, stateDir));
 
   const clock = systemClock;
@@ -67,4 +66,27 @@ export async function layFoundation(options: FoundationOptions, scope: AsyncDisp
   const mirror = await createMirror({ store, dir: join(stateDir, "sessions"), redact, log });
   scope.defer(() => mirror.close());
   return { root, stateDir, version: packageVersion(), clock, log, secrets, drivers, keeper, store };
+}
+
+async function projectFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    throw new AegisError("not_found", `no project folder ${path}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function stateFolder(root: string): Promise<string> {
+  const path = stateDirOf(root);
+  try {
+    await makePrivateDir(path);
+    await chmod(path, 0o700);
+    await access(path, constants.W_OK);
+    return path;
+  } catch (error) {
+    throw new AegisError("unavailable", `cannot write ${path}: ${errorText(error)}`, {
+      hint: "Aegis keeps its state there; make the folder writable, or start it as the user who owns it",
+      cause: error,
+    });
+  }
 }

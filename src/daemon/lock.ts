@@ -7,6 +7,9 @@ import { DatabaseSync } from "node:sqlite";
 import { AegisError } from "../contract/errors.ts";
 import { inspectDaemonFile } from "../lib/daemon-file.ts";
 
+/** Another daemon has the project: whoever wanted to start one can use that. */
+export class ProjectTakenError extends AegisError {}
+
 /** Takes the project's lock or says who has it. Disposing gives it back. */
 export async function lockProject(root: string, stateDir: string): Promise<Disposable> {
   const file = new DatabaseSync(join(stateDir, "lock.db"), { timeout: 0 });
@@ -20,10 +23,10 @@ export async function lockProject(root: string, stateDir: string): Promise<Dispo
   return { [Symbol.dispose]: () => file.close() };
 }
 
-async function heldBy(root: string, cause: unknown): Promise<AegisError> {
+async function heldBy(root: string, cause: unknown): Promise<ProjectTakenError> {
   const found = await inspectDaemonFile(root);
   const who = found.state === "live" ? ` (pid ${found.file.pid}, ${found.file.url})` : "";
-  return new AegisError("conflict", `a daemon already runs for this project${who}`, {
+  return new ProjectTakenError("conflict", `a daemon already runs for this project${who}`, {
     hint: "use it as it is, or stop it first with `aegis down`",
     cause,
   });

@@ -1,33 +1,54 @@
 /** Entry of the daemon process: `node daemon.js --project <folder> [--foreground]`. */
 import { parseArgs } from "node:util";
-import { isAegisError } from "../contract/errors.ts";
-import { runDaemon } from "./run.ts";
-
-const { values } = parseArgs({
-  options: {
-    project: { type: "string" },
-    foreground: { type: "boolean", default: false },
-    agent: { type: "string" },
-    port: { type: "string" },
-    bind: { type: "string" },
-    "allow-remote": { type: "boolean", default: false },
-  },
-});
+import { AegisError, isAegisError } from "../contract/errors.ts";
+import { errorText } from "../lib/log.ts";
+import { ProjectTakenError } from "./lock.ts";
+import { type DaemonOptions, runDaemon } from "./run.ts";
 
 try {
-  await runDaemon({
-    root: values.project ?? process.cwd(),
-    env: process.env,
-    allowRemote: values["allow-remote"],
-    ...(values.agent === undefined ? {} : { agent: values.agent }),
-    ...(values.port === undefined ? {} : { port: Number(values.port) }),
-    ...(values.bind === undefined ? {} : { bind: values.bind }),
-  });
+  await runDaemon(readArguments());
   process.exit(0);
 } catch (error) {
   const text = isAegisError(error)
     ? [error.message, error.hint].filter(Boolean).join("\n")
     : String(error instanceof Error ? error.stack : error);
   process.stderr.write(`aegis: ${text}\n`);
-  process.exit(isAegisError(error) && error.code === "conflict" ? 4 : 1);
+  process.exit(error instanceof ProjectTakenError ? 4 : 1);
+}
+
+function readArguments(): DaemonOptions {
+  const values = parseOptions();
+  return {
+    root: values.project ?? process.cwd(),
+    env: process.env,
+    allowRemote: values["allow-remote"],
+    ...(values.agent === undefined ? {} : { agent: values.agent }),
+    ...(values.port === undefined ? {} : { port: portFrom(values.port) }),
+    ...(values.bind === undefined ? {} : { bind: values.bind }),
+  };
+}
+
+function parseOptions() {
+  try {
+    return parseArgs({
+      options: {
+        project: { type: "string" },
+        foreground: { type: "boolean", default: false },
+        agent: { type: "string" },
+        port: { type: "string" },
+        bind: { type: "string" },
+        "allow-remote": { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new AegisError("invalid", errorText(error), { cause: error });
+  }
+}
+
+function portFrom(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new AegisError("invalid", `--port ${text}: expected a number from 0 to 65535`, {
+    hint: "port 0 takes any free one",
+  });
 }

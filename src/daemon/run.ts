@@ -49,7 +49,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await append(store, { type: "daemon.started", session: null, data: { version, pid: process.pid } }, clock.now());
   followSettings(foundation, runtime);
   scope.defer(keeper.watch());
-  scope.defer(watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
+  scope.defer(await watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
   scope.defer(await announce(root, server.url, token, version));
   const { choice } = keeper.current;
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });

@@ -31,6 +31,18 @@ export async function makePrivateDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
+/** The same for folders below one that must exist: what was deleted above them is not brought back. */
+export async function makePrivateDirsBelow(base: string, ...names: string[]): Promise<string> {
+  let path = base;
+  for (const name of names) {
+    path = join(path, name);
+    await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+      if (!isErrno(error, "EEXIST")) throw error;
+    });
+  }
+  return path;
+}
+
 /**
  * The real path of `path` below `root`, or null when it leaves it: by `..`, by an absolute path or through a link.
  * A file that does not exist yet is judged by its nearest existing folder.

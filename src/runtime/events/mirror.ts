@@ -4,16 +4,17 @@
  * found in the file, so that a crash, a full disk or a deleted folder is made good by the same path as a new event.
  */
 import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Event } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import { isErrno, makePrivateDir } from "../../lib/files.ts";
+import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Redact } from "../../lib/redact.ts";
 import type { Store } from "../../store/store.ts";
 
 export type MirrorOptions = {
   store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events" | "sessions"> };
+  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
   dir: string;
   redact: Redact;
   log: Logger;
@@ -126,7 +127,8 @@ class TranscriptMirror implements Mirror {
   }
 
   async #repair(session: SessionId): Promise<Mark> {
-    await makePrivateDir(this.#options.dir);
+    const { dir } = this.#options;
+    await makePrivateDirsBelow(dirname(dir), basename(dir));
     await using file = await this.#open(session);
     return await repairTail(file);
   }

@@ -1,9 +1,9 @@
 /** The open conversations: at most one per session, started when it is first needed, ended with all its processes. */
-import { join } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Conversation, ConversationHost, PlaneAddress } from "../../drivers/driver.ts";
-import { makePrivateDir } from "../../lib/files.ts";
+import { makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
@@ -83,8 +83,7 @@ export class Conversations {
     if (!session) throw new Error(`session ${id} is not in the store`);
     const agent = agents.get(session.agent);
     const driver = drivers.get(agent.harness);
-    const folder = join(stateDir, id);
-    await makePrivateDir(folder);
+    const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
     const memory = await this.#memory(id);
     await using scope = new AsyncDisposableStack();
     const { address, revoke } = plane(session, agent);
