@@ -1,13 +1,10 @@
 /** From a folder to a client of its daemon, which is started when the command needs one. */
-import { open } from "node:fs/promises";
 import { type Client, createClient } from "../client/client.ts";
-import { systemClock } from "../lib/clock.ts";
-import { type DaemonFile, daemonLogPath, findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
+import { type DaemonFile, findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
 import { isErrno } from "../lib/files.ts";
 import { packageVersion } from "../lib/version.ts";
-import { type CliContext, exitCodes } from "./context.ts";
+import type { CliContext } from "./context.ts";
 import type { DaemonOptions } from "./daemon-process.ts";
-import { CliError } from "./failure.ts";
 
 export type Connection = {
   root: string;
@@ -28,47 +25,10 @@ export async function findDaemon(cx: CliContext, send?: typeof fetch): Promise<C
 export async function ensureDaemon(cx: CliContext, options?: DaemonOptions): Promise<Connection> {
   const existing = await findDaemon(cx);
   if (existing !== null) return existing;
+  const { startDaemon } = await import("./start-daemon.ts");
   const root = findProjectRoot(cx.cwd);
-  return connected(cx, root, await startDaemon(cx, root, options), { started: true });
-}
-
-const startDeadlineMs = 30_000;
-const pollMs = 20;
-/** A start that takes longer than this is worth a word. */
-const quietMs = 400;
-/** How long a daemon that lost the race for a project waits for the winner to listen. */
-const raceMs = 5_000;
-
-/** Starts a daemon and waits until it answers. */
-export async function startDaemon(cx: CliContext, root: string, options?: DaemonOptions): Promise<DaemonFile> {
-  const { defaultDaemonOptions, projectTaken, startBackgroundDaemon } = await import("./daemon-process.ts");
-  const child = await startBackgroundDaemon(root, cx.env, options ?? defaultDaemonOptions);
-  const begun = systemClock.now();
-  let told = false;
-  let deadline = begun + startDeadlineMs;
-  let gone = false;
-  while (true) {
-    const found = await inspectDaemonFile(root);
-    if (found.state === "live" && (await answers(found.file))) return found.file;
-    const now = systemClock.now();
-    const exit = child.exit();
-    if (exit !== null && !gone) {
-      gone = true;
-      if (exit.code !== projectTaken)
-        throw await startFailure(root, child.logOffset, `the daemon could not start (exit code ${exit.code})`);
-      // Another command was quicker: its daemon is about to listen.
-      deadline = Math.min(deadline, now + raceMs);
-    }
-    if (now > deadline) {
-      const seconds = Math.round((now - begun) / 1000);
-      throw await startFailure(root, child.logOffset, `the daemon did not answer within ${seconds} s`);
-    }
-    if (!told && now - begun > quietMs && cx.interactive) {
-      told = true;
-      cx.warn("starting the daemon …");
-    }
-    await systemClock.sleep(pollMs);
-  }
+  const { file, own } = await startDaemon(cx, root, options);
+  return connected(cx, root, file, { started: own });
 }
 
 function connected(
@@ -110,36 +70,4 @@ function fetchFollowing(root: string, daemon: DaemonFile): typeof fetch {
 
 function wasRefused(error: unknown): boolean {
   return error instanceof Error && isErrno(error.cause, "ECONNREFUSED");
-}
-
-async function answers(daemon: DaemonFile): Promise<boolean> {
-  try {
-    await createClient({ url: daemon.url, token: daemon.token }).call("health", { signal: AbortSignal.timeout(2_000) });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function startFailure(root: string, logOffset: number, message: string): Promise<CliError> {
-  const { logProblem } = await import("./format/log-line.ts");
-  const path = daemonLogPath(root);
-  const problems = (await linesFrom(path, logOffset)).map(logProblem).filter((line) => line !== null);
-  const tail = problems.slice(-8);
-  return new CliError(exitCodes.noDaemon, [message, ...tail.map((line) => `  ${line}`)].join("\n"), {
-    hint: `the whole log: ${path}`,
-  });
-}
-
-async function linesFrom(path: string, offset: number): Promise<string[]> {
-  const file = await open(path, "r").catch(() => null);
-  if (file === null) return [];
-  try {
-    const { size } = await file.stat();
-    const length = Math.min(Math.max(0, size - offset), 256 * 1024);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    return buffer.toString("utf8", 0, bytesRead).split("\n");
-  } finally {
-    await file.close();
-  }
 }

@@ -1,4 +1,5 @@
 /** Makes the parser from the command table and runs the command that the arguments name. */
+import { statSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { packageVersion } from "../lib/version.ts";
 import { exitCodes } from "./context.ts";
@@ -13,9 +14,9 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   const program = createProgram(async (spec, input) => {
     result.code = await runCommand(terminalFor(program), (cx) => spec.run(cx, input));
   });
-  const { operands, unknown } = program.parseOptions([...argv]);
-  if (operands.length === 0 && unknown.length === 0) return runCommand(terminalFor(program), home);
   try {
+    const { operands, unknown } = program.parseOptions([...argv]);
+    if (operands.length === 0 && unknown.length === 0) return await runCommand(terminalFor(program), home);
     await program.parseAsync([...argv], { from: "user" });
     return result.code;
   } catch (error) {
@@ -108,6 +109,7 @@ function terminalFor(program: Command): Terminal {
 
 async function runCommand(cx: Terminal, run: (cx: Terminal) => Promise<number>): Promise<number> {
   try {
+    if (!statSync(cx.cwd, { throwIfNoEntry: false })?.isDirectory()) throw usageError(`${cx.cwd} is not a folder`);
     return await run(cx);
   } catch (error) {
     return report(cx, error);

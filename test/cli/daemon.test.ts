@@ -21,6 +21,7 @@ it("brings a daemon up once, however many ask at the same time, and takes it dow
   const project = await aegisProject();
   const all = await Promise.all(Array.from({ length: 4 }, () => project.json<{ pid: number; started: boolean }>("up")));
   expect(new Set(all.map((one) => one.pid)).size).toBe(1);
+  expect(all.filter((one) => one.started)).toHaveLength(1);
   const status = await project.json("status");
   expect(status).toMatchObject({
     running: true,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { columns } from "../../src/cli/format/columns.ts";
 import { logLine, logProblem } from "../../src/cli/format/log-line.ts";
 import { createStyle } from "../../src/cli/format/style.ts";
-import { bytes, displayWidth, oneLine, plainText, truncate } from "../../src/cli/format/text.ts";
+import { bytes, displayWidth, oneLine, plainText, truncate, wrap } from "../../src/cli/format/text.ts";
 import { duration, parseDuration, relativeTime } from "../../src/cli/format/time.ts";
 
 const style = createStyle(false);
@@ -18,6 +18,11 @@ describe("text for a terminal", () => {
     expect(displayWidth("日本e\u0301")).toBe(5);
     expect(truncate("日本語テスト", 7)).toBe("日本語…");
     expect(truncate("short", 5)).toBe("short");
+  });
+
+  it("breaks lines between words", () => {
+    expect(wrap("one two three\n\n  four", 8)).toEqual(["one two", "three", "", "  four"]);
+    expect(wrap("unbreakable x", 4)).toEqual(["unbreakable", "x"]);
   });
 
   it("says sizes in units", () => {

@@ -106,6 +106,16 @@ export class Chat {
     return open.find((ask) => ask.session === this.#session.id) ?? open[0];
   }
 
+  /** Shows what an agent asks; it is then what an answer is for. */
+  showAsk(ask: Ask): void {
+    this.#asks.set(ask.id, ask);
+    const ways = ask.options.length === 0 ? "<text>" : ask.options.join(", ");
+    this.#printer.finish();
+    this.screen.line(this.style.yellow(`${this.#names.label(ask.session)} asks: ${oneLine(ask.question)}`));
+    if (ask.kind === "permission") this.screen.line(truncate(JSON.stringify(ask.detail) ?? "", this.width));
+    this.screen.line(this.style.yellow(`  /answer ${ways}`));
+  }
+
   /** Resolves when everything said here has been answered. */
   async answered(): Promise<void> {
     while (this.#open.size > 0) {
@@ -132,14 +142,7 @@ export class Chat {
 
   #learnAsk(event: Event): void {
     if (event.type === "ask.settled") this.#asks.delete(event.data.ask);
-    if (event.type !== "ask.opened") return;
-    const { ask } = event.data;
-    this.#asks.set(ask.id, ask);
-    const ways = ask.options.length === 0 ? "<text>" : ask.options.join(", ");
-    this.#printer.finish();
-    this.screen.line(this.style.yellow(`${this.#names.label(ask.session)} asks: ${oneLine(ask.question)}`));
-    if (ask.kind === "permission") this.screen.line(truncate(JSON.stringify(ask.detail) ?? "", this.width));
-    this.screen.line(this.style.yellow(`  /answer ${ways}`));
+    if (event.type === "ask.opened") this.showAsk(event.data.ask);
   }
 
   #newPrinter(): TurnPrinter {

@@ -43,6 +43,11 @@ export async function handleLine(chat: Chat, line: string): Promise<"stay" | "le
   return command.run(chat, words.join(" "));
 }
 
+/** True for a line that is meant for the turn under way and must not wait for its end. */
+export function isForThisTurn(line: string): boolean {
+  return /^\/(?:interrupt|answer)\b/.test(line.trim());
+}
+
 async function help(chat: Chat): Promise<"stay"> {
   for (const { synopsis, summary } of Object.values(slashCommands)) {
     chat.screen.line(`  ${chat.style.cyan(synopsis.padEnd(20))}${summary}`);

@@ -5,7 +5,7 @@ import type { SessionView } from "../../contract/session.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { Chat, complain, resolveSession } from "../chat/chat.ts";
 import { plainScreen, type Screen, TerminalScreen } from "../chat/screen.ts";
-import { handleLine } from "../chat/slash.ts";
+import { handleLine, isForThisTurn } from "../chat/slash.ts";
 import { type Connection, ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { usageError } from "../failure.ts";
@@ -29,11 +29,13 @@ export async function chat(cx: Terminal, args: ChatArgs): Promise<number> {
 export async function chatWith(cx: Terminal, { client }: Connection, args: ChatArgs): Promise<number> {
   const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 } });
   const known = (await client.call("listSessions", { query: { closed: true } })).sessions;
+  const { asks } = await client.call("listAsks");
   const session = await openSession(client, args);
   const following = new AbortController();
   const build = (screen: Screen) => {
     const options = { client, screen, style: createStyle(cx.color), width: cx.columns };
     const conversation = new Chat(options, session, known);
+    for (const ask of asks) conversation.showAsk(ask);
     const followed = conversation.follow(after, following.signal).catch((error: unknown) => {
       conversation.abandon();
       complain(conversation, error);
@@ -101,7 +103,7 @@ async function typed(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
   return built;
 }
 
-/** Each line waits for the answer to the one before, but for an interrupt, which is meant for that very answer. */
+/** Each line waits for the answer to the one before, but for those that are meant for that very answer. */
 async function piped(cx: Terminal, build: (screen: Screen) => Built): Promise<Built> {
   const built = build(plainScreen(cx));
   const { conversation } = built;
@@ -110,7 +112,7 @@ async function piped(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
   let wake = () => {};
   const read = (async () => {
     for await (const line of lines(cx.stdin as AsyncIterable<Uint8Array>)) {
-      if (line.trim() === "/interrupt") {
+      if (isForThisTurn(line)) {
         await handleLine(conversation, line).catch((error: unknown) => complain(conversation, error));
       } else waiting.push(line);
       wake();

@@ -9,7 +9,7 @@ import { type Asked, Stage } from "../demo/stage.ts";
 import { CliError } from "../failure.ts";
 import { sessionTable } from "../format/session-table.ts";
 import { createStyle, type Style } from "../format/style.ts";
-import { plainText } from "../format/text.ts";
+import { plainText, wrap } from "../format/text.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Time to read, for people only. */
@@ -143,7 +143,8 @@ class Tour {
     if (this.#cx.json) return;
     const who = `${session.agent} · ${session.handle} (offline)`;
     this.#cx.print(`   ${this.#style.cyan(who)}`);
-    for (const line of plainText(text).trim().split("\n")) this.#cx.print(`   │ ${line}`);
+    const width = Math.min(this.#cx.columns, 100) - 6;
+    for (const line of wrap(plainText(text).trim(), width)) this.#cx.print(`   │ ${line}`);
   }
 
   table(sessions: readonly SessionView[]): string[] {

@@ -21,6 +21,8 @@ export async function history(cx: Terminal, args: { session: string; limit: numb
     return exitCodes.ok;
   }
   const shown = showEvents(cx, page.events as Event[], new SessionNames([session]));
+  const last = page.events.at(-1);
+  if (last !== undefined) await client.call("markSeen", { path, body: { seq: last.seq } });
   if (shown === 0) cx.print(`${session.handle} has no history yet.`);
   else if (page.more) cx.warn(`older events are left out; show more with -n ${(args.limit ?? 50) * 4}`);
   return exitCodes.ok;

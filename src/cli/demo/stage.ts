@@ -10,9 +10,9 @@ import type { SessionView } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { configFileName, type DaemonFile, inspectDaemonFile, isSameProcess } from "../../lib/daemon-file.ts";
-import { startDaemon } from "../connection.ts";
 import type { CliContext } from "../context.ts";
 import { signalProcess } from "../daemon-process.ts";
+import { startDaemon } from "../start-daemon.ts";
 
 /** An answer of the offline agent takes moments; more than this means that something is wrong. */
 const answerMs = 30_000;
@@ -39,8 +39,9 @@ export class Stage {
   }
 
   async start(): Promise<DaemonFile> {
-    this.#daemon = await startDaemon({ ...this.#cx, cwd: this.root }, this.root);
-    return this.#daemon;
+    const { file } = await startDaemon({ ...this.#cx, cwd: this.root }, this.root);
+    this.#daemon = file;
+    return file;
   }
 
   get client(): Client {

@@ -81,6 +81,7 @@ function describe(event: Event, style: Style): Text | null {
       return painted(style.dim, "the conversation was shortened to fit the model's context");
     case "turn.ended":
       return endText(event.data.reason, event.data.error, style);
+    case "tool.called":
     case "turn.accepted":
     case "turn.usage":
     case "turn.context":

@@ -41,6 +41,22 @@ export function truncate(text: string, width: number): string {
   return `${kept.trimEnd()}…`;
 }
 
+/** Lines no wider than `width`, broken between words; a longer word stays whole. */
+export function wrap(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => {
+    const lines: string[] = [];
+    let current = "";
+    for (const word of line.split(/(?<=\s)(?=\S)/)) {
+      if (current !== "" && displayWidth((current + word).trimEnd()) > width) {
+        lines.push(current.trimEnd());
+        current = "";
+      }
+      current += word;
+    }
+    return [...lines, current.trimEnd()];
+  });
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

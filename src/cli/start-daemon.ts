@@ -1,0 +1,91 @@
+/** Starts a project's daemon and waits until it answers, or says why it does not. */
+import { open } from "node:fs/promises";
+import { createClient } from "../client/client.ts";
+import { systemClock } from "../lib/clock.ts";
+import { type DaemonFile, daemonLogPath, inspectDaemonFile } from "../lib/daemon-file.ts";
+import { type CliContext, exitCodes } from "./context.ts";
+import {
+  type BackgroundDaemon,
+  type DaemonOptions,
+  defaultDaemonOptions,
+  projectTaken,
+  startBackgroundDaemon,
+} from "./daemon-process.ts";
+import { CliError } from "./failure.ts";
+import { logProblem } from "./format/log-line.ts";
+
+const deadlineMs = 30_000;
+const pollMs = 20;
+/** A start that takes longer than this is worth a word. */
+const quietMs = 400;
+/** How long to look for the daemon that has the project, before it is taken for one that is just stopping. */
+const retryMs = 500;
+
+/** `own` tells whether it is the process that this call started: another command may have been quicker. */
+export async function startDaemon(
+  cx: CliContext,
+  root: string,
+  options: DaemonOptions = defaultDaemonOptions,
+): Promise<{ file: DaemonFile; own: boolean }> {
+  const begun = systemClock.now();
+  let told = false;
+  let child = await startBackgroundDaemon(root, cx.env, options);
+  const { logOffset } = child;
+  let takenSince: number | null = null;
+  while (true) {
+    const found = await inspectDaemonFile(root);
+    if (found.state === "live" && (await answers(found.file))) {
+      return { file: found.file, own: found.file.pid === child.pid };
+    }
+    const now = systemClock.now();
+    if (now - begun > deadlineMs) throw await failure(root, logOffset, `did not answer within ${deadlineMs / 1000} s`);
+    if (failed(child)) throw await failure(root, logOffset, `could not start (exit code ${child.exit()?.code})`);
+    if (child.exit() !== null) takenSince ??= now;
+    if (takenSince !== null && now - takenSince > retryMs) {
+      takenSince = null;
+      child = await startBackgroundDaemon(root, cx.env, options);
+    }
+    if (!told && now - begun > quietMs && cx.interactive) {
+      told = true;
+      cx.warn("starting the daemon …");
+    }
+    await systemClock.sleep(pollMs);
+  }
+}
+
+function failed(child: BackgroundDaemon): boolean {
+  const exit = child.exit();
+  return exit !== null && exit.code !== projectTaken;
+}
+
+async function answers({ url, token }: DaemonFile): Promise<boolean> {
+  try {
+    await createClient({ url, token }).call("health", { signal: AbortSignal.timeout(2_000) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What this start left in the log says more than an exit code. */
+async function failure(root: string, logOffset: number, what: string): Promise<CliError> {
+  const path = daemonLogPath(root);
+  const problems = (await linesFrom(path, logOffset)).map(logProblem).filter((line) => line !== null);
+  const lines = [`the daemon ${what}`, ...problems.slice(-8).map((line) => `  ${line.replace(/^aegis: /, "")}`)];
+  return new CliError(exitCodes.noDaemon, lines.join("\n"), { hint: `the whole log: ${path}` });
+}
+
+const mostBytes = 256 * 1024;
+
+async function linesFrom(path: string, offset: number): Promise<string[]> {
+  const file = await open(path, "r").catch(() => null);
+  if (file === null) return [];
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(Math.max(0, size - offset), mostBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.toString("utf8", 0, bytesRead).split("\n");
+  } finally {
+    await file.close();
+  }
+}
