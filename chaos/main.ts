@@ -44,6 +44,7 @@ rules:
 
 const config = `
 default_agent: relay
+messages: { max_per_minute: 1000000 }
 agents:
   relay: { harness: scripted, playbook: relay.yaml }
 `;

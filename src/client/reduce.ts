@@ -68,6 +68,7 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
       const taken = withMessages(session, messages, "dispatched", turn);
       return withTurn(taken, { ...newTurn(turn, event.at), messages, spontaneous });
     }
+    case "tool.called":
     case "turn.accepted":
     case "turn.memory":
       return session;

@@ -34,6 +34,15 @@ export const eventSchemas = {
     answer: askAnswerSchema.nullable(),
   }),
 
+  /** A call of a tool on the plane, whoever made it; what was given is cut short. */
+  "tool.called": z.object({
+    tool: z.string(),
+    outcome: z.enum(["ok", "error"]),
+    duration_ms: z.number(),
+    input: z.string(),
+    error: z.string().nullable(),
+  }),
+
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
   "turn.accepted": z.object(inTurn),
   "turn.text": turnItemSchemas.text.extend(inTurn),

@@ -54,3 +54,4 @@ export type Receipt = z.infer<typeof receiptSchema>;
 
 export const messageMaxBytes = 8 * 1024 * 1024;
 export const defaultMaxHops = 20;
+export const defaultPerMinute = 120;

@@ -4,6 +4,8 @@ import type { Harness } from "../contract/api.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { Plane } from "../plane/plane.ts";
+import { recordToolCall } from "../plane/record.ts";
+import { askTools } from "../plane/tools/asks.ts";
 import { metaTool } from "../plane/tools/meta.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
 import { Asks } from "../runtime/asks/asks.ts";
@@ -59,7 +61,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const { root, stateDir, store, drivers, clock, log, settings, signal, version, url, addSecret } = options;
   const { agents: profiles, choice } = settings();
   const agents = new AgentRegistry(profiles, choice);
-  const tools = new ToolRegistry(log);
+  const tools = new ToolRegistry({ log, clock, record: (call) => recordToolCall(call, { store, clock, log }) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
   const plane = new Plane({ store, tools, version, log, url: () => `${url()}${planePath}`, addSecret });
@@ -70,6 +72,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     store,
     clock,
     maxHops: () => settings().config.messages.max_hops,
+    perMinute: () => settings().config.messages.max_per_minute,
     wake: (session) => sessions.wake(session),
     interrupt: (session) => turns.interrupt(session),
   });
@@ -102,6 +105,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     random: Math.random,
   });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
+  for (const tool of askTools(asks)) tools.add(tool);
   tools.add(metaTool(tools));
   const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   return {

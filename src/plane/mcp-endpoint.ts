@@ -8,7 +8,10 @@ import type { PlaneOptions } from "./plane.ts";
 
 /** A message at its largest, and room for the JSON around it. */
 const maxBodyBytes = messageMaxBytes + 1024 * 1024;
+const progressEveryMs = 10_000;
 const credentialKey = "credential";
+
+type Notify = (notification: { method: string; params?: Record<string, unknown> }) => Promise<void>;
 
 export class McpEndpoint {
   readonly #options: PlaneOptions;
@@ -52,9 +55,14 @@ export class McpEndpoint {
         })),
       };
     });
-    server.setRequestHandler("tools/call", async (request, context) =>
-      this.#call(credential, request.params, context.mcpReq.signal),
-    );
+    server.setRequestHandler("tools/call", async (request, { mcpReq }) => {
+      const stopProgress = sendProgress(mcpReq);
+      try {
+        return await this.#call(credential, request.params, mcpReq.signal);
+      } finally {
+        stopProgress();
+      }
+    });
     return server;
   }
 
@@ -72,6 +80,22 @@ export class McpEndpoint {
     });
     return { content: [{ type: "text", text: outcome.output }], isError: outcome.is_error };
   }
+}
+
+/** A harness gives up on a call that is silent for a minute or more; one that asks for progress hears of it. */
+function sendProgress(request: {
+  _meta?: { progressToken?: string | number | undefined } | undefined;
+  notify: Notify;
+}): () => void {
+  const progressToken = request._meta?.progressToken;
+  if (progressToken === undefined) return () => {};
+  let progress = 0;
+  const timer = setInterval(() => {
+    progress += 1;
+    // The client may have hung up; the call itself notices that by its signal.
+    request.notify({ method: "notifications/progress", params: { progressToken, progress } }).catch(() => {});
+  }, progressEveryMs);
+  return () => clearInterval(timer);
 }
 
 /** Claude Code names the call it makes; nobody repeats one that has no name. */

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { agentSchema, permissionSchema, slugPattern } from "../../contract/agent.ts";
-import { defaultMaxHops } from "../../contract/message.ts";
+import { defaultMaxHops, defaultPerMinute } from "../../contract/message.ts";
 import { isCron, isIsoTime, isTimezone } from "./time-values.ts";
 
 const text = z.string().min(1, { error: "expected some text" });
@@ -137,7 +137,9 @@ export const configSchema = z.strictObject({
   pool: z.strictObject({ max: positive.default(15) }).prefault({}),
   hooks: z.strictObject({ timeout: seconds.default(10) }).prefault({}),
   asks: z.strictObject({ timeout: seconds.default(600) }).prefault({}),
-  messages: z.strictObject({ max_hops: positive.default(defaultMaxHops) }).prefault({}),
+  messages: z
+    .strictObject({ max_hops: positive.default(defaultMaxHops), max_per_minute: positive.default(defaultPerMinute) })
+    .prefault({}),
   models: named(modelSchema),
   server: z
     .strictObject({

@@ -6,6 +6,7 @@ import { AegisError } from "../../contract/errors.ts";
 import { type MessageId, newId, type SessionId } from "../../contract/ids.ts";
 import {
   defaultMaxHops,
+  defaultPerMinute,
   type Message,
   type MessageStatus,
   messageMaxBytes,
@@ -14,6 +15,7 @@ import {
 } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
+import { SenderLimits } from "./sender-limits.ts";
 
 export type Admission = {
   /** Chosen by the sender, so that a repeated request adds nothing. */
@@ -33,6 +35,8 @@ export type InboxOptions = {
   store: Store;
   clock: Clock;
   maxHops?: () => number;
+  /** How many messages an agent may send in a minute. */
+  perMinute?: () => number;
   /** A hint that the session has work. */
   wake: (session: SessionId) => void;
   /** Cuts the turn under way. False when there is none. */
@@ -43,6 +47,7 @@ export class Inbox {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #maxHops: () => number;
+  readonly #limits: SenderLimits;
   readonly #wake: InboxOptions["wake"];
   readonly #interrupt: InboxOptions["interrupt"];
 
@@ -50,6 +55,7 @@ export class Inbox {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#maxHops = options.maxHops ?? (() => defaultMaxHops);
+    this.#limits = new SenderLimits(options.clock, options.perMinute ?? (() => defaultPerMinute));
     this.#wake = options.wake;
     this.#interrupt = options.interrupt;
   }
@@ -72,6 +78,9 @@ export class Inbox {
     if (session.closed_at !== null) {
       throw new AegisError("closed", `session "${session.handle}" is closed`, { hint: "start a new one" });
     }
+    const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, admission) : null;
+    if (waiting) return { message: waiting, duplicate: true, session, position: 0 };
+    this.#limits.count(admission.sender);
     const hops = admission.cause ? admission.cause.hops + 1 : 0;
     if (hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
     const id = admission.id ?? newId("msg", now);
@@ -91,6 +100,13 @@ export class Inbox {
     await tx.events.append({ type: "message.admitted", session: session.id, data: { message } }, now);
     const busy = session.state === "working" || pending > 0;
     return { message, duplicate: false, session, position: busy ? pending + 1 : 0 };
+  }
+
+  /** An agent that says the same again before it was read has said it once. */
+  async #sameWaiting(tx: StoreTx, { session, sender, body }: Admission): Promise<Message | null> {
+    const pending = await tx.messages.list(session, { status: "pending" });
+    const same = (message: Message) => message.body === body && sameSender(message.sender, sender);
+    return pending.find(same) ?? null;
   }
 
   async cancel(id: MessageId): Promise<Message> {
@@ -152,6 +168,10 @@ function duplicateOf(before: Message, admission: Admission): Omit<Admitted, "ses
     });
   }
   return { message: before, duplicate: true, position: 0 };
+}
+
+function sameSender(a: Sender, b: Sender): boolean {
+  return a.kind === "agent" && b.kind === "agent" && a.session === b.session;
 }
 
 function checkBody(body: string): void {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow } from "../../store/store.ts";
@@ -33,12 +34,22 @@ export function defineTool<Input extends z.ZodObject>(
   return tool;
 }
 
-export class ToolRegistry {
-  readonly #tools = new Map<string, Tool>();
-  readonly #log: Logger;
+/** One call, for the record. */
+export type ToolCall = { caller: SessionRow; tool: string; input: unknown; outcome: ToolOutcome; durationMs: number };
 
-  constructor(log: Logger) {
-    this.#log = log;
+export type ToolRegistryOptions = {
+  log: Logger;
+  clock: Clock;
+  /** Told after each call. Must not throw. */
+  record: (call: ToolCall) => void;
+};
+
+export class ToolRegistry {
+  readonly #options: ToolRegistryOptions;
+  readonly #tools = new Map<string, Tool>();
+
+  constructor(options: ToolRegistryOptions) {
+    this.#options = options;
   }
 
   /** Returns its undo. A name that exists is refused, never overwritten. */
@@ -65,6 +76,14 @@ export class ToolRegistry {
 
   /** Never throws: what went wrong is the answer, in words the agent can act on. */
   async call(name: string, input: unknown, context: ToolContext): Promise<ToolOutcome> {
+    const { clock, record } = this.#options;
+    const started = clock.now();
+    const outcome = await this.#run(name, input, context);
+    record({ caller: context.caller, tool: name, input, outcome, durationMs: clock.now() - started });
+    return outcome;
+  }
+
+  async #run(name: string, input: unknown, context: ToolContext): Promise<ToolOutcome> {
     try {
       const tool = this.#tools.get(name);
       if (!tool) throw new AegisError("not_found", `no tool "${name}"${didYouMean(name, this.#tools.keys())}`);
@@ -74,7 +93,7 @@ export class ToolRegistry {
       const result = await tool.run(parsed.data as never, context);
       return { output: typeof result === "string" ? result : JSON.stringify(result), is_error: false };
     } catch (error) {
-      if (!isAegisError(error)) this.#log.error("a tool failed", { tool: name, error: errorText(error) });
+      if (!isAegisError(error)) this.#options.log.error("a tool failed", { tool: name, error: errorText(error) });
       const hint = isAegisError(error) && error.hint ? ` (${error.hint})` : "";
       return { output: `${errorText(error)}${hint}`, is_error: true };
     }

@@ -1,0 +1,38 @@
+/** Keeps one agent from flooding the others: so many messages a minute, by sender. */
+import { AegisError } from "../../contract/errors.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import type { Sender } from "../../contract/message.ts";
+import type { Clock } from "../../lib/clock.ts";
+
+const windowMs = 60_000;
+
+export class SenderLimits {
+  readonly #clock: Clock;
+  readonly #perMinute: () => number;
+  readonly #sent = new Map<SessionId, number[]>();
+
+  constructor(clock: Clock, perMinute: () => number) {
+    this.#clock = clock;
+    this.#perMinute = perMinute;
+  }
+
+  /** Counts a message of the sender. Throws `too_many` when it has sent its share; people are never limited. */
+  count(sender: Sender): void {
+    if (sender.kind !== "agent") return;
+    const now = this.#clock.now();
+    const recent = (this.#sent.get(sender.session) ?? []).filter((at) => at > now - windowMs);
+    const limit = this.#perMinute();
+    if (recent.length >= limit) {
+      const wait = Math.ceil(((recent[0] ?? now) + windowMs - now) / 1000);
+      throw new AegisError("too_many", `refused: you have sent ${limit} messages within a minute`, {
+        hint: `wait ${wait} s, and put more into one message`,
+      });
+    }
+    this.#sent.set(sender.session, [...recent, now]);
+  }
+
+  /** Forgets a session that sends nothing any more. */
+  forget(session: SessionId): void {
+    this.#sent.delete(session);
+  }
+}
