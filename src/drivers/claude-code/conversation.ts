@@ -5,7 +5,7 @@ import { type Json, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
 import { Questions } from "../cli-harness/questions.ts";
-import { Turns } from "../cli-harness/turns.ts";
+import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
 import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { program } from "./command.ts";
 import type { ClaudeLink } from "./link.ts";
@@ -37,9 +37,10 @@ export class ClaudeConversation implements Conversation {
       {
         name: program.name,
         alive: () => this.alive,
-        deliver: (prompt, turn) => {
+        prepare: (turn) => this.#followModel(turn),
+        deliver: async (prompt, turn) => {
           turn.name = randomUUID();
-          return this.#deliver(prompt, turn.name);
+          this.#link?.prompt(prompt.text, turn.name);
         },
         interrupt: () => void this.#link?.control({ subtype: "interrupt" }).catch(() => {}),
         kill: async () => this.#link?.child.stop({ graceMs: 500 }),
@@ -87,13 +88,8 @@ export class ClaudeConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  async #deliver(prompt: Prompt, uuid: string): Promise<void> {
-    await this.#followModel();
-    this.#link?.prompt(prompt.text, uuid);
-  }
-
   /** The profile may have got another model since the process was started. */
-  async #followModel(): Promise<void> {
+  async #followModel(turn: PromptTurn): Promise<void> {
     const { model } = this.#spec.agent;
     if (model === this.#model) return;
     try {
@@ -101,7 +97,7 @@ export class ClaudeConversation implements Conversation {
       this.#model = model;
     } catch (error) {
       const text = `Claude Code did not change to model "${model}": ${errorText(error)}`;
-      this.#turns.current?.push([notice("error", text)]);
+      turn.push([notice("error", text)]);
     }
   }
 

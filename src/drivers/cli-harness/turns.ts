@@ -14,6 +14,8 @@ export type TurnPort = {
   /** What users call the harness. */
   name: string;
   alive(): boolean;
+  /** Waits for what must be there before a prompt is handed over. Cancelling a turn that waits here costs nothing. */
+  prepare(turn: PromptTurn): Promise<void>;
   /** Hands the prompt over. A rejection fails the turn. */
   deliver(prompt: Prompt, turn: PromptTurn): Promise<void>;
   /** Asks the harness to end the turn; repeated until it does. */
@@ -152,6 +154,8 @@ export class Turns {
       await Promise.race([this.#spontaneous?.over, turn.over]);
       if (turn.isOver) return;
       if (!this.#port.alive()) throw new Error("its process is gone");
+      await this.#port.prepare(turn);
+      if (turn.isOver) return;
       turn.isSent = true;
       await this.#port.deliver(prompt, turn);
       const lastActivity = () => this.#port.lastActivity();

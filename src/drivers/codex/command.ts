@@ -35,6 +35,5 @@ const quiet: Record<string, string> = {
   "features.unbounded_connection_retries": "false",
   // A reloaded plugin may change the plane's tools.
   "features.mcp_tool_list_changed": "true",
-  // Names like *KEY* and *TOKEN* do not reach the agent's shell.
-  "shell_environment_policy.ignore_default_excludes": "false",
+  suppress_unstable_features_warning: "true",
 };

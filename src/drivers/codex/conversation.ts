@@ -10,8 +10,11 @@ import type { AppServers, Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
-import { openThread, type Thread } from "./threads.ts";
-import { Translator } from "./translate.ts";
+import { openThread, planeServer, type Thread } from "./threads.ts";
+import { notice, Translator } from "./translate.ts";
+
+/** Codex goes on without a server that takes longer than about a second. */
+const planeDeadlineMs = 15_000;
 
 export class CodexConversation implements Conversation {
   readonly #spec: ConversationSpec;
@@ -23,6 +26,8 @@ export class CodexConversation implements Conversation {
   /** Threads of subagents, each with the call that started it. */
   readonly #children = new Map<string, string>();
   readonly #detach: (() => void)[] = [];
+  /** Resolves when Codex has reached the plane, or has given it up. */
+  readonly #plane = Promise.withResolvers<void>();
   #lease: Lease | null = null;
   #thread: Thread | null = null;
   /** The process is shared, so its bytes say nothing about this thread. */
@@ -38,6 +43,7 @@ export class CodexConversation implements Conversation {
       {
         name: program.name,
         alive: () => this.alive,
+        prepare: (turn) => this.#awaitPlane(turn),
         deliver: (prompt, turn) => this.#deliver(prompt, turn),
         interrupt: (turn) => this.#interrupt(turn),
         kill: async () => this.#lease?.server.rpc.child.stop({ graceMs: 500 }),
@@ -47,6 +53,7 @@ export class CodexConversation implements Conversation {
     );
     this.#translator = new Translator(this.#turns.waits);
     this.#questions = new Questions(this.#turns);
+    if (spec.plane === null) this.#plane.resolve();
   }
 
   get alive(): boolean {
@@ -103,6 +110,19 @@ export class CodexConversation implements Conversation {
     return this.#lease?.server.alive === true ? this.#lease.server.rpc : null;
   }
 
+  async #awaitPlane(turn: PromptTurn): Promise<void> {
+    const settled = this.#plane.promise.then(() => true);
+    const late = this.#deps.clock.sleep(planeDeadlineMs, turn.signal).then(
+      () => false,
+      () => true,
+    );
+    if (await Promise.race([settled, late])) return;
+    this.#plane.resolve();
+    const seconds = planeDeadlineMs / 1000;
+    const text = `The tools of the team are not there: Codex did not reach their MCP server within ${seconds} s.`;
+    turn.push([notice("error", text)]);
+  }
+
   async #deliver(prompt: Prompt, turn: PromptTurn): Promise<void> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     if (rpc === null || thread === null) throw new Error("its process is gone");
@@ -140,6 +160,7 @@ export class CodexConversation implements Conversation {
       const { requestId } = params;
       if (typeof requestId === "string" || typeof requestId === "number") this.#questions.withdraw(requestId);
     }
+    if (isPlaneSettled(method, params)) this.#plane.resolve();
     if (parent === null) this.#noteStart(method, params);
     this.#noteChildren(params);
     this.#turns.emit(this.#translator.translate(method, params, parent));
@@ -185,6 +206,10 @@ export class CodexConversation implements Conversation {
     const code = end.unreadable === null ? "died" : "protocol";
     this.#turns.died({ code, message, ...stderrOf(end) });
   }
+}
+
+function isPlaneSettled(method: string, params: Json): boolean {
+  return method === "mcpServer/startupStatus/updated" && params.name === planeServer && params.status !== "starting";
 }
 
 function textInput(text: string): Json[] {

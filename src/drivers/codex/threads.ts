@@ -67,7 +67,8 @@ async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | nu
     ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),
     config: {
       mcp_servers: { ...(await otherServers(rpc, spec.cwd)), ...planeConfig(spec) },
-      shell_environment_policy: { set: { TMPDIR: temporary } },
+      // With the default excludes, names like *KEY* and *TOKEN* do not reach the agent's shell.
+      shell_environment_policy: { ignore_default_excludes: false, set: { TMPDIR: temporary } },
     },
   };
 }

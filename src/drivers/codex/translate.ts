@@ -154,7 +154,9 @@ function planEntry(step: unknown): TurnItems["plan"]["entries"][number] {
 /** A server that refuses does not fail the thread, so the agent would silently be without its peers. */
 function planeStatus(params: Json): DriverEvent[] {
   if (params.name !== planeServer || (params.status !== "failed" && params.status !== "cancelled")) return [];
-  const why = oneLine(textAt(params, "error") ?? String(params.status), 300);
+  // Codex names its own types in brackets.
+  const error = (textAt(params, "error") ?? String(params.status)).replace(/\[[\w:<>, ]+\]/g, "");
+  const why = oneLine(error, 300);
   return [notice("error", `The tools of the team are not there: their MCP server did not start in Codex. ${why}`)];
 }
 
