@@ -112,7 +112,7 @@ test("a shell command named like a tool of the plane is asked about, with its ar
   const { open, host } = await seat({ agent: { permission: "write" } });
   const input = { command: "touch aegis_change", description: "aegis_change" };
   const events = await runTurn(await open(), `TOOL bash ${JSON.stringify(input)}`);
-  expect(host.asked).toMatchObject([{ kind: "execute", input: { command: input.command } }]);
+  expect(host.asked).toMatchObject([{ kind: "execute", tool: "bash", input: { command: input.command } }]);
   expect(eventsOf(events, "tool_result")).toMatchObject([{ is_error: true }]);
 });
 
@@ -138,7 +138,7 @@ test("a file is written only when a person allows it", async () => {
   const prompt = `TOOL write ${JSON.stringify({ filePath: file, content: "hello" })}`;
   const conversation = await open();
   const denied = await runTurn(conversation, prompt);
-  expect(host.asked).toMatchObject([{ kind: "edit" }]);
+  expect(host.asked).toMatchObject([{ kind: "edit", tool: "write" }]);
   expect(eventsOf(denied, "tool_result")).toMatchObject([{ output: "not today", is_error: true }]);
   expect(existsSync(file)).toBe(false);
   const granted = await runTurn(conversation, prompt);

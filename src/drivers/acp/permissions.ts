@@ -4,7 +4,7 @@ import { isInside } from "../../lib/files.ts";
 import type { ConversationHost, ConversationSpec, PermissionAnswer } from "../driver.ts";
 import type { PermissionOutcome } from "./connection.ts";
 import type { AcpRecipe } from "./recipe.ts";
-import { inputOf, kindOf, nameOf, type ToolCallState } from "./tool-calls.ts";
+import { kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 
 type Options = AcpPermissionRequest["options"];
@@ -15,7 +15,7 @@ const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 /** What needs no question: the plane's tools, and what the agent's permission clearly allows or forbids. */
 export function settledAnswer(call: ToolCallState, recipe: AcpRecipe, spec: ConversationSpec): PermissionAnswer | null {
   const { permission } = spec.agent;
-  const kind = kindOf(call);
+  const kind = kindOf(call, recipe.naming);
   if (recipe.naming.planeTool(call) !== null || permission === "full") return allowed;
   if (permission === "write" && kind === "edit" && isBelow(spec.cwd, call)) return allowed;
   if (permission === "read" && (kind === "edit" || kind === "execute"))
@@ -30,8 +30,14 @@ export async function askHost(
   recipe: AcpRecipe,
   signal: AbortSignal,
 ): Promise<PermissionAnswer | null> {
-  const tool = nameOf(call, recipe.naming);
-  const request = { call: call.id, tool, kind: kindOf(call), title: call.title || tool, input: inputOf(call) };
+  const { naming } = recipe;
+  const request = {
+    call: call.id,
+    tool: nameOf(call, naming),
+    kind: kindOf(call, naming),
+    title: titleOf(call, naming),
+    input: call.input,
+  };
   const aborted = Promise.withResolvers<null>();
   const onAbort = () => aborted.resolve(null);
   signal.addEventListener("abort", onAbort, { once: true });

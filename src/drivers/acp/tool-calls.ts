@@ -12,8 +12,10 @@ export type ToolNaming = {
    * model cannot write: its answer opens the call without asking anyone.
    */
   planeTool(call: ToolCallState): string | null;
-  /** Tool call ids are `<tool name>__<id>`. */
-  nameInCallId: boolean;
+  /** The agent's own name of the tool where it is not in the call's name: from the title, the id, or not at all. */
+  toolName(call: ToolCallState): string | null;
+  /** What tools are for, by name, where the agent calls them all `other`. */
+  kinds: Readonly<Record<string, ToolKind>>;
 };
 
 export type ToolCallState = {
@@ -54,7 +56,7 @@ export function applyPatch(before: ToolCallState | undefined, patch: ToolCallPat
     status: patch.status ?? before?.status ?? "pending",
     content: patch.content ?? before?.content ?? [],
     locations: patch.locations ?? before?.locations ?? [],
-    input: isEmpty(patch.rawInput) ? before?.input : patch.rawInput,
+    input: [patch.rawInput, before?.input, inputInText(patch)].find((input) => !isEmpty(input)) ?? {},
     output: patch.rawOutput ?? before?.output,
     meta: { ...before?.meta, ...patch._meta },
   };
@@ -65,44 +67,31 @@ export function isFinal(call: ToolCallState): boolean {
 }
 
 export function hasInput(call: ToolCallState): boolean {
-  return !isEmpty(inputOf(call));
+  return !isEmpty(call.input);
 }
 
-export function kindOf(call: ToolCallState): ToolKind {
-  return kinds[call.kind] ?? "other";
+export function kindOf(call: ToolCallState, naming: ToolNaming): ToolKind {
+  return kinds[call.kind] ?? naming.kinds[ownName(call, naming) ?? ""] ?? "other";
 }
 
 /** The tool's name; one of the plane's is `mcp__aegis__<tool>` whatever the agent calls it. */
 export function nameOf(call: ToolCallState, naming: ToolNaming): string {
   const plane = naming.planeTool(call);
-  if (plane !== null) return `mcp__${planeServer}__${plane}`;
-  const named = call.name ?? metaText(call, "toolName");
-  if (named !== null) return named;
-  const separator = naming.nameInCallId ? call.id.lastIndexOf("__") : -1;
-  if (separator > 0) return call.id.slice(0, separator);
-  return call.firstTitle === "" ? kindOf(call) : call.firstTitle;
+  return plane === null ? (ownName(call, naming) ?? kindOf(call, naming)) : `mcp__${planeServer}__${plane}`;
 }
 
-/** The arguments; agents without `rawInput` put them as JSON text where people read them. */
-export function inputOf(call: ToolCallState): unknown {
-  if (!isEmpty(call.input) || isFinal(call)) return call.input ?? {};
-  const text = textOf(call.content).trim();
-  if (!text.startsWith("{")) return {};
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return {};
-  }
+/** What people read: some agents give the plane's tools no title but their arguments. */
+export function titleOf(call: ToolCallState, naming: ToolNaming): string {
+  return naming.planeTool(call) ?? (call.title === "" ? nameOf(call, naming) : call.title);
 }
 
 export function callItem(call: ToolCallState, naming: ToolNaming): TurnItems["tool_call"] {
-  const name = nameOf(call, naming);
   return {
     call: call.id,
-    name,
-    kind: kindOf(call),
-    title: call.title === "" ? name : call.title,
-    input: inputOf(call),
+    name: nameOf(call, naming),
+    kind: kindOf(call, naming),
+    title: titleOf(call, naming),
+    input: call.input,
     locations: call.locations.map(({ path, line }) =>
       typeof line === "number" && Number.isInteger(line) ? { path, line } : { path },
     ),
@@ -128,6 +117,21 @@ export function metaText(call: ToolCallState, key: string): string | null {
 
 export function blockText(block: ContentBlock): string {
   return block.type === "text" ? (block.text ?? "") : "";
+}
+
+/** Agents without `rawInput` put the arguments as JSON where people read them. */
+function inputInText(patch: ToolCallPatch): unknown {
+  const text = patch.status === "completed" || patch.status === "failed" ? "" : textOf(patch.content ?? []).trim();
+  if (!text.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function ownName(call: ToolCallState, naming: ToolNaming): string | null {
+  return call.name ?? metaText(call, "toolName") ?? naming.toolName(call);
 }
 
 function textOf(content: readonly ToolContent[]): string {

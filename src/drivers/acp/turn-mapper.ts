@@ -107,7 +107,7 @@ export class TurnMapper {
         this.#emit({ type: "context", used: update.used, size: update.size ?? null });
         break;
       case "current_mode_update":
-        this.#emit({ type: "mode", mode: update.currentModeId, model: null });
+        this.#emit({ type: "mode", mode: modeName(update.currentModeId), model: null });
         break;
       case "config_option_update":
         this.#config(update.configOptions ?? []);
@@ -197,7 +197,7 @@ export class TurnMapper {
       return typeof current === "string" ? current : null;
     };
     const [mode, model] = [value("mode"), value("model")];
-    if (mode !== null || model !== null) this.#emit({ type: "mode", mode, model });
+    if (mode !== null || model !== null) this.#emit({ type: "mode", mode: mode && modeName(mode), model });
   }
 
   #emit(event: DriverEvent): void {
@@ -211,4 +211,9 @@ function levelOf(severity: string): "info" | "warning" | "error" {
 
 function noticeText({ title, description }: { title: string; description?: string | null | undefined }): string {
   return description ? `${title}: ${description}` : title;
+}
+
+/** Mode ids are plain words or addresses that end in one after `#`. */
+function modeName(id: string): string {
+  return id.slice(id.lastIndexOf("#") + 1);
 }

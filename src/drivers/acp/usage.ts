@@ -26,11 +26,6 @@ const quotaSchema = z
     input: _meta.quota.token_count.input_tokens ?? 0,
     output: _meta.quota.token_count.output_tokens ?? 0,
   }));
-/** These agents count what came from the cache as input too. */
-const chunkSchema = z.object({ usage: tokensSchema }).transform(({ usage }) => {
-  const counted = fromTokens(usage);
-  return { ...counted, input: Math.max(0, counted.input - counted.cache_read) };
-});
 
 const nothing: Usage = { input: 0, cache_read: 0, cache_write: 0, output: 0, cost: null };
 
@@ -51,8 +46,8 @@ export class UsageMeter {
   /** The metadata of a message chunk. */
   chunk(meta: unknown): void {
     if (this.#style !== "chunks") return;
-    const usage = chunkSchema.safeParse(meta);
-    if (usage.success) this.#chunks = combine(this.#chunks ?? nothing, usage.data, 1);
+    const usage = withoutCached(answerSchema.safeParse(meta).data ?? null);
+    if (usage !== null) this.#chunks = combine(this.#chunks ?? nothing, usage, 1);
   }
 
   /** What the session has cost so far, as agents that price their calls say. */
@@ -82,7 +77,7 @@ export class UsageMeter {
       case "last_call":
         return answerSchema.safeParse(answer).data ?? null;
       case "session": {
-        const total = answerSchema.safeParse(answer).data ?? null;
+        const total = withoutCached(answerSchema.safeParse(answer).data ?? null);
         const before = this.#sessionTotal;
         this.#sessionTotal = total ?? before;
         return total === null || before === null ? null : combine(total, before, -1);
@@ -99,6 +94,11 @@ function fromTokens(tokens: z.infer<typeof tokensSchema>): Usage {
     output: tokens.outputTokens ?? 0,
     cost: null,
   };
+}
+
+/** For agents that count what came from the cache as input too. */
+function withoutCached(usage: Usage | null): Usage | null {
+  return usage && { ...usage, input: Math.max(0, usage.input - usage.cache_read) };
 }
 
 function combine(a: Usage, b: Usage, sign: 1 | -1): Usage {

@@ -26,7 +26,12 @@ export const copilot: AcpRecipe = {
   }),
   modes: { read: ["agent"], write: ["agent"], full: ["agent"], auto: ["agent"] },
   plane: { waitMs: 3000, settleMs: 0 },
-  naming: { nameInCallId: false, planeTool: () => null },
+  naming: {
+    // A title is the tool's name only for tools of MCP servers; for its own it is the model's words.
+    toolName: (call) => (call.kind === "other" ? call.firstTitle || null : null),
+    kinds: {},
+    planeTool: () => null,
+  },
   usage: "session",
   introduction: "prompt",
   quirks: noQuirks,

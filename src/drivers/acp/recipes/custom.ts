@@ -17,7 +17,8 @@ export const custom: AcpRecipe = {
   modes: { read: [], write: [], full: [], auto: [] },
   plane: { waitMs: 3000, settleMs: 200 },
   naming: {
-    nameInCallId: false,
+    toolName: () => null,
+    kinds: {},
     // Titles of an agent we do not know may be the model's words; these fields are the agent's own.
     planeTool: (call) =>
       new RegExp(`^mcp__${planeServer}__(.+)$`).exec(call.name ?? metaText(call, "toolName") ?? "")?.[1] ?? null,

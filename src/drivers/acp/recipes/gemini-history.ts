@@ -4,20 +4,29 @@
  * leaves an empty copy that a later load could take for the conversation.
  */
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isErrno } from "../../../lib/files.ts";
 import { readJsonl } from "../../../lib/jsonl.ts";
 import { textAt } from "../../cli-harness/fields.ts";
 
-/** No start ever falls into this minute. */
-const safeStamp = "2000-01-01T00-01";
+/** No start ever falls into this hour. */
+const safeHour = "session-2000-01-01T00-";
 
 /** Moves the file out of the way of the one that loading will create. */
 export async function protectHistory(home: string, conversation: string): Promise<void> {
   await removeEmptyCopies(home, conversation);
-  const [newest] = await filesOf(home, conversation);
-  if (newest === undefined) return;
-  await rename(newest, join(dirname(newest), `session-${safeStamp}-${shortId(conversation)}.jsonl`));
+  const files = (await filesOf(home, conversation)).map((path) => ({
+    path,
+    folder: dirname(path),
+    name: basename(path),
+  }));
+  const [newest] = files;
+  if (newest === undefined || newest.name.startsWith(safeHour)) return;
+  const taken = new Set(files.map((file) => file.name));
+  const free = Array.from({ length: 60 }, (_, minute) => safeName(minute, conversation)).find(
+    (name) => !taken.has(name),
+  );
+  if (free !== undefined) await rename(newest.path, join(newest.folder, free));
 }
 
 async function removeEmptyCopies(home: string, conversation: string): Promise<void> {
@@ -66,6 +75,10 @@ async function hasMessages(path: string): Promise<boolean> {
   const records = await readJsonl(path).catch(() => null);
   // What cannot be read is kept.
   return records?.some((record) => ["user", "gemini"].includes(textAt(record, "type") ?? "")) ?? true;
+}
+
+function safeName(minute: number, conversation: string): string {
+  return `${safeHour}${String(minute).padStart(2, "0")}-${shortId(conversation)}.jsonl`;
 }
 
 function shortId(conversation: string): string {

@@ -46,7 +46,9 @@ export const gemini: AcpRecipe = {
   modes: { read: ["default"], write: ["autoEdit", "default"], full: ["yolo", "default"], auto: ["default"] },
   plane: { waitMs: 3000, settleMs: 0 },
   naming: {
-    nameInCallId: true,
+    // Ids are `<tool name>__<id>`.
+    toolName: (call) => (call.id.includes("__") ? call.id.slice(0, call.id.lastIndexOf("__")) : null),
+    kinds: {},
     // The id begins with the tool's name and the title ends with the server's; a model writes at most one of them.
     planeTool: (call) => {
       const tool = new RegExp(`^(\\S+) \\(${planeServer} MCP Server\\)$`).exec(call.firstTitle)?.[1] ?? null;

@@ -30,7 +30,9 @@ export const goose: AcpRecipe = {
   // It connects to MCP servers on the first prompt.
   plane: { waitMs: 0, settleMs: 0 },
   naming: {
-    nameInCallId: false,
+    // Titles of its own tools are `<tool> · <what it is about to do>`.
+    toolName: (call) => call.firstTitle.split(" · ")[0] || null,
+    kinds: { shell: "execute", edit: "edit", write: "edit", text_editor: "edit", tree: "read", analyze: "read" },
     // Titles are `<server>: <tool>` with blanks for underscores.
     planeTool: (call) =>
       new RegExp(`^${planeServer}: ([\\w ]+)$`).exec(call.firstTitle)?.[1]?.replaceAll(" ", "_") ?? null,

@@ -30,7 +30,8 @@ export const kimi: AcpRecipe = {
   modes: { read: ["default"], write: ["default"], full: ["yolo"], auto: ["default"] },
   plane: { waitMs: 3000, settleMs: 0 },
   naming: {
-    nameInCallId: false,
+    toolName: (call) => call.firstTitle || null,
+    kinds: {},
     planeTool: (call) =>
       call.kind === "other" ? (new RegExp(`^mcp__${planeServer}__(\\w+)$`).exec(call.firstTitle)?.[1] ?? null) : null,
   },

@@ -65,7 +65,8 @@ function forkOf(fork: Pick<AcpRecipe, "harness" | "program" | "login"> & { prefi
     modes: { read: ["build", "code"], write: ["build", "code"], full: ["build", "code"], auto: ["build", "code"] },
     plane: { waitMs: 3000, settleMs: 0 },
     naming: {
-      nameInCallId: false,
+      toolName: (call) => call.firstTitle || null,
+      kinds: {},
       // The first title of a call is the tool's name; only tools of MCP servers have this kind.
       planeTool: (call) =>
         call.kind === "other" ? (new RegExp(`^${planeServer}_(\\w+)$`).exec(call.firstTitle)?.[1] ?? null) : null,

@@ -36,7 +36,8 @@ export const qwen: AcpRecipe = {
   modes: { read: ["default"], write: ["auto-edit", "default"], full: ["yolo", "default"], auto: ["default"] },
   plane: { waitMs: 3000, settleMs: 200 },
   naming: {
-    nameInCallId: false,
+    toolName: () => null,
+    kinds: {},
     planeTool: (call) => new RegExp(`^mcp__${planeServer}__(.+)$`).exec(metaText(call, "toolName") ?? "")?.[1] ?? null,
   },
   usage: "chunks",
