@@ -7,6 +7,9 @@ export type Permission = z.infer<typeof permissionSchema>;
 
 export const slugPattern = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
 
+/** Agents that are there without being declared. */
+export const builtinAgents: readonly string[] = ["offline"];
+
 export const agentSchema = z.object({
   slug: z.string().regex(slugPattern),
   description: z.string(),

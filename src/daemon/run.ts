@@ -9,6 +9,7 @@ import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
+import { readToken } from "./token.ts";
 import { watchProject } from "./watch-project.ts";
 
 export type DaemonOptions = FoundationOptions & {
@@ -39,7 +40,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const recovered = await runtime.recover();
   if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
 
-  const token = randomBytes(32).toString("base64url");
+  const token = await readToken(root, keeper.current.config.server.token_file);
   secrets.add(token);
   const server = await serve(options, foundation, runtime, stop, token);
   scope.defer(() => server.close());

@@ -5,7 +5,7 @@ import { detectNativeModel } from "../drivers/native/detect.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { publicConfig } from "./config/show.ts";
-import { watchConfig } from "./config/watch.ts";
+import { type ConfigWatch, watchConfig } from "./config/watch.ts";
 import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
 
@@ -24,6 +24,7 @@ export class SettingsKeeper {
   readonly #options: KeeperOptions;
   #current: Settings;
   #problems: string[] = [];
+  #watch: ConfigWatch | null = null;
   #listener: Listener = async () => {};
 
   /** Throws `invalid` with every problem when the files cannot be used. */
@@ -66,6 +67,7 @@ export class SettingsKeeper {
     this.#problems = problems;
     if (settings) {
       this.#current = settings;
+      this.#watch?.follow(settings.files);
       this.#options.secrets.setAgents(settings.agents);
       this.#options.log.info("settings reloaded", { agents: settings.agents.map((agent) => agent.slug) });
     } else {
@@ -78,15 +80,18 @@ export class SettingsKeeper {
   /** Follows the files. Returns its undo. */
   watch(): () => void {
     const stop = new AbortController();
-    watchConfig({
+    const watch = watchConfig({
       root: this.#options.root,
       signal: stop.signal,
+      onError: (error) => this.#options.log.warn("changed settings may go unseen", { error: errorText(error) }),
       onChange: () => {
         this.reload().catch((error: unknown) =>
           this.#options.log.error("settings could not be reloaded", { error: errorText(error) }),
         );
       },
     });
+    watch.follow(this.#current.files);
+    this.#watch = watch;
     return () => stop.abort();
   }
 

@@ -2,6 +2,7 @@
 import type { Agent } from "../contract/agent.ts";
 import { AegisError } from "../contract/errors.ts";
 import { findProgram } from "../lib/find-program.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import type { AgentChoice } from "../runtime/registry/agents.ts";
 import { type Config, toAgent } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
@@ -34,25 +35,35 @@ export async function readSettings(options: SettingsOptions): Promise<SettingsRe
   return { settings: { config: loaded.config, files: loaded.files, agents, choice }, problems: [] };
 }
 
-async function chooseAgents(
-  config: Config,
-  options: SettingsOptions,
-): Promise<{ agents: Agent[]; choice: AgentChoice }> {
+async function chooseAgents(config: Config, options: SettingsOptions): Promise<Pick<Settings, "agents" | "choice">> {
   const configured = Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry));
-  const found =
-    configured.length > 0 && config.default_agent !== null
-      ? {
-          agents: config.agents[offlineAgent.slug] ? configured : [...configured, offlineAgent],
-          choice: { slug: config.default_agent, why: "it is the default agent of the project's configuration" },
-        }
-      : await detectAgents({
-          findCommand: (name) => findProgram(name, options.env.PATH ?? ""),
-          findModel: options.findModel,
-        });
-  if (options.agent === undefined) return found;
-  if (!found.agents.some((agent) => agent.slug === options.agent)) {
-    const names = found.agents.map((agent) => agent.slug).join(", ");
-    throw new AegisError("not_found", `no agent "${options.agent}"`, { hint: `agents here: ${names}` });
+  const found = configured.length > 0 ? withOffline(configured) : await detect(options);
+  const wanted = options.agent ?? config.default_agent;
+  if (wanted === null) return found;
+  if (!found.agents.some((agent) => agent.slug === wanted)) {
+    const names = found.agents.map((agent) => agent.slug);
+    throw new AegisError("not_found", `no agent "${wanted}"${didYouMean(wanted, names)}`, {
+      hint: `agents here: ${names.join(", ")}`,
+    });
   }
-  return { agents: found.agents, choice: { slug: options.agent, why: "it was asked for on the command line" } };
+  const why =
+    options.agent === undefined
+      ? "it is the default agent of the project's configuration"
+      : "it was asked for on the command line";
+  return { agents: found.agents, choice: { slug: wanted, why } };
+}
+
+/** The offline agent is there for every project, unless it declares one of that name itself. */
+function withOffline(configured: Agent[]): Pick<Settings, "agents" | "choice"> {
+  const declared = configured.some((agent) => agent.slug === offlineAgent.slug);
+  const agents = declared ? configured : [...configured, offlineAgent];
+  const slug = configured[0]?.slug ?? offlineAgent.slug;
+  return { agents, choice: { slug, why: "it is the first agent of the project's configuration" } };
+}
+
+function detect(options: SettingsOptions): Promise<Pick<Settings, "agents" | "choice">> {
+  return detectAgents({
+    findCommand: (name) => findProgram(name, options.env.PATH ?? ""),
+    findModel: options.findModel,
+  });
 }

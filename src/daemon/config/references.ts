@@ -2,6 +2,7 @@
  * What entries say about each other: names that must exist, keys that exclude or need each other. Works on the files'
  * data before the schema has accepted it, so that these faults are told together with all others.
  */
+import { builtinAgents } from "../../contract/agent.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type Finding, isRecord } from "./combine.ts";
 import { describeValue, type KeyPath } from "./problem.ts";
@@ -14,7 +15,7 @@ export type KnownNames = {
 
 export function checkReferences(config: unknown, known: KnownNames): Finding[] {
   if (!isRecord(config)) return [];
-  const agents = Object.keys(section(config, "agents"));
+  const agents = [...Object.keys(section(config, "agents")), ...builtinAgents];
   const queues = Object.keys(section(config, "queues"));
   return [
     ...checkName(["default_agent"], config.default_agent, "agent", agents),
