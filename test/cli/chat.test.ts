@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
 import { isRunning } from "../helpers/pids.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 type Sessions = { sessions: { handle: string; state: string; title: string }[] };
 
@@ -67,6 +68,7 @@ it("attaches to a daemon that runs already and leaves it running", async () => {
   await project.aegis("up");
   const pid = await project.daemonPid();
   const attached = project.start("up", "--attach");
+  await waitUntil("it has attached", () => attached.output.stderr.includes("Events follow"));
   await project.aegis("run", "hello");
   await attached.shows("turn completed");
   attached.child.kill("SIGINT");

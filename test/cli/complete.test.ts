@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { slashCommands } from "../../src/cli/chat/slash.ts";
 import { suggest } from "../../src/cli/complete.ts";
+import { exitCodes } from "../../src/cli/context.ts";
 import { commandGroups, commands } from "../../src/cli/table.ts";
 
 const ask = (...words: string[]) => suggest(words, commands, commandGroups);
@@ -30,6 +33,20 @@ describe("what the shell is offered", () => {
 });
 
 describe("the table", () => {
+  it("is documented: every command with its arguments and options", () => {
+    const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+    for (const command of commands) {
+      const synopsis = ["aegis", command.path, ...(command.arguments ?? []).map((argument) => argument.synopsis)].join(
+        " ",
+      );
+      const row = page.split("\n").find((line) => line.startsWith(`| \`${synopsis}\` |`));
+      expect(row, synopsis).toBeDefined();
+      for (const option of command.options ?? []) expect(row, synopsis).toContain(`\`${option.flags}\``);
+    }
+    for (const code of Object.values(exitCodes)) expect(page).toContain(`| ${code} |`);
+    for (const command of Object.values(slashCommands)) expect(page).toContain(`\`${command.synopsis}\``);
+  });
+
   it("has an example for every command, and each begins with a command of the table", () => {
     for (const command of commands) {
       expect(command.examples, command.path).not.toHaveLength(0);

@@ -26,7 +26,7 @@ export const configCommands: readonly CommandSpec[] = [
   {
     path: "config set",
     summary: "Change one setting; comments in the file stay",
-    arguments: [key, { synopsis: "<value>", description: "text, a number, true or false, or JSON" }],
+    arguments: [key, { synopsis: "<value>", description: "a value as in YAML: 3, true, [a, b]" }],
     options: [{ flags: "--local", description: "only on this machine, in .aegis.local.yaml" }],
     examples: ["aegis config set server.port 4321", "aegis config set agents.dev.model opus --local"],
     run: withCommands((module, cx, args, input) =>
