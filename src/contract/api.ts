@@ -1,38 +1,21 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
 import { agentSummarySchema } from "./agent.ts";
+import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
+import { queueEndpoints } from "./api-queues.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
 import { type Event, eventSchemas } from "./event.ts";
-import { messageMaxBytes, messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
+import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import type { RouteName } from "./routes.ts";
 import { askIdSchema, messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
-import { handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
+import { askPolicySchema, handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
 import { turnSchema } from "./turn.ts";
+
+export { type Endpoint, tooLarge } from "./api-parts.ts";
 
 const sessionPath = z.object({ session: z.string().describe("a session's id or handle") });
 const askPath = z.object({ ask: askIdSchema });
 const messagePath = z.object({ message: messageIdSchema });
-const none = z.object({});
-const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
-const flag = z.stringbool().default(false);
-
-/** Text that survives storage and every harness unchanged. */
-const storableText = z
-  .string()
-  .refine((text) => !text.includes("\0"), { error: "must not contain NUL characters" })
-  .refine((text) => text.isWellFormed(), { error: "must not contain half of a surrogate pair" });
-
-/** A refusal of this kind is answered with 413 instead of 400. */
-export const tooLarge = { tooLarge: true } as const;
-
-const messageText = storableText
-  .min(1)
-  .refine(fitsMessage, { error: `must be at most ${messageMaxBytes} bytes of UTF-8`, params: tooLarge });
-
-/** A character takes at most three bytes, so most texts need no counting. */
-function fitsMessage(text: string): boolean {
-  return text.length * 3 <= messageMaxBytes || new TextEncoder().encode(text).length <= messageMaxBytes;
-}
 
 /** Events on the wire: `seq` orders them, `type` says what `data` holds. */
 export const eventSchema = z.union(
@@ -90,6 +73,7 @@ export const createSessionSchema = z.object({
     .optional(),
   title: storableText.max(titleMaxLength).optional(),
   prompt: messageText.optional().describe("a first message"),
+  ask_policy: askPolicySchema.default("wait").describe("deny: nobody is there to answer what the agent asks"),
 });
 
 export const updateSessionSchema = z.object({
@@ -102,14 +86,6 @@ export const sendMessageSchema = z.object({
   text: messageText,
   interrupt: z.boolean().default(false).describe("cut the turn under way and deliver at once"),
 });
-
-export type Endpoint = {
-  summary: string;
-  path: z.ZodObject;
-  query: z.ZodObject;
-  body: z.ZodObject;
-  output: z.ZodType;
-};
 
 export const endpoints = {
   health: {
@@ -279,6 +255,7 @@ export const endpoints = {
     }),
     output: z.object({ ask: askSchema }),
   },
+  ...queueEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",
     path: none,

@@ -10,6 +10,9 @@ export const titleMaxLength = 80;
 export const sessionStateSchema = z.enum(["ready", "working", "error", "closed"]);
 export type SessionState = z.infer<typeof sessionStateSchema>;
 
+export const askPolicySchema = z.enum(["wait", "deny"]);
+export type AskPolicy = z.infer<typeof askPolicySchema>;
+
 /** Who gave the title. A later one replaces an earlier one only from the same or a higher rank. */
 export const titleSourceSchema = z.enum(["auto", "agent", "human"]);
 export type TitleSource = z.infer<typeof titleSourceSchema>;
@@ -27,6 +30,8 @@ export const sessionSchema = z.object({
   /** Why the state is `error`. */
   error: z.string().nullable(),
   parent: sessionIdSchema.nullable(),
+  /** `deny` answers at once whatever the agent would ask a person. */
+  ask_policy: askPolicySchema,
   created_at: z.number(),
   closed_at: z.number().nullable(),
 });

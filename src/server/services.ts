@@ -5,7 +5,7 @@ import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
 import type { AskId, MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
-import type { SessionView, TitleSource } from "../contract/session.ts";
+import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
 import type { Turn } from "../contract/turn.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
 
@@ -29,6 +29,7 @@ export interface SessionService {
     handle?: string | undefined;
     title?: string | undefined;
     prompt?: string | undefined;
+    ask_policy?: AskPolicy | undefined;
   }): Promise<{ session: SessionView; receipt: Receipt | null }>;
   /** By id or handle. Throws `not_found` with the nearest live handle. */
   resolve(reference: string): Promise<{ id: SessionId; handle: string }>;

@@ -28,6 +28,7 @@ export const sessionView: SessionView = {
   state: "ready",
   error: null,
   parent: null,
+  ask_policy: "wait",
   created_at: 1,
   closed_at: null,
   pending: 0,

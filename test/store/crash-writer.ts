@@ -21,6 +21,7 @@ await store.transact((tx) =>
     state: "ready",
     error: null,
     parent: null,
+    ask_policy: "wait",
     created_at: systemClock.now(),
     closed_at: null,
     resume: null,

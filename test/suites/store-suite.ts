@@ -21,6 +21,7 @@ export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
     state: "ready",
     error: null,
     parent: null,
+    ask_policy: "wait",
     created_at: 1_000,
     closed_at: null,
     resume: null,

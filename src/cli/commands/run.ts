@@ -11,13 +11,15 @@ export type RunArgs = {
   agent: string | undefined;
   timeoutMs: number | undefined;
   keep: boolean;
+  /** Deny at once whatever the agent would ask a person. */
+  noAsk: boolean;
 };
 
 export async function run(cx: Terminal, args: RunArgs): Promise<number> {
   const text = await textArgument(cx, args.prompt, "prompt");
   const { client } = await ensureDaemon(cx);
   const { session } = await client.call("createSession", {
-    body: args.agent === undefined ? {} : { agent: args.agent },
+    body: { ask_policy: args.noAsk ? "deny" : "wait", ...(args.agent === undefined ? {} : { agent: args.agent }) },
   });
   const style = createStyle(cx.color);
   try {

@@ -20,7 +20,12 @@ export const sessionCommands: readonly CommandSpec[] = [
     group,
     summary: "One prompt, one answer, in a session of its own",
     arguments: [{ synopsis: "[prompt]", description: "what to do; - or a pipe reads it from standard input" }],
-    options: [agentOption, waitLimit, { flags: "--keep", description: "keep the session to go on with it" }],
+    options: [
+      agentOption,
+      waitLimit,
+      { flags: "--keep", description: "keep the session to go on with it" },
+      { flags: "--no-ask", description: "deny at once whatever the agent would ask a person" },
+    ],
     examples: ['aegis run "list the files here"', "git diff | aegis run --timeout 5m", 'aegis run "say hi" --json'],
     run: async (cx, input) =>
       (await import("../commands/run.ts")).run(cx, {
@@ -28,6 +33,7 @@ export const sessionCommands: readonly CommandSpec[] = [
         agent: input.text("agent"),
         timeoutMs: input.number("timeout"),
         keep: input.flag("keep"),
+        noAsk: !input.flag("ask"),
       }),
   },
   {

@@ -55,6 +55,9 @@ export class Asks {
   /** An approval in the terms of the driver port. Never rejects. */
   async permission(session: SessionId, request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     try {
+      const row = await this.#options.store.read.sessions.get(session);
+      if (row?.ask_policy === "deny")
+        return { decision: "deny", reason: "nobody is there to be asked in this session" };
       if (await this.#alwaysAllowed(session, request.tool)) return { decision: "allow", scope: "session" };
       const settled = await this.ask(
         {

@@ -2,7 +2,13 @@
 import { AegisError } from "../../contract/errors.ts";
 import { isId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Message, Receipt } from "../../contract/message.ts";
-import { handlePattern, type Session, type SessionView, type TitleSource } from "../../contract/session.ts";
+import {
+  type AskPolicy,
+  handlePattern,
+  type Session,
+  type SessionView,
+  type TitleSource,
+} from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
@@ -22,6 +28,7 @@ export type NewSession = {
   agent?: string | undefined;
   handle?: string | undefined;
   title?: string | undefined;
+  ask_policy?: AskPolicy | undefined;
   /** A first message, admitted together with the session. */
   prompt?: string | undefined;
   /** Who asks for the session; a person when absent. */
@@ -85,6 +92,7 @@ export class Sessions {
         state: "ready",
         error: null,
         parent: null,
+        ask_policy: input.ask_policy ?? "wait",
         created_at: now,
         closed_at: null,
         resume: null,

@@ -20,6 +20,7 @@ const columns = [
   "state",
   "error",
   "parent",
+  "ask_policy",
   "created_at",
   "closed_at",
   "resume",

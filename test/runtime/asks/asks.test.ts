@@ -143,3 +143,14 @@ describe("over a restart", () => {
     expect((await openAsk(runtime)).id).not.toBe(ask.id);
   });
 });
+
+describe("a session in which nobody is there to answer", () => {
+  it("gets a denial at once, and nobody is asked", async () => {
+    const answers: PermissionAnswer[] = [];
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious(answers)));
+    await runtime.sessions.create({ prompt: "clean up", ask_policy: "deny" });
+    await turnsEnded(runtime, 1);
+    expect(answers).toEqual([{ decision: "deny", reason: "nobody is there to be asked in this session" }]);
+    expect(await eventsOfType(runtime.store, "ask.opened")).toEqual([]);
+  });
+});

@@ -3,6 +3,8 @@ import type { Migration } from "../migrate.ts";
 export const asks: Migration = {
   version: 2,
   sql: `
+    ALTER TABLE sessions ADD COLUMN ask_policy TEXT NOT NULL DEFAULT 'wait';
+
     CREATE TABLE asks (
       position INTEGER PRIMARY KEY,
       id TEXT NOT NULL UNIQUE,
