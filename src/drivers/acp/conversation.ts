@@ -14,6 +14,7 @@ import type { AcpRecipe } from "./recipe.ts";
 import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
+import type { SessionUpdate } from "./wire.ts";
 
 /** How long an agent may take to end a cancelled prompt before its process is ended. */
 const cancelMs = 5000;
@@ -82,8 +83,9 @@ export class AcpConversation implements Conversation {
     }
   }
 
-  /** What the agent says. */
-  update(update: unknown): void {
+  /** What the agent says; sessions it makes for itself are its own affair. */
+  update({ sessionId, update }: SessionUpdate): void {
+    if (sessionId !== this.#options.session.id) return;
     (this.#turn?.mapper ?? this.#betweenTurns()).update(update);
   }
 

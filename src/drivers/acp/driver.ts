@@ -44,7 +44,7 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
 
       let conversation: AcpConversation | null = null;
       // Until the conversation stands, updates are history being replayed.
-      const wire = openWire(child, ({ update }) => conversation?.update(update), deps.log);
+      const wire = openWire(child, (update) => conversation?.update(update), deps.log);
       const connection = connect(
         wire.stream,
         (request, signal) => conversation?.permission(request, signal) ?? Promise.resolve({ outcome: "cancelled" }),

@@ -2,6 +2,7 @@
 import { PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { didYouMean } from "../../lib/nearest.ts";
+import { packageVersion } from "../../lib/version.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { type Connection, RequestError } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
@@ -61,7 +62,7 @@ export async function openSession(input: SessionInput): Promise<AcpSession> {
       protocolVersion: PROTOCOL_VERSION,
       // Agents work on files and run commands themselves: through a client's `fs`, Gemini CLI cannot make a new file.
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
-      clientInfo: { name: "aegis", title: "Aegis", version: "1" },
+      clientInfo: { name: "aegis", title: "Aegis", version: packageVersion() },
     },
     initializeSchema,
     initializeMs,

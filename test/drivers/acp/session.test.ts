@@ -127,7 +127,7 @@ describe("a session found again", () => {
     const at = await seat({ flags: ["--late-replay"], recipe: { quirks: { ...noQuirks, replayAfterLoad: true } } });
     const first = await at.open();
     for (let i = 0; i < 4; i++) await at.run(first, "reply");
-    expect(textOf(await at.run(await at.open(), "recall"))).toBe("prompts: 5");
+    expect(textOf(await at.run(await at.open(), "recallLate"))).toBe("prompts: 5");
   });
 
   test("that the agent lost is forgotten, said and begun anew", async () => {

@@ -8,7 +8,7 @@ export const copilot: AcpRecipe = {
     name: "Copilot CLI",
     command: "copilot",
     install: "npm install -g @github/copilot",
-    version: /(\d+\.\d+\.\d+\S*)/,
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: false,
   login: "Run `copilot` and use its /login command.",

@@ -8,7 +8,7 @@ export const custom: AcpRecipe = {
     name: "The ACP agent",
     command: "",
     install: "the agent's own instructions",
-    version: /(\d+\.\d+\.\d+\S*)/,
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: true,
   login: "Log in with the agent's own command, or give its key in the agent's `env`.",

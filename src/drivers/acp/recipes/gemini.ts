@@ -32,7 +32,7 @@ export const gemini: AcpRecipe = {
     name: "Gemini CLI",
     command: "gemini",
     install: "npm install -g @google/gemini-cli",
-    version: /^(\d+\.\d+\.\d+\S*)/m,
+    version: /^(\d+\.\d+\.\d+(?:-[\w.]+)?)/m,
   },
   commandRequired: false,
   login: "Run `gemini` once and log in, or set GEMINI_API_KEY for the daemon.",

@@ -12,7 +12,7 @@ export const goose: AcpRecipe = {
     name: "goose",
     command: "goose",
     install: "npm install -g @aaif/goose",
-    version: /(\d+\.\d+\.\d+\S*)/,
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: false,
   login: "Run `goose configure`, or set GOOSE_PROVIDER and its key for the daemon.",

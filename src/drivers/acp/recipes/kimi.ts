@@ -11,7 +11,7 @@ export const kimi: AcpRecipe = {
     name: "Kimi Code",
     command: "kimi",
     install: "npm install -g @moonshot-ai/kimi-code",
-    version: /(\d+\.\d+\.\d+\S*)/,
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: false,
   login: "Run `kimi` once and log in, or set KIMI_API_KEY for the daemon.",

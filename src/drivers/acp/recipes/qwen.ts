@@ -23,7 +23,7 @@ export const qwen: AcpRecipe = {
     name: "Qwen Code",
     command: "qwen",
     install: "npm install -g @qwen-code/qwen-code",
-    version: /^(\d+\.\d+\.\d+\S*)/,
+    version: /^(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: false,
   login: "Run `qwen` once and log in, or set OPENAI_API_KEY for the daemon.",
