@@ -2,6 +2,7 @@
 import type { Event, EventOf, LiveDelta } from "../contract/event.ts";
 import type { MessageId, TurnId } from "../contract/ids.ts";
 import type { MessageStatus } from "../contract/message.ts";
+import { isTaskEvent, reduceTasks, type TaskEvent } from "./reduce-tasks.ts";
 import { newSession, newTurn, type SessionState, type State, type TurnItem, type TurnState } from "./state.ts";
 
 export function reduce(state: State, event: Event): State {
@@ -11,6 +12,7 @@ export function reduce(state: State, event: Event): State {
     const { session } = event.data;
     return { ...next, sessions: { ...next.sessions, [session.id]: newSession(session) } };
   }
+  if (isTaskEvent(event)) return { ...next, tasks: reduceTasks(state.tasks, event) };
   const before = event.session === null ? undefined : state.sessions[event.session];
   if (before === undefined) return next;
   return { ...next, sessions: { ...next.sessions, [before.id]: reduceSession(before, event) } };
@@ -26,7 +28,7 @@ export function applyDelta(state: State, delta: LiveDelta): State {
   return { ...state, sessions: { ...state.sessions, [session.id]: withTurn(session, { ...turn, writing }) } };
 }
 
-type SessionEvent = Exclude<Event, EventOf<"session.created">>;
+type SessionEvent = Exclude<Event, EventOf<"session.created"> | TaskEvent>;
 
 function reduceSession(session: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {
@@ -34,6 +36,10 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "daemon.stopping":
     case "config.reloaded":
     case "config.rejected":
+    case "queue.added":
+    case "queue.removed":
+    case "queue.paused":
+    case "queue.resumed":
       return session;
     case "session.renamed":
       return { ...session, handle: event.data.handle };

@@ -1,14 +1,22 @@
 /** What a client knows: sessions with their turns and messages, as of one event. Plain data, never changed in place. */
 import type { Ask } from "../contract/ask.ts";
-import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
 import type { Session } from "../contract/session.ts";
+import type { Task } from "../contract/task.ts";
 import type { TurnError, TurnItems, TurnItemType, TurnReason, Usage } from "../contract/turn.ts";
 
 export type State = {
   /** The last event taken in. */
   readonly last_seq: number;
   readonly sessions: Readonly<Record<SessionId, SessionState>>;
+  /** Tasks of all queues, from the moment they were enqueued. */
+  readonly tasks: Readonly<Record<TaskId, TaskState>>;
+};
+
+export type TaskState = Readonly<Task> & {
+  /** What the worker still waits for although its turn is over. */
+  readonly waiting_on: readonly string[];
 };
 
 export type SessionState = Readonly<Session> & {
@@ -48,7 +56,7 @@ export type TurnItem = {
 }[ShownItemType];
 
 export function emptyState(lastSeq = 0): State {
-  return { last_seq: lastSeq, sessions: {} };
+  return { last_seq: lastSeq, sessions: {}, tasks: {} };
 }
 
 /** Adds sessions from a list, so that a client can start at the newest event instead of the first. */

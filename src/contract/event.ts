@@ -2,11 +2,14 @@
 import { z } from "zod";
 import { askAnswerSchema, askSchema, askStatusSchema } from "./ask.ts";
 import { messageSchema } from "./message.ts";
-import { askIdSchema, messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+import { askIdSchema, messageIdSchema, sessionIdSchema, taskIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
+import { queueSettingsSchema, taskSchema, taskStatusSchema } from "./task.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
 
 const inTurn = { turn: turnIdSchema };
+const ofQueue = { queue: z.string() };
+const ofTask = { ...ofQueue, task: taskIdSchema };
 
 /** Event type → what it carries. */
 export const eventSchemas = {
@@ -41,6 +44,30 @@ export const eventSchemas = {
     duration_ms: z.number(),
     input: z.string(),
     error: z.string().nullable(),
+  }),
+
+  "queue.added": z.object({ ...ofQueue, settings: queueSettingsSchema }),
+  "queue.removed": z.object(ofQueue),
+  "queue.paused": z.object(ofQueue),
+  "queue.resumed": z.object(ofQueue),
+  "task.enqueued": z.object({ ...ofQueue, task: taskSchema }),
+  "task.dispatched": z.object({ ...ofTask, attempt: z.number().int(), worker: sessionIdSchema }),
+  /** The worker's turn is over, but it still waits for something: the task goes on. */
+  "task.deferred": z.object({ ...ofTask, worker: sessionIdSchema, waiting_on: z.array(z.string()) }),
+  /** Waits again: a try failed, or somebody put the task back. */
+  "task.requeued": z.object({
+    ...ofTask,
+    reason: z.string(),
+    failures: z.number().int(),
+    not_before: z.number().nullable(),
+  }),
+  "task.ended": z.object({
+    ...ofTask,
+    status: taskStatusSchema.extract(["completed", "failed", "cancelled"]),
+    result: z.string().nullable(),
+    error: z.string().nullable(),
+    /** `dropped`: the producer's session is closed. */
+    callback: z.enum(["none", "delivered", "dropped"]),
   }),
 
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),

@@ -65,6 +65,27 @@ export {
   type TitleSource,
 } from "./session.ts";
 export {
+  type Attempt,
+  attemptSchema,
+  type Budget,
+  type BudgetCheck,
+  budgetCheckSchema,
+  budgetSchema,
+  type CancelOutcome,
+  cancelOutcomeSchema,
+  type QueueSettings,
+  type QueueView,
+  queueNameSchema,
+  queueSettingsSchema,
+  queueViewSchema,
+  type Task,
+  type TaskStatus,
+  type TaskView,
+  taskSchema,
+  taskStatusSchema,
+  taskViewSchema,
+} from "./task.ts";
+export {
   type Turn,
   type TurnError,
   type TurnItems,

@@ -7,7 +7,8 @@ const outcome = z.enum(["ok", "error"]);
 export const senderSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("human") }),
   z.object({ kind: z.literal("agent"), session: sessionIdSchema, handle: z.string() }),
-  z.object({ kind: z.literal("queue"), name: z.string(), task: z.string(), status: outcome }),
+  /** Without a status it is the payload of a task, on its way to the worker. */
+  z.object({ kind: z.literal("queue"), name: z.string(), task: z.string(), status: outcome.nullable() }),
   z.object({ kind: z.literal("workflow"), name: z.string(), run: z.string(), status: outcome.nullable() }),
   z.object({ kind: z.literal("telegram") }),
   z.object({ kind: z.literal("schedule"), name: z.string() }),

@@ -11,3 +11,4 @@ export const sessionIdSchema = idSchema("ses");
 export const messageIdSchema = idSchema("msg");
 export const turnIdSchema = idSchema("trn");
 export const askIdSchema = idSchema("ask");
+export const taskIdSchema = idSchema("tsk");

@@ -1,7 +1,9 @@
-/** A store whose event log never holds the value of a known secret. Messages reach their agents unchanged. */
-import type { NewEvent } from "../contract/event.ts";
+/**
+ * A store whose event log and answers never hold the value of a known secret. Messages reach their agents unchanged, and
+ * a person sees what an ask would really do.
+ */
 import type { Redact } from "../lib/redact.ts";
-import type { EventTable, Store, StoreTx } from "./store.ts";
+import type { EventTable, Store, StoreTx, TurnTable } from "./store.ts";
 
 /** `redact` is asked for at each write, because a new configuration may bring new secrets. */
 export function redactingStore(store: Store, redact: () => Redact): Store {
@@ -18,13 +20,28 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
   const events: EventTable = {
     list: (query) => tx.events.list(query),
     lastSeq: () => tx.events.lastSeq(),
-    append: (event, at) => tx.events.append(redacted(event, redact), at),
+    append: (event, at) => tx.events.append({ ...event, data: redacted(event.data, redact) } as typeof event, at),
   };
-  return { sessions: tx.sessions, messages: tx.messages, turns: tx.turns, seen: tx.seen, asks: tx.asks, events };
+  const turns: TurnTable = {
+    get: (id) => tx.turns.get(id),
+    list: (session, limit) => tx.turns.list(session, limit),
+    open: () => tx.turns.open(),
+    countEndedAfter: (session, seq) => tx.turns.countEndedAfter(session, seq),
+    insert: (turn) => tx.turns.insert(turn),
+    accept: (id) => tx.turns.accept(id),
+    end: (id, end) => tx.turns.end(id, redacted(end, redact)),
+  };
+  return { ...tx, turns, events };
 }
 
-function redacted(event: NewEvent, redact: Redact): NewEvent {
-  const text = JSON.stringify(event.data);
-  const clean = redact(text);
-  return clean === text ? event : ({ ...event, data: JSON.parse(clean) } as NewEvent);
+/** Only inside strings: a secret of digits must not tear a number apart. */
+function redacted<T>(value: T, redact: Redact): T {
+  let found = false;
+  const text = JSON.stringify(value, (_key, item: unknown) => {
+    if (typeof item !== "string") return item;
+    const clean = redact(item);
+    found ||= clean !== item;
+    return clean;
+  });
+  return found ? (JSON.parse(text) as T) : value;
 }

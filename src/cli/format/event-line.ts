@@ -12,7 +12,7 @@ export type LineOptions = { style: Style; width: number; names: SessionNames };
 
 /** The line, or null for events that say nothing to a reader. */
 export function eventLine(event: Event, options: LineOptions): string | null {
-  const text = describe(event, options.style);
+  const text = describe(event, options);
   if (text === null) return null;
   const time = clockTime(event.at);
   const who = event.session === null ? "aegis" : options.names.label(event.session);
@@ -22,7 +22,8 @@ export function eventLine(event: Event, options: LineOptions): string | null {
 
 type Text = (room: number) => string;
 
-function describe(event: Event, style: Style): Text | null {
+function describe(event: Event, options: LineOptions): Text | null {
+  const { style } = options;
   const plain =
     (text: string): Text =>
     (room) =>
@@ -65,6 +66,29 @@ function describe(event: Event, style: Style): Text | null {
       return painted(style.yellow, `asks: ${event.data.ask.question} (aegis answer ${event.data.ask.id})`);
     case "ask.settled":
       return painted(style.dim, `ask ${event.data.ask} ${askOutcome(event.data)}`);
+    case "queue.added":
+      return plain(`queue ${event.data.queue} was added, agent ${event.data.settings.agent}`);
+    case "queue.removed":
+      return plain(`queue ${event.data.queue} was removed`);
+    case "queue.paused":
+      return painted(style.yellow, `queue ${event.data.queue} is paused`);
+    case "queue.resumed":
+      return plain(`queue ${event.data.queue} goes on`);
+    case "task.enqueued":
+      return plain(`${event.data.queue} ← task ${event.data.task.id}: ${event.data.task.payload}`);
+    case "task.dispatched": {
+      const worker = options.names.label(event.data.worker);
+      return painted(style.dim, `${event.data.queue}: task ${event.data.task} was given to ${worker}`);
+    }
+    case "task.deferred":
+      return painted(
+        style.dim,
+        `${event.data.queue}: task ${event.data.task} waits for ${event.data.waiting_on.join(", ")}`,
+      );
+    case "task.requeued":
+      return painted(style.yellow, `${event.data.queue}: task ${event.data.task} waits again: ${event.data.reason}`);
+    case "task.ended":
+      return taskEnd(event.data, style);
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -92,6 +116,12 @@ function describe(event: Event, style: Style): Text | null {
     default:
       return unknownEvent(event);
   }
+}
+
+function taskEnd({ queue, task, status, result, error }: EventOf<"task.ended">["data"], style: Style): Text {
+  const paint = { completed: style.green, failed: style.red, cancelled: style.yellow }[status];
+  const more = status === "completed" ? result : error;
+  return (room) => paint(truncate(`${queue}: task ${task} ${status}${more ? `: ${more}` : ""}`, room));
 }
 
 function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {

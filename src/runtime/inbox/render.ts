@@ -24,7 +24,8 @@ function renderOrigin(sender: Sender): string | null {
     case "agent":
       return `agent:${sender.handle}`;
     case "queue":
-      return `queue:${sender.name} · task#${sender.task} · ${sender.status}`;
+      // A payload is the worker's opening prompt: nobody speaks before it.
+      return sender.status === null ? null : `queue:${sender.name} · task#${sender.task} · ${sender.status}`;
     case "workflow":
       return sender.status === null
         ? `workflow:${sender.name}`

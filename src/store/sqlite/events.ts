@@ -24,6 +24,8 @@ export class SqliteEvents implements EventTable {
       where += `${where === "" ? "WHERE" : " AND"} ${condition}`;
       values.push(value);
     };
+    // Both parts as the index has them, or SQLite reads the whole log.
+    if (query.queue !== undefined) add("session IS NULL AND data ->> '$.queue' = ?", query.queue);
     if (query.session !== undefined) add("session = ?", query.session);
     if (query.after !== undefined) add("seq > ?", query.after);
     if (query.before !== undefined) add("seq < ?", query.before);

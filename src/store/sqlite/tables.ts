@@ -4,8 +4,10 @@ import { SqliteAsks } from "./asks.ts";
 import type { Sql } from "./connection.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteMessages } from "./messages.ts";
+import { SqliteQueues } from "./queues.ts";
 import { SqliteSeen } from "./seen.ts";
 import { SqliteSessions } from "./sessions.ts";
+import { SqliteTasks } from "./tasks.ts";
 import { SqliteTurns } from "./turns.ts";
 
 /** All tables over one connection or one unit. */
@@ -17,5 +19,7 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     events: new SqliteEvents(sql, appended),
     seen: new SqliteSeen(sql),
     asks: new SqliteAsks(sql),
+    queues: new SqliteQueues(sql),
+    tasks: new SqliteTasks(sql),
   };
 }

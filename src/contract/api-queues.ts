@@ -1,0 +1,110 @@
+/** The endpoints of queues and tasks. */
+import { z } from "zod";
+import { count, type Endpoint, flag, messageText, none } from "./api-parts.ts";
+import { taskIdSchema } from "./schema-ids.ts";
+import {
+  attemptSchema,
+  cancelOutcomeSchema,
+  queueNameSchema,
+  queueSettingsSchema,
+  queueViewSchema,
+  taskStatusSchema,
+  taskViewSchema,
+} from "./task.ts";
+
+const queuePath = z.object({ queue: z.string().describe("a queue's name") });
+const taskPath = z.object({ task: taskIdSchema });
+
+export const queueEndpoints = {
+  listQueues: {
+    summary: "Queues and how they stand",
+    path: none,
+    query: none,
+    body: none,
+    output: z.object({ queues: z.array(queueViewSchema) }),
+  },
+  addQueue: {
+    summary: "Add a queue that stays until it is removed",
+    path: none,
+    query: none,
+    body: queueSettingsSchema.extend({ name: queueNameSchema }),
+    output: z.object({ queue: queueViewSchema }),
+  },
+  getQueue: {
+    summary: "One queue and how it stands",
+    path: queuePath,
+    query: none,
+    body: none,
+    output: z.object({ queue: queueViewSchema }),
+  },
+  removeQueue: {
+    summary: "Remove a queue that was added; `force` cancels its tasks",
+    path: queuePath,
+    query: z.object({ force: flag }),
+    body: none,
+    output: z.object({ removed: z.literal(true), cancelled: z.array(taskIdSchema) }),
+  },
+  pauseQueue: {
+    summary: "Start no more tasks of a queue; those under way go on",
+    path: queuePath,
+    query: none,
+    body: none,
+    output: z.object({ queue: queueViewSchema }),
+  },
+  resumeQueue: {
+    summary: "Start tasks of a paused queue again",
+    path: queuePath,
+    query: none,
+    body: none,
+    output: z.object({ queue: queueViewSchema }),
+  },
+  drainQueue: {
+    summary: "Wait until a queue has no task left, or the time is over",
+    path: queuePath,
+    query: none,
+    body: z.object({ timeout_s: z.number().min(0).max(300).default(30) }),
+    output: z.object({ drained: z.boolean(), queue: queueViewSchema }),
+  },
+  enqueueTask: {
+    summary: "Put a task into a queue",
+    path: queuePath,
+    query: none,
+    body: z.object({
+      payload: messageText.describe("the worker's opening prompt"),
+      key: z.string().min(1).max(200).optional().describe("the same key twice adds one task only"),
+    }),
+    output: z.object({
+      task: taskViewSchema,
+      queued_position: z.number().int().describe("0 when it was started at once"),
+      duplicate: z.boolean(),
+    }),
+  },
+  listTasks: {
+    summary: "Tasks, newest first",
+    path: none,
+    query: z.object({ queue: z.string().optional(), status: taskStatusSchema.optional(), limit: count(1000, 100) }),
+    body: none,
+    output: z.object({ tasks: z.array(taskViewSchema) }),
+  },
+  getTask: {
+    summary: "One task and its tries",
+    path: taskPath,
+    query: none,
+    body: none,
+    output: z.object({ task: taskViewSchema, attempts: z.array(attemptSchema) }),
+  },
+  cancelTask: {
+    summary: "Cancel a task that waits or is under way",
+    path: taskPath,
+    query: none,
+    body: none,
+    output: cancelOutcomeSchema,
+  },
+  retryTask: {
+    summary: "Put a task that failed or was cancelled back, at the end of its queue",
+    path: taskPath,
+    query: none,
+    body: none,
+    output: z.object({ task: taskViewSchema }),
+  },
+} satisfies Record<string, Endpoint>;
