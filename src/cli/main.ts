@@ -21,6 +21,15 @@ async function main(argv: readonly string[]): Promise<number> {
     for (const line of await complete(process.cwd(), argv.slice(1))) process.stdout.write(`${line}\n`);
     return 0;
   }
+  // Prompts and editors call this one all the time; without options it needs no parser.
+  if (first === "status" && argv.slice(1).every((word) => word === "--json")) {
+    const [{ runCommand }, { createTerminal }, { status }] = await Promise.all([
+      import("./run-command.ts"),
+      import("./terminal.ts"),
+      import("./commands/status.ts"),
+    ]);
+    return runCommand(createTerminal({ json: argv.length > 1, project: undefined }), status);
+  }
   const { runProgram } = await import("./program.ts");
   return runProgram(argv);
 }

@@ -1,10 +1,10 @@
 /** Makes the parser from the command table and runs the command that the arguments name. */
-import { statSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { packageVersion } from "../lib/version.ts";
 import { exitCodes } from "./context.ts";
-import { describeError, errorBody, exitCodeOf, usageError } from "./failure.ts";
+import { usageError } from "./failure.ts";
 import { parseDuration } from "./format/time.ts";
+import { report, runCommand } from "./run-command.ts";
 import { type CommandSpec, Input, type OptionSpec } from "./spec.ts";
 import { commandGroups, commands, home } from "./table.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
@@ -107,15 +107,6 @@ function terminalFor(program: Command): Terminal {
   return createTerminal({ json: json === true, project });
 }
 
-async function runCommand(cx: Terminal, run: (cx: Terminal) => Promise<number>): Promise<number> {
-  try {
-    if (!statSync(cx.cwd, { throwIfNoEntry: false })?.isDirectory()) throw usageError(`${cx.cwd} is not a folder`);
-    return await run(cx);
-  } catch (error) {
-    return report(cx, error);
-  }
-}
-
 function reportUsage(cx: Terminal, error: CommanderError): number {
   // Groups such as `aegis config` alone print their help, which is the answer.
   if (error.code === "commander.help") return exitCodes.usage;
@@ -125,12 +116,4 @@ function reportUsage(cx: Terminal, error: CommanderError): number {
     .trim()
     .replace(/^\(|\)$/g, "");
   return report(cx, usageError(first.replace(/^error: /, ""), hint === "" ? "see aegis --help" : hint));
-}
-
-function report(cx: Terminal, error: unknown): number {
-  const { message, hint } = describeError(error);
-  if (cx.json) cx.printJson(errorBody(error));
-  cx.warn(`aegis: ${message}`);
-  if (hint !== undefined) cx.warn(`  ${hint}`);
-  return exitCodeOf(error);
 }
