@@ -54,7 +54,8 @@ export class AcpConversation implements Conversation {
   readonly #usage: UsageMeter;
   readonly #introduction: ReturnType<typeof introductionOf>;
   #turn: Turn | null = null;
-  #first = true;
+  #planeAwaited = false;
+  #planeChecked = false;
 
   constructor(options: AcpConversationOptions) {
     this.#options = options;
@@ -149,7 +150,6 @@ export class AcpConversation implements Conversation {
       return end;
     } finally {
       this.#turn = null;
-      this.#first = false;
     }
   }
 
@@ -164,12 +164,11 @@ export class AcpConversation implements Conversation {
         (answer) => ({ kind: "answer", answer }),
         (error: unknown) => ({ kind: "error", error }),
       );
-    const died = process.ended.then((): Outcome => ({ kind: "died" }));
     const stuck = this.#cancelled(signal, over.signal);
     const silent = silentFor(inactivityMs, () => process.child.lastActivity(), waits, deps.clock, over.signal);
     try {
-      const outcome = await Promise.race([answered, died, stuck, silent.then((): Outcome => ({ kind: "silent" }))]);
-      // The connection breaks before the process is known to be gone; only the process can tell why.
+      const outcome = await Promise.race([answered, stuck, silent.then((): Outcome => ({ kind: "silent" }))]);
+      // A request fails when the connection ends, and the connection ends with the process.
       return outcome.kind === "error" && !process.alive ? { kind: "died" } : outcome;
     } finally {
       over.abort();
@@ -226,7 +225,8 @@ export class AcpConversation implements Conversation {
 
   async #waitForPlane(signal: AbortSignal): Promise<void> {
     const { spec, recipe, deps } = this.#options;
-    if (!this.#first || spec.plane === null || recipe.plane.waitMs === 0) return;
+    if (this.#planeAwaited || spec.plane === null || recipe.plane.waitMs === 0) return;
+    this.#planeAwaited = true;
     const listed = await spec.plane.listed(recipe.plane.waitMs, signal).catch(() => false);
     if (listed && recipe.plane.settleMs > 0) await deps.clock.sleep(recipe.plane.settleMs, signal).catch(() => {});
   }
@@ -234,7 +234,8 @@ export class AcpConversation implements Conversation {
   /** Agents do not say when they cannot reach an MCP server; that nobody listed its tools is the only sign. */
   async #checkPlane(emit: (event: DriverEvent) => void, signal: AbortSignal): Promise<void> {
     const { spec, recipe } = this.#options;
-    if (!this.#first || spec.plane === null) return;
+    if (this.#planeChecked || spec.plane === null) return;
+    this.#planeChecked = true;
     if (await spec.plane.listed(0, signal).catch(() => true)) return;
     const text = `${recipe.program.name} did not connect to Aegis, so this agent cannot see or call its peers.`;
     emit({ type: "notice", level: "error", text });

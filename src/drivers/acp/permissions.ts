@@ -1,5 +1,6 @@
 /** Answers what the agent asks before it uses a tool. The plane's own tools pass: the plane enforces their rules. */
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { isInside } from "../../lib/files.ts";
 import type { ConversationHost, ConversationSpec, PermissionAnswer } from "../driver.ts";
 import type { PermissionOutcome } from "./connection.ts";
@@ -10,6 +11,11 @@ import type { AcpPermissionRequest } from "./updates.ts";
 type Options = AcpPermissionRequest["options"];
 
 const cancelled: PermissionOutcome = { outcome: "cancelled" };
+/** The protocol has no way to change a call: what was allowed is not what would run. */
+const cannotRewrite: PermissionAnswer = {
+  decision: "deny",
+  reason: "This call was allowed only with other arguments, and an ACP agent cannot be given any.",
+};
 const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
 /** What needs no question: the plane's tools, and what the agent's permission clearly allows or forbids. */
@@ -23,7 +29,7 @@ export function settledAnswer(call: ToolCallState, recipe: AcpRecipe, spec: Conv
   return null;
 }
 
-/** The host's answer, or null when the signal comes first. */
+/** The host's answer as far as an agent can follow it, or null when the signal comes first. */
 export async function askHost(
   host: ConversationHost,
   call: ToolCallState,
@@ -43,7 +49,9 @@ export async function askHost(
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    return await Promise.race([host.permission(request, signal), aborted.promise]);
+    const answer = await Promise.race([host.permission(request, signal), aborted.promise]);
+    const rewritten = answer?.decision === "allow" && answer.input !== undefined;
+    return rewritten && !isDeepStrictEqual(answer.input, call.input) ? cannotRewrite : answer;
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

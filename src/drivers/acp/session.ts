@@ -150,20 +150,37 @@ async function applySettings(input: SessionInput, sessionId: string, state: Sess
       text: `${recipe.program.name} offers no effort "${agent.effort}" for this model.`,
     });
 
-  const wanted = options.mode === undefined ? recipe.modes[agent.permission] : [options.mode];
   const modeOption = findOption(config, "mode");
-  const offered = state.modes?.availableModes.map((mode) => mode.id) ?? (modeOption ? valuesOf(modeOption) : []);
+  const current = state.modes?.currentModeId ?? modeOption?.currentValue;
+  const mode = chooseMode(
+    input,
+    state.modes?.availableModes.map(({ id }) => id) ?? (modeOption ? valuesOf(modeOption) : []),
+  );
+  if (mode === null || mode === current) return;
+  try {
+    if (modeOption !== null && !state.modes) await setOption(modeOption, mode);
+    else await connection.request("session/set_mode", { sessionId, modeId: mode }, anything, settingMs);
+  } catch (error) {
+    if (!(error instanceof RequestError) || options.mode !== undefined) throw error;
+    const why = turnErrorOf(error, recipe.login).message;
+    host.notice({
+      level: "warning",
+      text: `${recipe.program.name} stays in mode "${current}" instead of "${mode}": ${why}`,
+    });
+  }
+}
+
+/** The mode to work in, or null to stay in the agent's default. */
+function chooseMode({ recipe, options, spec }: SessionInput, offered: readonly string[]): string | null {
+  const wanted = options.mode === undefined ? recipe.modes[spec.agent.permission] : [options.mode];
   const mode = pickMode(offered, wanted);
-  if (mode === null) {
-    if (options.mode !== undefined)
-      throw new DriverError({
-        code: "start",
-        message: `${recipe.program.name} has no mode "${options.mode}"${didYouMean(options.mode, offered)}; it has ${offered.join(", ") || "none"}`,
-      });
-  } else if (state.modes) {
-    if (state.modes.currentModeId !== mode)
-      await connection.request("session/set_mode", { sessionId, modeId: mode }, anything, settingMs);
-  } else if (modeOption !== null && modeOption.currentValue !== mode) await setOption(modeOption, mode);
+  if (mode === null && options.mode !== undefined)
+    throw new DriverError({
+      code: "start",
+      message: `${recipe.program.name} has no mode "${options.mode}"${didYouMean(options.mode, offered)}`,
+      fix: offered.length === 0 ? "It offers no modes." : `It offers ${offered.join(", ")}.`,
+    });
+  return mode;
 }
 
 /** Mode ids are plain words or addresses that end in one after `#`. */

@@ -61,8 +61,11 @@ export class TurnMapper {
   async withInput(id: string, waited: Promise<void>): Promise<ToolCallState | null> {
     const call = this.#calls.get(id);
     if (call === undefined || hasInput(call.state)) return call?.state ?? null;
-    await Promise.race([waited, new Promise<void>((resolve) => this.#inputWaiters.set(id, resolve))]);
+    const arrived = Promise.withResolvers<void>();
+    this.#inputWaiters.set(id, arrived.resolve);
+    await Promise.race([waited, arrived.promise]);
     this.#inputWaiters.delete(id);
+    arrived.resolve();
     return this.#calls.get(id)?.state ?? call.state;
   }
 

@@ -21,6 +21,15 @@ describe("a permission request", () => {
     expect(textOf(events)).toBe("denied by no");
   });
 
+  test("that is allowed with other arguments is denied, because they cannot be given", async () => {
+    const host = { permission: () => ({ decision: "allow", scope: "once", input: { command: "ls -l" } }) as const };
+    const at = await seat({ host });
+    expect(await at.ask(await at.open(), "asks")).toBe("denied by no");
+    const same = { permission: () => ({ decision: "allow", scope: "once", input: { command: "ls" } }) as const };
+    const other = await seat({ host: same });
+    expect(await other.ask(await other.open(), "asks")).toBe("allowed by yes");
+  });
+
   test("that comes before its arguments waits for them", async () => {
     const at = await seat({ recipe: { quirks: { ...noQuirks, lateInputMs: 5000 } } });
     await at.run(await at.open(), "asksLate");

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { noQuirks } from "../../../src/drivers/acp/recipe.ts";
 import { endOf, eventsOf, textOf } from "../../helpers/turns.ts";
+import { fixtureAgent } from "./fixture-agent.ts";
 import { planeStub, seat } from "./seat.ts";
 
 describe("a new session", () => {
@@ -89,6 +90,21 @@ describe("settings", () => {
     await expect(at.open()).rejects.toMatchObject({
       turnError: { code: "bad_model", message: expect.stringContaining('did you mean "big"?') },
     });
+  });
+
+  test("take a mode by its own name, refuse one that is not there, and go on without one that is refused", async () => {
+    const options = (mode: string) => ({ ...fixtureAgent(["--modes=ask,all"]).options, mode });
+    const named = await seat({ agent: { options: options("all") } });
+    expect(JSON.parse(await named.ask(await named.open(), "settings"))).toMatchObject({ mode: "all" });
+    await expect((await seat({ agent: { options: options("al") } })).open()).rejects.toMatchObject({
+      turnError: { code: "start", message: expect.stringContaining('did you mean "all"?') },
+    });
+    const refused = await seat({
+      flags: ["--modes=ask,forbidden"],
+      recipe: { modes: { read: [], write: [], full: [], auto: ["forbidden"] } },
+    });
+    expect(JSON.parse(await refused.ask(await refused.open(), "settings"))).toMatchObject({ mode: "ask" });
+    expect(refused.host.notices).toMatchObject([{ level: "warning", text: expect.stringContaining("forbidden") }]);
   });
 
   test("say when an effort is not to be had", async () => {

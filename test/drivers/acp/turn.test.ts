@@ -147,6 +147,16 @@ describe("the plane", () => {
     expect(asked).toEqual([0]);
   });
 
+  test("is looked for again when the first turn was cut short", async () => {
+    const at = await seat({ plane: planeStub(false) });
+    const conversation = await at.open();
+    const turn = watchTurn(conversation, "do:slow");
+    await turn.seen("text_delta");
+    turn.abort();
+    expect(eventsOf(await turn.done, "notice")).toEqual([]);
+    expect(eventsOf(await at.run(conversation, "reply"), "notice")).toHaveLength(1);
+  });
+
   test("that the agent never listed is an error in the first turn", async () => {
     const at = await seat({ plane: planeStub(false) });
     const conversation = await at.open();
