@@ -64,15 +64,13 @@ export class AppServer {
     }
   }
 
-  /** Also hands over what came while it was opened. Returns the undo. */
-  attach(thread: string, handlers: ThreadHandlers): () => void {
+  /** Also hands over what came while it was opened. The undo says whether nobody else had attached since. */
+  attach(thread: string, handlers: ThreadHandlers): () => boolean {
     this.#threads.set(thread, handlers);
     const waiting = this.#held.filter((held) => held.thread === thread);
     this.#held = this.#held.filter((held) => held.thread !== thread);
     for (const held of waiting) held.hand(handlers);
-    return () => {
-      if (this.#threads.get(thread) === handlers) this.#threads.delete(thread);
-    };
+    return () => this.#threads.get(thread) === handlers && this.#threads.delete(thread);
   }
 
   #hand(thread: string, hand: (handlers: ThreadHandlers) => void): void {

@@ -10,7 +10,7 @@ import type { AppServers, Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
-import { openThread, planeServer, type Thread } from "./threads.ts";
+import { openThread, parseName, planeServer, type Thread } from "./threads.ts";
 import { notice, Translator } from "./translate.ts";
 
 /** Codex goes on without a server that takes longer than about a second. */
@@ -25,7 +25,7 @@ export class CodexConversation implements Conversation {
   readonly #questions: Questions<RequestId>;
   /** Threads of subagents, each with the call that started it. */
   readonly #children = new Map<string, string>();
-  readonly #detach: (() => void)[] = [];
+  readonly #attached = new Map<string, () => boolean>();
   /** Resolves when Codex has reached the plane, or has given it up. */
   readonly #plane = Promise.withResolvers<void>();
   #lease: Lease | null = null;
@@ -66,11 +66,15 @@ export class CodexConversation implements Conversation {
     const lease = await servers.acquire(await this.#spec.host.prepareSpawn(command));
     this.#lease = lease;
     const { rpc } = lease.server;
+    // A thread that is still loaded speaks before its answer is read.
+    const known = this.#spec.resume === null ? null : parseName(this.#spec.resume).id;
+    if (known !== null) this.#attach(known, null);
     await lease.server.opening(async () => {
       const thread = await openThread(rpc, this.#spec);
+      if (known !== null && known !== thread.id) this.#attached.get(known)?.();
       if (this.#isClosed) return;
       this.#thread = thread;
-      this.#attach(thread.id, null);
+      if (known !== thread.id) this.#attach(thread.id, null);
     });
     // Closed while it was opened: nobody else would give the process back.
     if (this.#isClosed) await lease.release();
@@ -82,12 +86,12 @@ export class CodexConversation implements Conversation {
     this.#thread = null;
     this.#isClosed = true;
     const turnId = this.#turns.current?.name;
-    if (rpc !== null && thread !== null) {
-      const threadId = thread.id;
-      if (turnId != null) rpc.call("turn/interrupt", { threadId, turnId }).catch(() => {});
-      rpc.call("thread/unsubscribe", { threadId }).catch(() => {});
+    if (rpc !== null && thread !== null && turnId != null) {
+      rpc.call("turn/interrupt", { threadId: thread.id, turnId }).catch(() => {});
     }
-    for (const detach of this.#detach) detach();
+    for (const [threadId, detach] of this.#attached) {
+      if (detach()) rpc?.call("thread/unsubscribe", { threadId }).catch(() => {});
+    }
     this.#turns.close();
     await this.#lease?.release();
   }
@@ -151,7 +155,7 @@ export class CodexConversation implements Conversation {
       request: (id: RequestId, method: string, params: Json) => this.#onRequest(id, method, params),
     };
     const detach = this.#lease?.server.attach(thread, handlers);
-    if (detach !== undefined) this.#detach.push(detach);
+    if (detach !== undefined) this.#attached.set(thread, detach);
   }
 
   #onNotification(method: string, params: Json, parent: string | null): void {

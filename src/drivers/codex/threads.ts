@@ -39,6 +39,12 @@ export async function openThread(rpc: Rpc, spec: ConversationSpec): Promise<Thre
   return remember(spec, started, null);
 }
 
+/** What `remember` was given. */
+export function parseName(name: string): Thread {
+  const [id = "", model = ""] = name.split(" ");
+  return { id, model };
+}
+
 /** The name that is remembered holds the model too: a profile may leave its choice to Codex, which must not change it. */
 async function remember(spec: ConversationSpec, answer: Json, modelBefore: string | null): Promise<Thread> {
   const id = textAt(objectAt(answer, "thread"), "id");
@@ -46,11 +52,6 @@ async function remember(spec: ConversationSpec, answer: Json, modelBefore: strin
   const model = textAt(answer, "model") ?? spec.agent.model ?? modelBefore ?? "";
   const name = `${id} ${model}`.trim();
   if (name !== spec.resume) await spec.host.remember(name);
-  return { id, model };
-}
-
-function parseName(name: string): Thread {
-  const [id = "", model = ""] = name.split(" ");
   return { id, model };
 }
 
