@@ -40,6 +40,12 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "queue.removed":
     case "queue.paused":
     case "queue.resumed":
+    case "group.created":
+    case "group.joined":
+    case "group.broadcast":
+    case "group.replied":
+    case "group.settled":
+    case "group.dissolved":
       return session;
     case "session.renamed":
       return { ...session, handle: event.data.handle };

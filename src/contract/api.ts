@@ -1,6 +1,7 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
 import { agentSummarySchema } from "./agent.ts";
+import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
@@ -256,6 +257,7 @@ export const endpoints = {
     output: z.object({ ask: askSchema }),
   },
   ...queueEndpoints,
+  ...groupEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",
     path: none,

@@ -1,8 +1,17 @@
 /** An event is a numbered, durable fact. One union for the whole daemon, one order (`seq`). */
 import { z } from "zod";
 import { askAnswerSchema, askSchema, askStatusSchema } from "./ask.ts";
+import { briefSchema, broadcastMemberSchema, groupSchema, replyStatusSchema } from "./group.ts";
 import { messageSchema } from "./message.ts";
-import { askIdSchema, messageIdSchema, sessionIdSchema, taskIdSchema, turnIdSchema } from "./schema-ids.ts";
+import {
+  askIdSchema,
+  broadcastIdSchema,
+  groupIdSchema,
+  messageIdSchema,
+  sessionIdSchema,
+  taskIdSchema,
+  turnIdSchema,
+} from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
 import { queueSettingsSchema, taskSchema, taskStatusSchema } from "./task.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
@@ -10,6 +19,9 @@ import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from 
 const inTurn = { turn: turnIdSchema };
 const ofQueue = { queue: z.string() };
 const ofTask = { ...ofQueue, task: taskIdSchema };
+const ofGroup = { group: groupIdSchema, name: z.string() };
+const ofBroadcast = { ...ofGroup, broadcast: broadcastIdSchema };
+const inGroup = broadcastMemberSchema.pick({ session: true, handle: true });
 
 /** Event type → what it carries. */
 export const eventSchemas = {
@@ -69,6 +81,24 @@ export const eventSchemas = {
     /** `dropped`: the producer's session is closed. */
     callback: z.enum(["none", "delivered", "dropped"]),
   }),
+
+  "group.created": z.object({ group: groupSchema, members: z.array(inGroup) }),
+  "group.joined": z.object({ ...ofGroup, members: z.array(inGroup) }),
+  "group.broadcast": z.object({
+    ...ofBroadcast,
+    ...briefSchema.shape,
+    members: z.array(broadcastMemberSchema.pick({ session: true, handle: true, message: true })),
+  }),
+  /** A member is settled; `reply` is the turn whose text it said. */
+  "group.replied": z.object({
+    ...ofBroadcast,
+    handle: z.string(),
+    status: replyStatusSchema.exclude(["waiting"]),
+    reply: turnIdSchema.nullable(),
+    error: z.string().nullable(),
+  }),
+  "group.settled": z.object({ ...ofBroadcast, counts: z.record(replyStatusSchema, z.number().int()) }),
+  "group.dissolved": z.object({ ...ofGroup, members: z.array(inGroup) }),
 
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
   "turn.accepted": z.object(inTurn),

@@ -13,8 +13,9 @@ export type TaskId = Id<"tsk">;
 export type RunId = Id<"run">;
 export type FiringId = Id<"fir">;
 export type BroadcastId = Id<"brd">;
+export type GroupId = Id<"grp">;
 
-export type IdPrefix = "ses" | "msg" | "trn" | "ask" | "tsk" | "run" | "fir" | "brd";
+export type IdPrefix = "ses" | "msg" | "trn" | "ask" | "tsk" | "run" | "fir" | "brd" | "grp";
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -42,6 +42,29 @@ export {
   type LiveDelta,
   liveDeltaSchema,
 } from "./event.ts";
+export {
+  type Brief,
+  type Broadcast,
+  type BroadcastMember,
+  briefSchema,
+  broadcastMemberSchema,
+  broadcastSchema,
+  type Group,
+  type GroupMember,
+  type GroupResult,
+  type GroupView,
+  groupMemberSchema,
+  groupNameSchema,
+  groupResultSchema,
+  groupSchema,
+  groupViewSchema,
+  type MemberReply,
+  memberReplySchema,
+  type Replies,
+  type ReplyStatus,
+  repliesSchema,
+  replyStatusSchema,
+} from "./group.ts";
 export { type AskId, type Id, type IdPrefix, isId, type MessageId, newId, type SessionId, type TurnId } from "./ids.ts";
 export {
   type Message,

@@ -44,6 +44,13 @@ export const routes = {
   getTask: { method: "GET", path: "/v1/tasks/:task" },
   cancelTask: { method: "POST", path: "/v1/tasks/:task/cancel" },
   retryTask: { method: "POST", path: "/v1/tasks/:task/retry" },
+  listGroups: { method: "GET", path: "/v1/groups" },
+  getGroup: { method: "GET", path: "/v1/groups/:group" },
+  spawnGroup: { method: "POST", path: "/v1/groups/:group/members" },
+  broadcastGroup: { method: "POST", path: "/v1/groups/:group/broadcasts" },
+  waitGroup: { method: "POST", path: "/v1/groups/:group/wait" },
+  dissolveGroup: { method: "POST", path: "/v1/groups/:group/dissolve" },
+  getBroadcast: { method: "GET", path: "/v1/broadcasts/:broadcast" },
   listEvents: { method: "GET", path: "/v1/events" },
   streamEvents: { method: "GET", path: "/v1/events/stream" },
 } as const satisfies Record<string, Route>;

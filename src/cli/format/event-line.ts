@@ -89,6 +89,21 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.yellow, `${event.data.queue}: task ${event.data.task} waits again: ${event.data.reason}`);
     case "task.ended":
       return taskEnd(event.data, style);
+    case "group.created":
+      return plain(`group ${event.data.group.name}: ${handlesOf(event.data)}`);
+    case "group.joined":
+      return plain(`group ${event.data.name} got ${handlesOf(event.data)}`);
+    case "group.broadcast":
+      return plain(`group ${event.data.name} ← ${event.data.objective}`);
+    case "group.replied":
+      return painted(
+        event.data.status === "error" ? style.yellow : style.dim,
+        `${event.data.error === null ? "replied" : event.data.error} (group ${event.data.name})`,
+      );
+    case "group.settled":
+      return painted(style.dim, `group ${event.data.name}: broadcast ${event.data.broadcast} is settled`);
+    case "group.dissolved":
+      return painted(style.dim, `group ${event.data.name} was dissolved`);
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -127,6 +142,10 @@ function taskEnd({ queue, task, status, result, error }: EventOf<"task.ended">["
 function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {
   if (status !== "answered" || answer === null) return `was ${status}`;
   return `was answered: ${answer.choice ?? answer.text}`;
+}
+
+function handlesOf({ members }: Pick<EventOf<"group.joined">["data"], "members">): string {
+  return members.map((member) => member.handle).join(", ");
 }
 
 export function senderName(message: Pick<Message, "sender">): string {
