@@ -1,8 +1,12 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { SessionView } from "../../src/contract/session.ts";
+import { isRunning } from "../helpers/pids.ts";
 import { testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
+import { readPlace, withPlaneAgent } from "./plane-agent.ts";
 import {
   allEvents,
   answerTo,
@@ -269,5 +273,22 @@ describe("after kill -9", () => {
     expect(await viewOf(client, session)).toMatchObject({ unseen: 2 });
     const other = await client.call("getSession", { path: { session: session.id }, query: { client: "another" } });
     expect(other.session.unseen).toBe(3);
+  });
+
+  it("an agent's process that outlived the daemon is ended before another one answers", async () => {
+    const project = await testProject(withPlaneAgent);
+    const first = await project.start();
+    const session = await createSession(first.client, { agent: "remote", prompt: "hold orphan" });
+    const { pid } = await readPlace(project.dir, "orphan");
+    await first.kill();
+    expect(isRunning(pid)).toBe(true);
+    await rm(join(project.dir, "planes"), { recursive: true });
+
+    const { client } = await project.start();
+    expect(isRunning(pid)).toBe(false);
+    expect((await eventsOf(client, "turn.ended", session.id)).map((event) => event.data.reason)).toEqual(["lost"]);
+    const second = await readPlace(project.dir, "orphan");
+    await client.call("closeSession", { path: { session: session.id } });
+    await waitUntil("its own process ended too", () => !isRunning(second.pid));
   });
 });
