@@ -1,0 +1,21 @@
+/** What a benchmark is, and what it is given. */
+import type { Figure } from "./measure.ts";
+
+export type Bench = {
+  name: string;
+  /** What is measured, in one line. */
+  about: string;
+  run(context: BenchContext): Promise<Figure[]>;
+};
+
+export type BenchContext = {
+  /** Fewer and shorter rounds: shows that it runs, not how fast. */
+  quick: boolean;
+  /** Where the build under test is. */
+  dist: string;
+  /** An empty folder of the benchmark's own. */
+  folder: string;
+  /** Whatever is put here ends with the benchmark, however it ends. */
+  scope: AsyncDisposableStack;
+  signal: AbortSignal;
+};

@@ -1,0 +1,119 @@
+/** Durable admits: a message and its event behind one fsync, through the inbox and the store the daemon uses. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { newId, type SessionId } from "../../src/contract/ids.ts";
+import { buildRuntime } from "../../src/daemon/build.ts";
+import { layFoundation } from "../../src/daemon/foundation.ts";
+import { Inbox } from "../../src/runtime/inbox/inbox.ts";
+import { openBareStore } from "../bare/store.ts";
+import type { Bench, BenchContext } from "../bench.ts";
+import { writeProject } from "../daemon.ts";
+import { figure, interleave, median, rate } from "../measure.ts";
+
+const body = "x".repeat(200);
+const sessionCount = 50;
+const manyWriters = 50;
+
+type Round = { rate: number; perCommit: number };
+
+export const admits: Bench = {
+  name: "admits",
+  about: "durable admits through the inbox, against bare inserts of as many bytes, each with its fsync",
+  async run(context) {
+    const { quick, folder, scope, signal } = context;
+    const seat = await openSeat(context);
+    const bare = scope.use(openBareStore(join(folder, "bare.db")));
+    const row = "x".repeat(await seat.storedBytes());
+    const alone = quick ? 50 : 300;
+    const rounds = await interleave<"bare" | "one" | "many", Round>(
+      {
+        bare: async () => ({ rate: await rate(alone, () => bare.insertMany(row, alone)), perCommit: 1 }),
+        one: () => seat.round(1, alone),
+        many: () => seat.round(manyWriters, quick ? 10 : 60),
+      },
+      quick ? 3 : 9,
+      signal,
+    );
+    const rates = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.rate));
+    const perCommit = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.perCommit));
+    const floor = { unit: "/s", base: rates("bare"), against: "bare inserts" } as const;
+    const many = { name: `admits, ${manyWriters} writers`, ours: rates("many") };
+    return [
+      figure({ name: "admits, 1 writer", ours: rates("one"), ...floor }, { ratioAtLeast: 0.6 }),
+      figure({ ...many, ...floor }),
+      figure({ ...many, unit: "/s", base: rates("one"), against: "1 writer" }, { ratioAtLeast: 20 }),
+      figure({
+        name: `admits per fsync, ${manyWriters} writers`,
+        unit: "",
+        ours: perCommit("many"),
+        base: perCommit("one"),
+        against: "1 writer",
+      }),
+    ];
+  },
+};
+
+type Seat = {
+  /** Each writer admits its messages one after the other. */
+  round(writers: number, each: number): Promise<Round>;
+  /** What an admitted message takes in the database, its event included. */
+  storedBytes(): Promise<number>;
+};
+
+async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> {
+  const root = join(folder, "project");
+  await writeProject(root);
+  const foundation = await layFoundation({ root, env: { AEGIS_LOG: "silent" } }, scope);
+  const { store, clock, keeper, secrets } = foundation;
+  // The daemon always looks for at least its own token.
+  secrets.add(randomBytes(32).toString("base64url"));
+  const runtime = buildRuntime({
+    ...foundation,
+    settings: () => keeper.current,
+    url: () => "http://127.0.0.1:0",
+    addSecret: (value) => secrets.add(value),
+    signal,
+  });
+  const sessions: SessionId[] = [];
+  while (sessions.length < sessionCount) sessions.push((await runtime.sessions.create({})).session.id);
+  // Nobody is woken: what a turn costs is measured elsewhere.
+  const inbox = new Inbox({ store, clock, wake: () => {}, interrupt: async () => false });
+  let commits = 0;
+  scope.defer(
+    store.onCommit(() => {
+      commits += 1;
+    }),
+  );
+  return {
+    async round(writers, each) {
+      // Ids are made by who sends, before it sends.
+      const admissions = Array.from({ length: writers * each }, (_, index) => ({
+        id: newId("msg", clock.now()),
+        session: sessions[index % sessionCount] as SessionId,
+        sender: { kind: "human" } as const,
+        body,
+      }));
+      const lanes = Array.from({ length: writers }, (_, lane) => admissions.slice(lane * each, (lane + 1) * each));
+      commits = 0;
+      const admitted = await rate(admissions.length, () =>
+        Promise.all(
+          lanes.map(async (lane) => {
+            for (const admission of lane) await inbox.admit(admission);
+          }),
+        ),
+      );
+      const perCommit = admissions.length / commits;
+      // As turns would, so that the inbox does not grow from round to round.
+      const ids = admissions.map((admission) => admission.id);
+      await store.transact((tx) => tx.messages.setStatus(ids, "done", null));
+      return { rate: admitted, perCommit };
+    },
+    async storedBytes() {
+      const id = newId("msg", clock.now());
+      await inbox.admit({ id, session: sessions[0] as SessionId, sender: { kind: "human" }, body });
+      const message = await store.read.messages.get(id);
+      const [event] = await store.read.events.list({ limit: 1, from: "newest" });
+      return Buffer.byteLength(JSON.stringify(message)) + Buffer.byteLength(JSON.stringify(event));
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/** What a daemon costs that nobody talks to, however many sessions are parked in it. */
+import { setTimeout as delay } from "node:timers/promises";
+import { startIdleServer } from "../bare/start.ts";
+import type { Bench, BenchContext } from "../bench.ts";
+import { type BenchDaemon, createSessions, startDaemon } from "../daemon.ts";
+import { type Figure, figure, type Goal } from "../measure.ts";
+import { type Memory, readCpuSeconds, readMemory } from "../process-use.ts";
+import { openTalk } from "../talk.ts";
+
+type Use = { cpuPercent: number; memory: Memory };
+
+export const idle: Bench = {
+  name: "idle",
+  about: "memory and processor of a daemon with parked sessions, against a Node that only listens",
+  async run(context) {
+    const counts = context.quick ? [0, 50] : [0, 50, 500];
+    const pids: number[] = [];
+    for (const count of counts) pids.push((await parkSessions(context, count)).file.pid);
+    pids.push(await startIdleServer(context.scope));
+    // All of them in the same seconds, so that they see the same machine.
+    const uses = await watchUse(context, pids);
+    const bare = uses.pop();
+    if (bare === undefined) throw new Error("the bare process was not watched");
+    return counts.flatMap((count, index) => figuresOf(count, uses[index] ?? bare, bare));
+  },
+};
+
+/** A daemon whose sessions have each had a turn, so that their conversations are open. */
+async function parkSessions(context: BenchContext, count: number): Promise<BenchDaemon> {
+  const daemon = await startDaemon(context, `parked-${count}`);
+  const followed = new AbortController();
+  for (const session of await createSessions(daemon, count)) {
+    const talk = await openTalk(daemon.client, session, followed.signal);
+    await talk.exchange("hello");
+  }
+  followed.abort();
+  return daemon;
+}
+
+async function watchUse({ quick, signal }: BenchContext, pids: readonly number[]): Promise<Use[]> {
+  const settleMs = quick ? 500 : 5_000;
+  const watchMs = quick ? 2_000 : 10_000;
+  await delay(settleMs, undefined, { signal });
+  const before = await Promise.all(pids.map(readCpuSeconds));
+  await delay(watchMs, undefined, { signal });
+  const after = await Promise.all(pids.map(readCpuSeconds));
+  const memory = await Promise.all(pids.map(readMemory));
+  return memory.map((used, index) => ({
+    memory: used,
+    cpuPercent: (((after[index] ?? 0) - (before[index] ?? 0)) * 100_000) / watchMs,
+  }));
+}
+
+function figuresOf(count: number, use: Use, bare: Use): Figure[] {
+  const memory = (name: string, key: keyof Memory, goal?: Goal) =>
+    figure(
+      {
+        name: `${name}, ${count} sessions`,
+        unit: "MB",
+        ours: use.memory[key],
+        base: bare.memory[key],
+        against: "idle node",
+      },
+      goal,
+    );
+  const cpu = { name: `processor, ${count} sessions`, ours: use.cpuPercent, base: bare.cpuPercent };
+  return [
+    memory("memory (RSS)", "rssMb", count === 50 ? { valueBelow: 80 } : undefined),
+    memory("memory (PSS)", "pssMb"),
+    memory("memory (anonymous)", "anonMb"),
+    figure({ ...cpu, unit: "% CPU", against: "idle node" }, count === 50 ? { valueBelow: 0.5 } : undefined),
+  ];
+}

@@ -1,0 +1,49 @@
+/** From sending a message to seeing its first event: HTTP in, an fsync, server-sent events out. */
+import type { Client } from "../../src/client/client.ts";
+import { newId, type SessionId } from "../../src/contract/ids.ts";
+import { startEchoServer } from "../bare/start.ts";
+import type { Bench, BenchContext } from "../bench.ts";
+import { createSessions, startDaemon } from "../daemon.ts";
+import { figure, interleave, percentile } from "../measure.ts";
+import { openTalk } from "../talk.ts";
+
+export const latency: Bench = {
+  name: "latency",
+  about: "message to first event over HTTP and server-sent events, against an echo by node:http alone",
+  async run(context) {
+    const { quick, scope, signal } = context;
+    const daemon = await startDaemon(context);
+    const [session] = await createSessions(daemon, 1);
+    if (session === undefined) throw new Error("the daemon made no session");
+    const samples = await interleave(
+      {
+        ours: await firstEvents(context, daemon.client, session),
+        bare: await firstEvents(context, await startEchoServer(scope), newId("ses", Date.now())),
+      },
+      quick ? 2 : 12,
+      signal,
+    );
+    return [50, 99].map((percent) =>
+      figure({
+        name: `message to first event, p${percent}`,
+        unit: "ms",
+        ours: percentile(samples.ours.flat(), percent),
+        base: percentile(samples.bare.flat(), percent),
+        against: "bare echo",
+      }),
+    );
+  },
+};
+
+async function firstEvents(
+  { quick, signal }: BenchContext,
+  client: Client,
+  session: SessionId,
+): Promise<() => Promise<number[]>> {
+  const talk = await openTalk(client, session, signal);
+  return async () => {
+    const samples: number[] = [];
+    for (let sent = 0; sent < (quick ? 10 : 40); sent++) samples.push((await talk.exchange("hello")).firstMs);
+    return samples;
+  };
+}

@@ -1,0 +1,67 @@
+/** The built daemon, started the way `aegis up` starts it, in a project of its own. */
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type Client, createClient } from "../src/client/client.ts";
+import type { SessionId } from "../src/contract/ids.ts";
+import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
+import type { BenchContext } from "./bench.ts";
+
+const config = `
+default_agent: parrot
+agents:
+  parrot: { harness: scripted, playbook: parrot.yaml }
+`;
+
+const playbook = `
+rules:
+  - name: anything
+    when: always
+    steps:
+      - say: "noted"
+`;
+
+const stopDeadlineMs = 5_000;
+
+export type BenchDaemon = { root: string; file: DaemonFile; client: Client; env: NodeJS.ProcessEnv };
+
+/** A project whose only agent answers each turn with one line. */
+export async function writeProject(root: string): Promise<void> {
+  await mkdir(root);
+  await writeFile(join(root, ".aegis.yaml"), config);
+  await writeFile(join(root, "parrot.yaml"), playbook);
+}
+
+/** Ends with the scope of the benchmark. */
+export async function startDaemon(context: BenchContext, name = "project"): Promise<BenchDaemon> {
+  const root = join(context.folder, name);
+  await writeProject(root);
+  const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: root, AEGIS_LOG: "warn" };
+  context.scope.defer(() => stopDaemon(root));
+  await promisify(execFile)(process.execPath, [join(context.dist, "cli.js"), "up"], { cwd: root, env });
+  const found = await inspectDaemonFile(root);
+  if (found.state !== "live")
+    throw new Error(`aegis up left no live daemon in ${root}, but one that is ${found.state}`);
+  return { root, file: found.file, client: createClient(found.file), env };
+}
+
+export async function createSessions({ client }: BenchDaemon, count: number): Promise<SessionId[]> {
+  const ids: SessionId[] = [];
+  for (let made = 0; made < count; made++) ids.push((await client.call("createSession", { body: {} })).session.id);
+  return ids;
+}
+
+async function stopDaemon(root: string): Promise<void> {
+  const found = await inspectDaemonFile(root);
+  if (found.state !== "live") return;
+  await createClient(found.file)
+    .call("shutdown", { body: { force: true }, signal: AbortSignal.timeout(stopDeadlineMs) })
+    .catch(() => {});
+  const deadline = performance.now() + stopDeadlineMs;
+  while (isSameProcess(found.file)) {
+    if (performance.now() > deadline) process.kill(found.file.pid, "SIGKILL");
+    await delay(10);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Measures what Aegis costs, as ratios of things measured in turns in one run.
+ *
+ *   npm run bench -- [--quick] [--only <name>]… [--json] [--dist <folder>]
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Bench } from "./bench.ts";
+import { admits } from "./cases/admits.ts";
+import { cli } from "./cases/cli.ts";
+import { fanOut } from "./cases/fan-out.ts";
+import { idle } from "./cases/idle.ts";
+import { latency } from "./cases/latency.ts";
+import { turns } from "./cases/turns.ts";
+import type { Figure } from "./measure.ts";
+import { table } from "./report.ts";
+
+const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns];
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+type Options = { benches: readonly Bench[]; quick: boolean; json: boolean; dist: string | null };
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const dist = options.dist ?? build();
+  const figures: Figure[] = [];
+  for (const bench of options.benches) {
+    if (!options.json) say(`\n${bench.name}: ${bench.about}`);
+    const found = await runOne(bench, { quick: options.quick, dist, signal: stop.signal });
+    if (!options.json) say(table(found));
+    figures.push(...found);
+  }
+  if (options.json) say(JSON.stringify({ quick: options.quick, figures }, null, 2));
+  else say(`\n${summary(figures)}`);
+}
+
+async function runOne(bench: Bench, options: { quick: boolean; dist: string; signal: AbortSignal }): Promise<Figure[]> {
+  await using scope = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), `aegis-bench-${bench.name}-`));
+  scope.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const owned = scope.use(new AsyncDisposableStack());
+  // The first to go: what still streams would hold up the daemon's end.
+  const ending = new AbortController();
+  scope.defer(() => ending.abort());
+  const signal = AbortSignal.any([options.signal, ending.signal]);
+  return await bench.run({ ...options, folder, scope: owned, signal });
+}
+
+function build(): string {
+  execFileSync("npx", ["--no-install", "tsdown", "--logLevel", "warn"], { cwd: root, stdio: ["ignore", 2, 2] });
+  return join(root, "dist");
+}
+
+function summary(figures: readonly Figure[]): string {
+  const goals = figures.flatMap(({ goal }) => goal ?? []);
+  return `${goals.filter((goal) => goal.met).length} of ${goals.length} goals met`;
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      only: { type: "string", multiple: true },
+      dist: { type: "string" },
+    },
+  });
+  const names = values.only ?? benches.map((bench) => bench.name);
+  const unknown = names.find((name) => !benches.some((bench) => bench.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`no benchmark "${unknown}": there are ${benches.map((bench) => bench.name).join(", ")}`);
+  }
+  return {
+    benches: benches.filter((bench) => names.includes(bench.name)),
+    quick: values.quick,
+    json: values.json,
+    dist: values.dist === undefined ? null : resolve(values.dist),
+  };
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+await main();
