@@ -6,7 +6,8 @@
  */
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event, EventType, NewEvent } from "../contract/event.ts";
-import type { AskId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { Broadcast, Group, ReplyStatus } from "../contract/group.ts";
+import type { AskId, BroadcastId, GroupId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
 import type { Session } from "../contract/session.ts";
 import type { Attempt, QueueSettings, Task, TaskStatus } from "../contract/task.ts";
@@ -33,6 +34,8 @@ export type StoreReads = {
   readonly asks: AskReads;
   readonly queues: QueueReads;
   readonly tasks: TaskReads;
+  readonly groups: GroupReads;
+  readonly broadcasts: BroadcastReads;
 };
 
 export type StoreTx = {
@@ -44,6 +47,8 @@ export type StoreTx = {
   readonly asks: AskTable;
   readonly queues: QueueTable;
   readonly tasks: TaskTable;
+  readonly groups: GroupTable;
+  readonly broadcasts: BroadcastTable;
 };
 
 /** A session as stored: what clients see, and what only the runtime needs. */
@@ -227,3 +232,52 @@ export interface TaskTable extends TaskReads {
 }
 
 export type AttemptEnd = Pick<Attempt, "error" | "output_tokens" | "cost"> & { at: number };
+
+export interface GroupReads {
+  get(id: GroupId): Promise<Group | null>;
+  /** The one group alive under this name. */
+  byName(name: string): Promise<Group | null>;
+  /** Those alive, oldest first. */
+  list(): Promise<Group[]>;
+  /** In the order they joined, closed ones too. */
+  members(group: GroupId): Promise<SessionId[]>;
+  /** Open sessions of groups that are dissolved. */
+  leftOpen(): Promise<SessionId[]>;
+}
+
+export interface GroupTable extends GroupReads {
+  /** Throws `conflict` when a live group has that name. */
+  insert(group: Group): Promise<void>;
+  addMember(group: GroupId, session: SessionId): Promise<void>;
+  dissolve(id: GroupId, at: number): Promise<void>;
+}
+
+export interface BroadcastReads {
+  get(id: BroadcastId): Promise<Broadcast | null>;
+  /** The one broadcast of the group that is not settled. */
+  open(group: GroupId): Promise<Broadcast | null>;
+  latest(group: GroupId): Promise<Broadcast | null>;
+  /** Every broadcast that is not settled. */
+  allOpen(): Promise<BroadcastId[]>;
+  /** Broadcasts that the session owes a reply. */
+  waitingFor(session: SessionId): Promise<BroadcastId[]>;
+  /** Waiting messages of members that were let off. */
+  letOffPending(): Promise<MessageId[]>;
+}
+
+export interface BroadcastTable extends BroadcastReads {
+  /** With its members, whose messages are there already. Throws `conflict` when the group has an open one. */
+  insert(broadcast: Broadcast): Promise<void>;
+  /** Throws `conflict` when the member owes nothing. */
+  settleMember(id: BroadcastId, session: SessionId, settlement: ReplySettlement): Promise<void>;
+  /** The member owes its reply to another message from now on. */
+  moveMember(id: BroadcastId, session: SessionId, message: MessageId): Promise<void>;
+  settle(id: BroadcastId, at: number): Promise<void>;
+}
+
+export type ReplySettlement = {
+  status: Exclude<ReplyStatus, "waiting">;
+  turn: TurnId | null;
+  error: string | null;
+  arrival: number;
+};

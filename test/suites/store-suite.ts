@@ -4,6 +4,7 @@ import type { Event, NewEvent } from "../../src/contract/event.ts";
 import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
 import type { SessionRow, Store, StoreTx, TurnRow } from "../../src/store/store.ts";
+import { groupStoreSuite } from "./store-groups.ts";
 
 export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
 
@@ -458,6 +459,8 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         await expect(missing).rejects.toMatchObject({ code: "not_found" });
       });
     });
+
+    groupStoreSuite(() => store, { addSession, message });
 
     it("says how it is", async () => {
       const health = await store.health();

@@ -1,8 +1,10 @@
 import type { Event } from "../../contract/event.ts";
 import type { StoreTx } from "../store.ts";
 import { SqliteAsks } from "./asks.ts";
+import { SqliteBroadcasts } from "./broadcasts.ts";
 import type { Sql } from "./connection.ts";
 import { SqliteEvents } from "./events.ts";
+import { SqliteGroups } from "./groups.ts";
 import { SqliteMessages } from "./messages.ts";
 import { SqliteQueues } from "./queues.ts";
 import { SqliteSeen } from "./seen.ts";
@@ -21,5 +23,7 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     asks: new SqliteAsks(sql),
     queues: new SqliteQueues(sql),
     tasks: new SqliteTasks(sql),
+    groups: new SqliteGroups(sql),
+    broadcasts: new SqliteBroadcasts(sql),
   };
 }

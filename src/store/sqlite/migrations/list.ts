@@ -3,5 +3,6 @@ import type { Migration } from "../migrate.ts";
 import { initial } from "./0001-initial.ts";
 import { asks } from "./0002-asks.ts";
 import { queues } from "./0003-queues.ts";
+import { groups } from "./0004-groups.ts";
 
-export const migrations: readonly Migration[] = [initial, asks, queues];
+export const migrations: readonly Migration[] = [initial, asks, queues, groups];

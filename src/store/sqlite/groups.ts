@@ -1,0 +1,67 @@
+/** Groups and who belongs to them. At most one is alive under a name. */
+import { AegisError } from "../../contract/errors.ts";
+import type { Group } from "../../contract/group.ts";
+import type { GroupId, SessionId } from "../../contract/ids.ts";
+import type { GroupTable } from "../store.ts";
+import type { Sql } from "./connection.ts";
+import { onConstraint } from "./errors.ts";
+
+const columns = "id, name, reducer, timeout, created_at, dissolved_at";
+const select = `SELECT ${columns} FROM groups`;
+const insert = `INSERT INTO groups (${columns}) VALUES (?, ?, ?, ?, ?, ?)`;
+const leftOpen = `SELECT session FROM group_members
+  JOIN groups ON groups.id = group_members."group" JOIN sessions ON sessions.id = group_members.session
+  WHERE groups.dissolved_at IS NOT NULL AND sessions.closed_at IS NULL ORDER BY group_members.position`;
+
+export class SqliteGroups implements GroupTable {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async get(id: GroupId): Promise<Group | null> {
+    return this.#sql.get<Group>(`${select} WHERE id = ?`, id) ?? null;
+  }
+
+  async byName(name: string): Promise<Group | null> {
+    return this.#sql.get<Group>(`${select} WHERE name = ? AND dissolved_at IS NULL`, name) ?? null;
+  }
+
+  async list(): Promise<Group[]> {
+    return this.#sql.all<Group>(`${select} WHERE dissolved_at IS NULL ORDER BY position`);
+  }
+
+  async members(group: GroupId): Promise<SessionId[]> {
+    const text = `SELECT session FROM group_members WHERE "group" = ? ORDER BY position`;
+    return this.#sql.all<{ session: SessionId }>(text, group).map((row) => row.session);
+  }
+
+  async leftOpen(): Promise<SessionId[]> {
+    return this.#sql.all<{ session: SessionId }>(leftOpen).map((row) => row.session);
+  }
+
+  async insert({ id, name, reducer, timeout, created_at, dissolved_at }: Group): Promise<void> {
+    try {
+      this.#sql.run(insert, id, name, reducer, timeout, created_at, dissolved_at);
+    } catch (error) {
+      throw onConstraint(error, { unique: `the group "${name}" exists` });
+    }
+  }
+
+  async addMember(group: GroupId, session: SessionId): Promise<void> {
+    try {
+      this.#sql.run(`INSERT INTO group_members ("group", session) VALUES (?, ?)`, group, session);
+    } catch (error) {
+      throw onConstraint(error, {
+        unique: `the session ${session} is in the group ${group} already`,
+        reference: `no group ${group}, or no session ${session} to be its member`,
+      });
+    }
+  }
+
+  async dissolve(id: GroupId, at: number): Promise<void> {
+    const text = "UPDATE groups SET dissolved_at = ? WHERE id = ? AND dissolved_at IS NULL";
+    if (this.#sql.run(text, at, id).changes === 0) throw new AegisError("conflict", `no live group ${id}`);
+  }
+}
