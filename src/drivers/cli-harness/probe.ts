@@ -1,8 +1,5 @@
 /** Looks for a command-line harness on this machine and asks for its version. */
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
-import { delimiter, join } from "node:path";
-import { isErrno } from "../../lib/files.ts";
+import { findProgram } from "../../lib/find-program.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { errorText } from "../../lib/log.ts";
 import type { DriverDeps, Probe } from "../driver.ts";
@@ -38,20 +35,6 @@ export async function probeProgram(
   const said = answer.text === "" ? "nothing" : `"${oneLine(answer.text)}"`;
   const detail = `"${path} --version" should print a version of ${program.name}, but gave ${said}`;
   return { status: "broken", version: null, path, detail, fix: `Run "${path} --version" to see why. ${fix}` };
-}
-
-async function findProgram(command: string, path: string): Promise<string | null> {
-  const folders = command.includes("/") ? [""] : path.split(delimiter).filter((folder) => folder !== "");
-  for (const folder of folders) {
-    const file = join(folder, command);
-    try {
-      await access(file, constants.X_OK);
-      if ((await stat(file)).isFile()) return file;
-    } catch (error) {
-      if (!isErrno(error, "ENOENT", "EACCES", "ENOTDIR", "ELOOP")) throw error;
-    }
-  }
-  return null;
 }
 
 type Answer = { ok: boolean; text: string };

@@ -1,0 +1,89 @@
+/** Opens a conversation with an ACP agent: starts its process, speaks the handshake, begins or resumes a session. */
+import type { Clock } from "../../lib/clock.ts";
+import type { JsonProcess } from "../cli-harness/json-process.ts";
+import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
+import { connect } from "./connection.ts";
+import { AcpConversation } from "./conversation.ts";
+import { turnErrorOf } from "./errors.ts";
+import { hasHistory } from "./introduction.ts";
+import { launch } from "./launch.ts";
+import { parseOptions } from "./options.ts";
+import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import { type AcpSession, openSession } from "./session.ts";
+import { openWire } from "./wire.ts";
+
+/** A replay is over when nothing came for this long. */
+const quietMs = 300;
+const longestReplayMs = 10_000;
+
+export async function openConversation(
+  deps: DriverDeps,
+  recipe: AcpRecipe,
+  spec: ConversationSpec,
+  scope: AsyncDisposableStack,
+): Promise<Conversation> {
+  const options = parseOptions(spec.agent);
+  const context: LaunchContext = {
+    agent: spec.agent,
+    stateDir: spec.stateDir,
+    systemPrompt: spec.systemPrompt,
+    env: { ...deps.env, ...spec.agent.env },
+  };
+  const child = await launch(deps, recipe, options, spec, context);
+  scope.defer(() => child.stop());
+
+  let conversation: AcpConversation | null = null;
+  // Until the conversation stands, updates are history being replayed.
+  const wire = openWire(child, (update) => conversation?.update(update), deps.log);
+  const connection = connect(
+    wire.stream,
+    (request, signal) => conversation?.permission(request, signal) ?? Promise.resolve({ outcome: "cancelled" }),
+    deps,
+  );
+  const input = { connection, recipe, options, spec, hasHistory: hasHistory(spec) };
+  const session = await orStartFailure(openSession(input), recipe, wire.process);
+  if (session.resumed && recipe.quirks.replayAfterLoad) await quiet(() => child.lastActivity(), deps.clock);
+
+  const inactivityMs = options.inactivity_minutes * 60_000;
+  conversation = new AcpConversation({
+    deps,
+    recipe,
+    spec,
+    inactivityMs,
+    process: wire.process,
+    connection,
+    session,
+  });
+  return conversation;
+}
+
+async function orStartFailure(
+  opening: Promise<AcpSession>,
+  recipe: AcpRecipe,
+  process: JsonProcess,
+): Promise<AcpSession> {
+  try {
+    return await opening;
+  } catch (cause) {
+    if (cause instanceof DriverError) throw cause;
+    if (process.alive) throw new DriverError({ ...turnErrorOf(cause, recipe.login), ...stderrOf(process) }, { cause });
+    const { exit, stderr } = await process.ended;
+    const how = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
+    const message = `${recipe.program.name} ended while it was starting (${how})`;
+    throw new DriverError({ code: "start", message, ...(stderr === "" ? {} : { stderr }) }, { cause });
+  }
+}
+
+function stderrOf(process: JsonProcess): { stderr?: string } {
+  const stderr = process.child.stderrTail();
+  return stderr === "" ? {} : { stderr };
+}
+
+async function quiet(lastActivity: () => number, clock: Clock): Promise<void> {
+  const end = clock.now() + longestReplayMs;
+  for (let since = clock.now(); clock.now() < end; since = lastActivity()) {
+    const rest = since + quietMs - clock.now();
+    if (rest <= 0) return;
+    await clock.sleep(rest);
+  }
+}
