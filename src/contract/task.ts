@@ -14,7 +14,7 @@ export const budgetSchema = z
   .object({
     usd: z.number().positive().optional(),
     output_tokens: z.number().int().min(1).optional(),
-    window: z.string().regex(/^[1-9]\d{0,3}[mhdw]$/, "expected a number and m, h, d or w, as in 1h"),
+    window: z.string().regex(/^[1-9]\d{0,5}[mhdw]$/, "expected a number and m, h, d or w, as in 1h"),
   })
   .refine((budget) => (budget.usd === undefined) !== (budget.output_tokens === undefined), {
     error: "expected exactly one of usd and output_tokens",

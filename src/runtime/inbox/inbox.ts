@@ -174,7 +174,8 @@ function sameSender(a: Sender, b: Sender): boolean {
   return a.kind === "agent" && b.kind === "agent" && a.session === b.session;
 }
 
-function checkBody(body: string): void {
+/** Throws when no inbox would take it. */
+export function checkBody(body: string): void {
   if (body.trim() === "") throw new AegisError("invalid", "the message is empty");
   if (body.includes("\0")) throw new AegisError("invalid", "the message contains NUL bytes");
   const bytes = Buffer.byteLength(body);

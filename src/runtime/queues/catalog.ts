@@ -1,0 +1,47 @@
+/** The queues there are: those the config declares, which a reload may change, and those added at run time. */
+import { AegisError } from "../../contract/errors.ts";
+import type { QueueSettings } from "../../contract/task.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { QueueReads } from "../../store/store.ts";
+
+export type Queue = { name: string; source: "config" | "added"; settings: QueueSettings; paused: boolean };
+
+/** Works over committed data and inside a transaction alike. */
+type From = { readonly queues: QueueReads };
+
+export class QueueCatalog {
+  readonly #declared: () => Readonly<Record<string, QueueSettings>>;
+
+  constructor(declared: () => Readonly<Record<string, QueueSettings>>) {
+    this.#declared = declared;
+  }
+
+  /** The config goes before a queue of the same name that was added. */
+  async find(from: From, name: string): Promise<Queue | null> {
+    const row = await from.queues.get(name);
+    const declared = this.declared(name);
+    if (declared) return { name, source: "config", settings: declared, paused: row?.paused ?? false };
+    return row?.settings ? { name, source: "added", settings: row.settings, paused: row.paused } : null;
+  }
+
+  /** Throws `not_found` with the nearest name and all there are. */
+  async get(from: From, name: string): Promise<Queue> {
+    const queue = await this.find(from, name);
+    if (queue) return queue;
+    const names = await this.names(from);
+    throw new AegisError("not_found", `no queue "${name}"${didYouMean(name, names)}`, {
+      hint:
+        names.length === 0 ? "there are no queues; add one with: aegis queue add" : `queues here: ${names.join(", ")}`,
+    });
+  }
+
+  async names(from: From): Promise<string[]> {
+    const added = (await from.queues.list()).filter((row) => row.settings !== null).map((row) => row.name);
+    return [...new Set([...Object.keys(this.#declared()), ...added])];
+  }
+
+  declared(name: string): QueueSettings | null {
+    const declared = this.#declared();
+    return Object.hasOwn(declared, name) ? (declared[name] ?? null) : null;
+  }
+}

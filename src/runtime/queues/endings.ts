@@ -1,0 +1,127 @@
+/**
+ * Ends tries and tasks. The end and the message that tells of it are written in one transaction, so that a producer
+ * hears of every ending exactly once, whatever stops in between.
+ */
+import { isAegisError } from "../../contract/errors.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import type { Task } from "../../contract/task.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { StoreTx } from "../../store/store.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { backoffMs } from "./backoff.ts";
+import type { QueueCatalog } from "./catalog.ts";
+import { usageOfWorker } from "./spending.ts";
+import { callbackBody, type Ending } from "./words.ts";
+
+export type EndingsOptions = {
+  clock: Clock;
+  random: () => number;
+  inbox: Inbox;
+  catalog: QueueCatalog;
+  maxHops: () => number;
+};
+
+/** `told` is the session that has a new message: wake it after the commit. */
+export type Ended = { told: SessionId | null };
+
+export class Endings {
+  readonly #options: EndingsOptions;
+
+  constructor(options: EndingsOptions) {
+    this.#options = options;
+  }
+
+  /** Ends the try under way, if there is one, and the task unless it is tried again. */
+  async end(tx: StoreTx, task: Task, ending: Ending): Promise<Ended> {
+    const now = this.#options.clock.now();
+    if (task.status === "dispatched" && task.worker !== null) {
+      const usage = await usageOfWorker(tx, task.worker);
+      await tx.tasks.endAttempt(task.id, task.attempts, { at: now, error: errorOf(ending), ...usage });
+    }
+    if (ending.status === "failed") {
+      const failures = task.failures + 1;
+      const settings = (await this.#options.catalog.find(tx, task.queue))?.settings;
+      if (ending.retry !== "no" && settings && failures <= settings.retries) {
+        const not_before = ending.retry === "later" ? now + backoffMs(failures, this.#options.random) : null;
+        await this.requeue(tx, task, { reason: ending.error, failures, not_before });
+        return { told: null };
+      }
+    }
+    return this.#finish(tx, task, ending, now);
+  }
+
+  /** Lets the task wait again in its old place. */
+  async requeue(
+    tx: StoreTx,
+    task: Task,
+    change: { reason: string; failures: number; not_before: number | null },
+  ): Promise<void> {
+    const { reason, failures, not_before } = change;
+    await tx.tasks.update(task.id, {
+      status: "pending",
+      failures,
+      not_before,
+      dispatched_at: null,
+      ended_at: null,
+      result: null,
+      error: null,
+    });
+    await tx.events.append(
+      {
+        type: "task.requeued",
+        session: null,
+        data: { queue: task.queue, task: task.id, reason, failures, not_before },
+      },
+      this.#options.clock.now(),
+    );
+  }
+
+  async #finish(tx: StoreTx, task: Task, ending: Ending, now: number): Promise<Ended> {
+    const { status } = ending;
+    const result = ending.status === "completed" ? ending.result : ending.words;
+    const error = errorOf(ending);
+    const failures = status === "failed" ? task.failures + 1 : task.failures;
+    await tx.tasks.update(task.id, { status, result, error, failures, not_before: null, ended_at: now });
+    const told = task.callback && task.producer !== null ? await this.#callBack(tx, task, task.producer, ending) : null;
+    const callback = !task.callback || task.producer === null ? "none" : told === null ? "dropped" : "delivered";
+    await tx.events.append(
+      {
+        type: "task.ended",
+        session: null,
+        data: { queue: task.queue, task: task.id, status, result, error, callback },
+      },
+      now,
+    );
+    return { told };
+  }
+
+  /** Null when nobody is there any more to be told. */
+  async #callBack(tx: StoreTx, task: Task, producer: SessionId, ending: Ending): Promise<SessionId | null> {
+    try {
+      await this.#options.inbox.admitIn(tx, {
+        session: producer,
+        sender: {
+          kind: "queue",
+          name: task.queue,
+          task: task.id,
+          status: ending.status === "completed" ? "ok" : "error",
+        },
+        body: callbackBody(ending),
+        // The answer to what was accepted is never refused for the length of its chain.
+        cause:
+          task.chain === null
+            ? undefined
+            : { chain: task.chain, hops: Math.min(task.hops + 1, this.#options.maxHops() - 1) },
+      });
+      return producer;
+    } catch (error) {
+      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return null;
+      throw error;
+    }
+  }
+}
+
+function errorOf(ending: Ending): string | null {
+  if (ending.status === "completed") return null;
+  return ending.status === "failed" ? ending.error : "cancelled";
+}

@@ -1,0 +1,70 @@
+/** Adds, removes, pauses and resumes queues. All of it outlives the daemon. */
+import { AegisError } from "../../contract/errors.ts";
+import type { TaskId } from "../../contract/ids.ts";
+import type { QueueSettings } from "../../contract/task.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Store, StoreTx } from "../../store/store.ts";
+import type { AgentRegistry } from "../registry/agents.ts";
+import type { QueueCatalog } from "./catalog.ts";
+
+export type ManagementOptions = { store: Store; clock: Clock; agents: AgentRegistry; catalog: QueueCatalog };
+
+export class QueueManagement {
+  readonly #options: ManagementOptions;
+
+  constructor(options: ManagementOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `conflict` when there is a queue of that name. */
+  async add(name: string, settings: QueueSettings): Promise<void> {
+    const { store, agents, catalog } = this.#options;
+    agents.get(settings.agent);
+    await store.transact(async (tx) => {
+      if (await catalog.find(tx, name)) throw new AegisError("conflict", `there is a queue "${name}" already`);
+      const paused = (await tx.queues.get(name))?.paused ?? false;
+      await tx.queues.put({ name, settings, paused });
+      await this.#append(tx, { type: "queue.added", session: null, data: { queue: name, settings } });
+    });
+  }
+
+  /** Gives the tasks that are left without a queue. Throws `conflict` when there are any and they may not be cancelled. */
+  async remove(name: string, options: { force: boolean }): Promise<TaskId[]> {
+    const { store, catalog } = this.#options;
+    return store.transact(async (tx) => {
+      const { source } = await catalog.get(tx, name);
+      if (source === "config") {
+        throw new AegisError("conflict", `queue "${name}" is declared in the project's files`, {
+          hint: `remove it there: aegis config queue remove ${name}`,
+        });
+      }
+      const tasks = [
+        ...(await tx.tasks.list({ queue: name, status: "pending", limit: -1 })),
+        ...(await tx.tasks.list({ queue: name, status: "dispatched", limit: -1 })),
+      ];
+      if (tasks.length > 0 && !options.force) {
+        throw new AegisError("conflict", `queue "${name}" has ${tasks.length} unfinished task(s)`, {
+          hint: `wait for them with: aegis queue drain ${name}, or cancel them with --force`,
+        });
+      }
+      await tx.queues.remove(name);
+      await this.#append(tx, { type: "queue.removed", session: null, data: { queue: name } });
+      return tasks.map((task) => task.id);
+    });
+  }
+
+  async setPaused(name: string, paused: boolean): Promise<void> {
+    const { store, catalog } = this.#options;
+    await store.transact(async (tx) => {
+      const queue = await catalog.get(tx, name);
+      if (queue.paused === paused) return;
+      await tx.queues.put({ name, settings: (await tx.queues.get(name))?.settings ?? null, paused });
+      const type = paused ? "queue.paused" : "queue.resumed";
+      await this.#append(tx, { type, session: null, data: { queue: name } });
+    });
+  }
+
+  async #append(tx: StoreTx, event: Parameters<StoreTx["events"]["append"]>[0]): Promise<void> {
+    await tx.events.append(event, this.#options.clock.now());
+  }
+}

@@ -1,0 +1,72 @@
+/** Reads from the store what a queue's tasks have used up. */
+import type { SessionId } from "../../contract/ids.ts";
+import type { Budget, BudgetCheck } from "../../contract/task.ts";
+import type { Usage } from "../../contract/turn.ts";
+import type { EventReads, TaskReads, TurnReads } from "../../store/store.ts";
+import { addUsage } from "../sessions/recorder.ts";
+import { checkBudget, longestWindowMs, type Spending, type Used } from "./budgets.ts";
+
+/** Works over committed data and inside a transaction alike. */
+type From = { readonly tasks: TaskReads; readonly turns: TurnReads; readonly events: EventReads };
+
+/** How many tries tell what a task of the queue usually needs. */
+const recentTries = 20;
+const mostTurns = 1_000;
+
+export async function checkBudgets(
+  from: From,
+  queue: string,
+  budgets: readonly Budget[],
+  now: number,
+): Promise<BudgetCheck[]> {
+  if (budgets.length === 0) return [];
+  const spending = await readSpending(from, queue, now - longestWindowMs(budgets));
+  return budgets.map((budget) => checkBudget(budget, spending, now));
+}
+
+/** What a worker used up, with null where its harness did not say all of it. */
+export async function usageOfWorker(
+  from: From,
+  worker: SessionId,
+): Promise<{ output_tokens: number | null; cost: number | null }> {
+  const usages = await usagesOf(from, worker);
+  return {
+    output_tokens: usages.includes(null) ? null : known(usages).output_tokens,
+    cost: usages.some((usage) => usage === null || usage.cost === null) ? null : known(usages).cost,
+  };
+}
+
+async function readSpending(from: From, queue: string, since: number): Promise<Spending> {
+  const attempts = await from.tasks.attemptsSince(queue, since);
+  const running: Used[] = [];
+  for (const attempt of attempts) {
+    if (attempt.ended_at === null) running.push(known(await usagesOf(from, attempt.worker)));
+  }
+  return {
+    ended: attempts.filter((attempt) => attempt.ended_at !== null),
+    running,
+    recent: await from.tasks.recentAttempts(queue, recentTries),
+  };
+}
+
+/** Of each turn; of the one under way what it has reported so far. */
+async function usagesOf(from: From, worker: SessionId): Promise<(Usage | null)[]> {
+  const turns = await from.turns.list(worker, mostTurns);
+  return Promise.all(
+    turns.map(async (turn) => {
+      if (turn.ended_at !== null) return turn.usage;
+      const reports = await from.events.list({ session: worker, types: ["turn.usage"], limit: mostTurns });
+      const own = reports.flatMap((event) =>
+        event.type === "turn.usage" && event.data.turn === turn.id ? [event.data] : [],
+      );
+      return own.reduce<Usage | null>(addUsage, null);
+    }),
+  );
+}
+
+function known(usages: readonly (Usage | null)[]): Used {
+  return {
+    output_tokens: usages.reduce((sum, usage) => sum + (usage?.output ?? 0), 0),
+    cost: usages.reduce((sum, usage) => sum + (usage?.cost ?? 0), 0),
+  };
+}
