@@ -1,16 +1,19 @@
 /** The composition root: makes the parts of a daemon and ties them together. */
 import { join } from "node:path";
 import type { Harness } from "../contract/api.ts";
+import type { SessionId } from "../contract/ids.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { Plane } from "../plane/plane.ts";
 import { recordToolCall } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
 import { metaTool } from "../plane/tools/meta.ts";
+import { queueTools } from "../plane/tools/queues.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
 import { Asks } from "../runtime/asks/asks.ts";
 import { EventHub } from "../runtime/events/hub.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
+import { Queues } from "../runtime/queues/queues.ts";
 import { AgentRegistry } from "../runtime/registry/agents.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { ToolRegistry } from "../runtime/registry/tools.ts";
@@ -20,6 +23,7 @@ import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
 import type { Settings } from "./settings.ts";
 
@@ -48,6 +52,7 @@ export type Runtime = {
   hub: EventHub;
   inbox: Inbox;
   asks: Asks;
+  queues: Queues;
   plane: Plane;
   sessions: Sessions;
   turns: Turns;
@@ -67,11 +72,12 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const plane = new Plane({ store, tools, version, log, url: () => `${url()}${planePath}`, addSecret });
   const persist = createPersist({ store, clock, log, signal });
   const ask: HostOptions["permission"] = (session, request, abort) => asks.permission(session.id, request, abort);
+  const maxHops = () => settings().config.messages.max_hops;
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
   const inbox: Inbox = new Inbox({
     store,
     clock,
-    maxHops: () => settings().config.messages.max_hops,
+    maxHops,
     perMinute: () => settings().config.messages.max_per_minute,
     wake: (session) => sessions.wake(session),
     interrupt: (session) => turns.interrupt(session),
@@ -104,8 +110,22 @@ export function buildRuntime(options: BuildOptions): Runtime {
     conversations,
     random: Math.random,
   });
+  const queues = new Queues({
+    store,
+    persist,
+    clock,
+    log,
+    random: Math.random,
+    agents,
+    inbox,
+    sessions,
+    maxHops,
+    declared: () => declaredQueues(settings().config),
+    waiting: [(session) => openQuestions(asks, session)],
+  });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
+  for (const tool of queueTools({ queues, turns })) tools.add(tool);
   tools.add(metaTool(tools));
   const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   return {
@@ -113,6 +133,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     hub,
     inbox,
     asks,
+    queues,
     plane,
     sessions,
     turns,
@@ -121,6 +142,12 @@ export function buildRuntime(options: BuildOptions): Runtime {
     harnesses: (abort) => probeAll(drivers, abort),
     recover: () => recover({ store, clock, inbox, canResume }),
   };
+}
+
+/** What the session waits for a person to answer. */
+async function openQuestions(asks: Asks, session: SessionId): Promise<string[]> {
+  const open = await asks.list({ status: "open", limit: 10_000 });
+  return open.filter((one) => one.session === session).map((one) => `an answer to: ${one.question}`);
 }
 
 async function probeAll(drivers: DriverRegistry, signal: AbortSignal): Promise<Harness[]> {

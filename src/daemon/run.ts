@@ -39,6 +39,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(() => runtime.conversations.closeAll());
   const recovered = await runtime.recover();
   if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
+  const tasks = await runtime.queues.recover();
+  if (tasks.interrupted > 0) log.warn("tasks were under way when Aegis stopped", tasks);
 
   const token = await readToken(root, keeper.current.config.server.token_file);
   secrets.add(token);
@@ -56,6 +58,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
   await runtime.asks.resume();
   await runtime.sessions.wakeAll();
+  await runtime.queues.start();
 
   const reason = await stop.requested;
   log.info("stopping", { reason, turns: runtime.turns.count });
@@ -80,6 +83,7 @@ function serve(
       sessions: runtime.sessions,
       inbox: runtime.inbox,
       asks: runtime.asks,
+      queues: runtime.queues,
       events: runtime.hub,
       status: async () => readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested }),
       agents: () => runtime.agents.list(),
@@ -107,6 +111,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
       return;
     }
     runtime.agents.replace(agents, choice);
+    await runtime.queues.settingsChanged();
     const data = { agents: agents.map((agent) => agent.slug), default_agent: choice.slug };
     await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
@@ -128,9 +133,11 @@ async function announce(root: string, url: string, token: string, version: strin
  */
 async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
   const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
+  runtime.queues.stop();
   await Promise.race([runtime.sessions.stop(), aborted(deadline)]);
   runtime.asks.stop();
   await runtime.turns.abandon();
+  await Promise.race([runtime.queues.settled(), aborted(deadline)]);
 }
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {

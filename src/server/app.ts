@@ -10,6 +10,7 @@ import { daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
 import { eventHandlers, streamStart } from "./events.ts";
 import { messageHandlers } from "./messages.ts";
+import { queueHandlers } from "./queues.ts";
 import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
 import type { Services } from "./services.ts";
 import { sessionHandlers } from "./sessions.ts";
@@ -32,6 +33,7 @@ export function createApp(options: AppOptions): App {
     ...sessionHandlers(services),
     ...messageHandlers(services),
     ...askHandlers(services),
+    ...queueHandlers(services),
     ...eventHandlers(services),
   };
 

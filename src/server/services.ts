@@ -3,9 +3,10 @@ import type { AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
-import type { AskId, MessageId, SessionId, TurnId } from "../contract/ids.ts";
+import type { AskId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
+import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
 import type { Turn } from "../contract/turn.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
 
@@ -13,6 +14,7 @@ export type Services = {
   sessions: SessionService;
   inbox: InboxService;
   asks: AskService;
+  queues: QueueService;
   events: EventService;
   status(): Promise<Status>;
   agents(): AgentSummary[];
@@ -50,6 +52,32 @@ export interface AskService {
   get(id: AskId): Promise<Ask>;
   /** Throws `conflict` when it is settled, or when the digest names another action. */
   answer(id: AskId, answer: AskAnswer, digest?: string | undefined): Promise<Ask>;
+}
+
+export interface QueueService {
+  list(): Promise<QueueView[]>;
+  /** Throws `not_found` with the nearest name. */
+  queue(name: string): Promise<QueueView>;
+  /** Throws `conflict` when there is a queue of that name. */
+  add(name: string, settings: QueueSettings): Promise<QueueView>;
+  /** Gives the tasks it cancelled. Throws `conflict` when it is declared in the config, or has tasks and no force. */
+  remove(name: string, options: { force: boolean }): Promise<TaskId[]>;
+  pause(name: string): Promise<QueueView>;
+  resume(name: string): Promise<QueueView>;
+  /** True when no unfinished task is left, false when the time was over first. */
+  drain(name: string, limits: { signal: AbortSignal; timeoutMs: number }): Promise<boolean>;
+  enqueue(input: {
+    queue: string;
+    payload: string;
+    id?: TaskId | undefined;
+    producer: SessionId | null;
+    callback: boolean;
+  }): Promise<{ task: TaskView; queued_position: number; duplicate: boolean }>;
+  tasks(filter: { queue?: string | undefined; status?: TaskStatus | undefined; limit: number }): Promise<TaskView[]>;
+  task(id: TaskId): Promise<{ task: TaskView; attempts: Attempt[] }>;
+  cancel(id: TaskId): Promise<CancelOutcome>;
+  /** Throws `conflict` when the task has not failed. */
+  retry(id: TaskId): Promise<TaskView>;
 }
 
 export interface InboxService {

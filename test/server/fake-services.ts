@@ -112,6 +112,26 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         throw new AegisError("not_found", `no ask ${id}`);
       },
     },
+    queues: {
+      list: async () => [],
+      queue: async (name) => noQueue(name),
+      add: async (name, settings) => {
+        note("addQueue", { name, settings });
+        return noQueue(name);
+      },
+      remove: async (name) => noQueue(name),
+      pause: async (name) => noQueue(name),
+      resume: async (name) => noQueue(name),
+      drain: async (name) => noQueue(name),
+      enqueue: async (input) => {
+        note("enqueue", input);
+        return noQueue(input.queue);
+      },
+      tasks: async () => [],
+      task: async (id) => noTask(id),
+      cancel: async (id) => ({ ok: false, error: `no task ${id}` }),
+      retry: async (id) => noTask(id),
+    },
     inbox: {
       async admit(input) {
         note("admit", input);
@@ -154,4 +174,12 @@ export function messageOf(id: MessageId, session: SessionId, change: Partial<Mes
     turn: null,
     ...change,
   };
+}
+
+function noQueue(name: string): never {
+  throw new AegisError("not_found", `no queue "${name}"`);
+}
+
+function noTask(id: string): never {
+  throw new AegisError("not_found", `no task ${id}`);
 }

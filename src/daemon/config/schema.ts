@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { agentSchema, permissionSchema, slugPattern } from "../../contract/agent.ts";
 import { defaultMaxHops, defaultPerMinute } from "../../contract/message.ts";
+import { onCrashSchema } from "../../contract/task.ts";
 import { isCron, isIsoTime, isTimezone } from "./time-values.ts";
 
 const text = z.string().min(1, { error: "expected some text" });
@@ -62,6 +63,7 @@ export const queueEntrySchema = z.strictObject({
   max_parallel: positive.default(1),
   retries: z.int().min(0).default(0),
   timeout: seconds.optional(),
+  on_crash: onCrashSchema.default("retry"),
   budgets: z.array(budget).default([]),
 });
 

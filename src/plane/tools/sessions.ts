@@ -5,13 +5,12 @@ import { handleMaxLength, handlePattern } from "../../contract/session.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import type { Inbox } from "../../runtime/inbox/inbox.ts";
 import type { AgentRegistry } from "../../runtime/registry/agents.ts";
-import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import { causeOf, checkFromHandle, fromHandle, senderOf } from "./caller.ts";
 
 export type SessionToolsOptions = { sessions: Sessions; inbox: Inbox; turns: Turns; agents: AgentRegistry };
-
-const fromHandle = z.string().optional().describe("your own handle; may be left out");
 
 export function sessionTools(options: SessionToolsOptions): Tool[] {
   return [listSessions(options), listAgents(options), spawn(options), handoff(options), close(options)];
@@ -134,21 +133,4 @@ function close({ sessions }: SessionToolsOptions): Tool {
       return { closed: true, handle };
     },
   });
-}
-
-function senderOf({ caller }: ToolContext) {
-  return { kind: "agent" as const, session: caller.id, handle: caller.handle };
-}
-
-/** What an agent does during a turn is caused by the message with the longest chain in that turn. */
-function causeOf({ caller }: ToolContext, turns: Turns) {
-  return [...turns.current(caller.id)].sort((a, b) => b.hops - a.hops)[0];
-}
-
-function checkFromHandle(claimed: string | undefined, { caller }: ToolContext): void {
-  if (claimed === undefined || claimed === caller.handle || claimed === caller.id) return;
-  throw new AegisError(
-    "forbidden",
-    `from_handle "${claimed}" is not you: this connection belongs to "${caller.handle}"`,
-  );
 }

@@ -104,11 +104,11 @@ export class Queues {
   stop(): void {
     this.#dispatcher.stop();
     this.#workers.stop();
-    this.#waits.stop();
   }
 
-  /** Resolves when the tasks that have ended are on record. */
+  /** Lets go of everybody who waits, and resolves when the tasks that have ended are on record. */
   settled(): Promise<void> {
+    this.#waits.stop();
     return this.#workers.settled();
   }
 
@@ -183,6 +183,11 @@ export class Queues {
 
   task(id: TaskId): Promise<{ task: TaskView; attempts: Attempt[] }> {
     return this.#views.task(id);
+  }
+
+  async find(id: TaskId): Promise<TaskView | null> {
+    const task = await this.#options.store.read.tasks.get(id);
+    return task === null ? null : this.#views.view(task);
   }
 
   /** Throws `not_found` for a queue that does not exist and never had tasks. */
