@@ -107,7 +107,12 @@ class TranscriptMirror implements Mirror {
         .filter(isMirrored)
         .map((event) => `${JSON.stringify(event, redactStrings)}\n`)
         .join("");
-      mark = (await this.#append(session, mark, { text, seq: last.seq })) ?? (await this.#repair(session));
+      const written = await this.#append(session, mark, { text, seq: last.seq });
+      mark = written ?? (await this.#repair(session));
+      if (written === null || events.length === pageSize) continue;
+      // What was committed since the read has put the session back among those behind.
+      this.#marks.set(session, mark);
+      return;
     }
   }
 

@@ -62,7 +62,8 @@ export class TurnRecorder {
     try {
       return await Promise.race([next, deadline]);
     } finally {
-      giveUp.abort();
+      // With a reason of its own, because the default one is an exception with a stack, made for every event.
+      giveUp.abort("over");
     }
   }
 
