@@ -1,7 +1,6 @@
 import { access, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
 import { daemonFilePath } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -27,9 +26,6 @@ describe("a broken configuration at the start", () => {
 describe("a configuration that changes while the daemon runs", () => {
   const shared = sharedDaemon();
 
-  const sawProblems = (client: Client) =>
-    waitUntil("the problems are told", async () => (await client.call("status")).config_problems.length > 0);
-
   it("a new agent can be used without a restart", async () => {
     const { client } = shared.daemon;
     const before = await refusal(client.call("createSession", { body: { agent: "helper" } }));
@@ -48,7 +44,7 @@ describe("a configuration that changes while the daemon runs", () => {
     const { project, daemon } = shared;
     const { client } = daemon;
     await project.write(".aegis.yaml", `${config}sever: { port: 1 }\n`);
-    await sawProblems(client);
+    await waitUntil("the refusal is told", async () => (await eventsOf(client, "config.rejected")).length > 0);
     const { config_problems } = await client.call("status");
     expect(config_problems).toEqual([expect.stringMatching(/\.aegis\.yaml:4:.*"sever".*server/)]);
     expect((await client.call("config")).problems).toEqual(config_problems);
