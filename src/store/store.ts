@@ -237,6 +237,10 @@ export interface GroupReads {
   get(id: GroupId): Promise<Group | null>;
   /** The one group alive under this name. */
   byName(name: string): Promise<Group | null>;
+  /** The one alive under this name, else the one dissolved last. */
+  newest(name: string): Promise<Group | null>;
+  /** The group the session joined. */
+  ofSession(session: SessionId): Promise<Group | null>;
   /** Those alive, oldest first. */
   list(): Promise<Group[]>;
   /** In the order they joined, closed ones too. */

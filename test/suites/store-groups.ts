@@ -71,6 +71,10 @@ export function groupStoreSuite(getStore: () => Store, rows: Rows): void {
         await tx.groups.insert(second);
       });
       expect(await store.read.groups.byName("team")).toEqual(second);
+      expect(await store.read.groups.newest("team")).toEqual(second);
+      await store.transact((tx) => tx.groups.insert(groupRow({ name: "other", dissolved_at: 5 })));
+      expect(await store.read.groups.newest("other")).toMatchObject({ dissolved_at: 5 });
+      expect(await store.read.groups.byName("other")).toBeNull();
       expect(await store.read.groups.list()).toEqual([second]);
       expect(await store.read.groups.get(first.id)).toEqual({ ...first, dissolved_at: 5 });
       const again = store.transact((tx) => tx.groups.dissolve(first.id, 6));
@@ -89,6 +93,8 @@ export function groupStoreSuite(getStore: () => Store, rows: Rows): void {
         await expect(tx.groups.addMember(group.id, newId("ses", 1))).rejects.toMatchObject({ code: "not_found" });
       });
       expect(await store.read.groups.members(group.id)).toEqual([b.id, a.id]);
+      expect(await store.read.groups.ofSession(a.id)).toEqual(group);
+      expect(await store.read.groups.ofSession((await addSession(store)).id)).toBeNull();
       expect(await store.read.groups.leftOpen()).toEqual([]);
       await store.transact(async (tx) => {
         await tx.groups.dissolve(group.id, 5);

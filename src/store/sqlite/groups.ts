@@ -28,6 +28,15 @@ export class SqliteGroups implements GroupTable {
     return this.#sql.get<Group>(`${select} WHERE name = ? AND dissolved_at IS NULL`, name) ?? null;
   }
 
+  async newest(name: string): Promise<Group | null> {
+    return this.#sql.get<Group>(`${select} WHERE name = ? ORDER BY position DESC LIMIT 1`, name) ?? null;
+  }
+
+  async ofSession(session: SessionId): Promise<Group | null> {
+    const text = `${select} WHERE id = (SELECT "group" FROM group_members WHERE session = ?)`;
+    return this.#sql.get<Group>(text, session) ?? null;
+  }
+
   async list(): Promise<Group[]> {
     return this.#sql.all<Group>(`${select} WHERE dissolved_at IS NULL ORDER BY position`);
   }
@@ -54,7 +63,7 @@ export class SqliteGroups implements GroupTable {
       this.#sql.run(`INSERT INTO group_members ("group", session) VALUES (?, ?)`, group, session);
     } catch (error) {
       throw onConstraint(error, {
-        unique: `the session ${session} is in the group ${group} already`,
+        unique: `the session ${session} is in a group already`,
         reference: `no group ${group}, or no session ${session} to be its member`,
       });
     }

@@ -12,14 +12,15 @@ export const groups: Migration = {
       created_at INTEGER NOT NULL,
       dissolved_at INTEGER
     ) STRICT;
+    CREATE INDEX groups_by_name ON groups (name);
     CREATE UNIQUE INDEX groups_live_name ON groups (name) WHERE dissolved_at IS NULL;
 
     CREATE TABLE group_members (
       position INTEGER PRIMARY KEY,
       "group" TEXT NOT NULL REFERENCES groups (id),
-      session TEXT NOT NULL REFERENCES sessions (id),
-      UNIQUE ("group", session)
+      session TEXT NOT NULL UNIQUE REFERENCES sessions (id)
     ) STRICT;
+    CREATE INDEX group_members_by_group ON group_members ("group");
 
     CREATE TABLE broadcasts (
       position INTEGER PRIMARY KEY,

@@ -1,0 +1,185 @@
+/** Groups: started from agents or a preset, shown with how they stand, dissolved together with their members. */
+import { AegisError } from "../../contract/errors.ts";
+import type { NewEvent } from "../../contract/event.ts";
+import type { Group, GroupMember, GroupView } from "../../contract/group.ts";
+import { newId, type SessionId } from "../../contract/ids.ts";
+import type { SessionView } from "../../contract/session.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { Store, StoreTx } from "../../store/store.ts";
+import { derivedId } from "../inbox/derived-id.ts";
+import type { AgentRegistry } from "../registry/agents.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Broadcasts } from "./broadcasts.ts";
+import { liveGroup } from "./find.ts";
+import type { ReducerRegistry } from "./reducers.ts";
+
+export type GroupPreset = { agents: readonly string[]; reducer?: string | undefined; timeout?: number | undefined };
+
+export type GroupsOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  agents: AgentRegistry;
+  sessions: Sessions;
+  broadcasts: Broadcasts;
+  reducers: ReducerRegistry;
+  presets: () => Readonly<Record<string, GroupPreset>>;
+};
+
+export type NewMembers = {
+  group: string;
+  /** One session each. Exactly one of this and `preset` is given. */
+  agents?: readonly string[] | undefined;
+  preset?: string | undefined;
+  /** For a single agent. */
+  handle?: string | undefined;
+  /** Makes a repeated request harmless: the same key starts the same sessions once. */
+  key?: string | undefined;
+};
+
+export class Groups {
+  readonly #options: GroupsOptions;
+
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+  }
+
+  /** Adds members to the group, which is made if there is none of that name. All of them start, or none. */
+  async spawn(input: NewMembers): Promise<{ group: GroupView; handles: string[] }> {
+    const { store, agents, reducers, sessions } = this.#options;
+    const recipe = this.#recipe(input);
+    for (const agent of recipe.agents) agents.get(agent);
+    if (recipe.reducer !== undefined) reducers.get(recipe.reducer);
+    const made: SessionView[] = [];
+    try {
+      for (const [index, agent] of recipe.agents.entries()) {
+        const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
+        made.push((await sessions.create({ id, agent, handle: input.handle })).session);
+      }
+      const group = await store.transact((tx) => this.#join(tx, input, recipe, made));
+      return { group: await this.#view(group), handles: made.map((session) => session.handle) };
+    } catch (error) {
+      await this.#closeAll(
+        made.map((session) => session.id),
+        "its group could not be made",
+      );
+      throw error;
+    }
+  }
+
+  async list(): Promise<GroupView[]> {
+    return Promise.all((await this.#options.store.read.groups.list()).map((group) => this.#view(group)));
+  }
+
+  async view(name: string): Promise<GroupView> {
+    return this.#view(await liveGroup(this.#options.store.read, name));
+  }
+
+  /** Closes the members and frees the name. An open broadcast ends: who still owed a reply counts as failed. */
+  async dissolve(name: string, caller?: SessionId): Promise<{ group: string; closed: string[] }> {
+    const { store, clock } = this.#options;
+    const members = await store.transact(async (tx) => {
+      const group = await liveGroup(tx, name);
+      const all = await membersOf(tx, group);
+      if (all.some((member) => member.session === caller)) {
+        throw new AegisError("conflict", `you are a member of group "${name}" and cannot close yourself`, {
+          hint: "leave it to a person or to a session outside the group",
+        });
+      }
+      const now = clock.now();
+      await tx.groups.dissolve(group.id, now);
+      const data = { group: group.id, name, members: all.map(({ session, handle }) => ({ session, handle })) };
+      await tx.events.append({ type: "group.dissolved", session: null, data }, now);
+      return all;
+    });
+    const open = members.filter((member) => member.state !== "closed");
+    await this.#closeAll(
+      open.map((member) => member.session),
+      `group "${name}" was dissolved`,
+    );
+    return { group: name, closed: open.map((member) => member.handle) };
+  }
+
+  /** Finishes what an earlier daemon began: members of dissolved groups are closed. */
+  async resume(): Promise<void> {
+    await this.#closeAll(await this.#options.store.read.groups.leftOpen(), "its group was dissolved");
+  }
+
+  #recipe(input: NewMembers): GroupPreset {
+    const { agents, preset, handle } = input;
+    if ((agents === undefined) === (preset === undefined)) {
+      throw new AegisError("invalid", "expected either agents or a preset, and not both");
+    }
+    const recipe = agents === undefined ? this.#preset(preset ?? "") : { agents };
+    if (handle !== undefined && recipe.agents.length !== 1) {
+      throw new AegisError(
+        "invalid",
+        `one handle for ${recipe.agents.length} members: give one to a single agent only`,
+      );
+    }
+    return recipe;
+  }
+
+  #preset(name: string): GroupPreset {
+    const presets = this.#options.presets();
+    const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+    if (preset) return preset;
+    const names = Object.keys(presets);
+    throw new AegisError("not_found", `no preset "${name}"${didYouMean(name, names)}`, {
+      hint: names.length === 0 ? "groups.presets of the configuration is empty" : `presets here: ${names.join(", ")}`,
+    });
+  }
+
+  async #join(tx: StoreTx, input: NewMembers, recipe: GroupPreset, made: readonly SessionView[]): Promise<Group> {
+    const now = this.#options.clock.now();
+    const [first] = made;
+    const joined = first && (await tx.groups.ofSession(first.id));
+    // A repeated request: its sessions joined together, or not at all.
+    if (joined) return joined;
+    const before = await tx.groups.byName(input.group);
+    const group = before ?? {
+      id: newId("grp", now),
+      name: input.group,
+      reducer: recipe.reducer ?? null,
+      timeout: recipe.timeout ?? null,
+      created_at: now,
+      dissolved_at: null,
+    };
+    if (!before) await tx.groups.insert(group);
+    for (const session of made) await tx.groups.addMember(group.id, session.id);
+    const members = made.map(({ id, handle }) => ({ session: id, handle }));
+    const event: NewEvent = before
+      ? { type: "group.joined", session: null, data: { group: group.id, name: group.name, members } }
+      : { type: "group.created", session: null, data: { group, members } };
+    await tx.events.append(event, now);
+    return group;
+  }
+
+  async #view(group: Group): Promise<GroupView> {
+    const { store, broadcasts } = this.#options;
+    return { ...group, members: await membersOf(store.read, group), broadcast: await broadcasts.latest(group) };
+  }
+
+  async #closeAll(ids: readonly SessionId[], reason: string): Promise<void> {
+    const { sessions, log } = this.#options;
+    await Promise.all(
+      ids.map(async (session) => {
+        try {
+          await sessions.close(session, reason);
+        } catch (error) {
+          if (error instanceof AegisError && error.code === "closed") return;
+          log.error("a member could not be closed", { session, error: errorText(error) });
+        }
+      }),
+    );
+  }
+}
+
+async function membersOf(read: Pick<StoreTx, "groups" | "sessions"> | Store["read"], group: Group) {
+  const rows = await Promise.all((await read.groups.members(group.id)).map((id) => read.sessions.get(id)));
+  return rows.flatMap((row): GroupMember[] =>
+    row === null ? [] : [{ session: row.id, handle: row.handle, agent: row.agent, state: row.state }],
+  );
+}

@@ -1,0 +1,65 @@
+/** How several replies become one. Built-in ways, and those that are added later under names of their own. */
+import { AegisError } from "../../contract/errors.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+
+export type ReducerReply = { handle: string; text: string };
+
+/** Gets the good replies in the order they arrived, perhaps none. Gives text, or a value that JSON can hold. */
+export type Reducer = (replies: readonly ReducerReply[]) => unknown;
+
+export class ReducerRegistry {
+  readonly #reducers = new Map<string, Reducer>([
+    ["concat", concat],
+    ["join_by_handle", joinByHandle],
+    ["last_wins", lastWins],
+    ["majority_vote", majorityVote],
+  ]);
+
+  /** Returns its undo. A name that exists is refused, never overwritten. */
+  add(name: string, reducer: Reducer): () => void {
+    if (this.#reducers.has(name)) throw new AegisError("conflict", `a reducer "${name}" exists already`);
+    this.#reducers.set(name, reducer);
+    return () => {
+      if (this.#reducers.get(name) === reducer) this.#reducers.delete(name);
+    };
+  }
+
+  /** Throws `not_found` with the nearest name. */
+  get(name: string): Reducer {
+    const reducer = this.#reducers.get(name);
+    if (reducer) return reducer;
+    throw new AegisError("not_found", `no reducer "${name}"${didYouMean(name, this.#reducers.keys())}`, {
+      hint: `reducers here: ${this.names.join(", ")}`,
+    });
+  }
+
+  get names(): string[] {
+    return [...this.#reducers.keys()];
+  }
+}
+
+function concat(replies: readonly ReducerReply[]): string {
+  return replies.map(({ handle, text }) => `---\n${handle}: ${text}`).join("\n\n");
+}
+
+function joinByHandle(replies: readonly ReducerReply[]): Record<string, string> {
+  return Object.fromEntries(replies.map(({ handle, text }) => [handle, text]));
+}
+
+function lastWins(replies: readonly ReducerReply[]): string {
+  return replies.at(-1)?.text ?? "";
+}
+
+/** The text most members gave, spaces around it aside. Among equals it is the one that was there first. */
+function majorityVote(replies: readonly ReducerReply[]): string {
+  const votes = new Map<string, number>();
+  for (const { text } of replies) votes.set(text.trim(), (votes.get(text.trim()) ?? 0) + 1);
+  let winner = "";
+  let most = 0;
+  for (const [text, count] of votes) {
+    if (count <= most) continue;
+    winner = text;
+    most = count;
+  }
+  return winner;
+}

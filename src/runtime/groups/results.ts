@@ -1,0 +1,69 @@
+/** What a wait gives back, made from the stored broadcast and the turns it names. */
+import { AegisError } from "../../contract/errors.ts";
+import type { Broadcast, BroadcastMember, GroupResult, MemberReply, Replies } from "../../contract/group.ts";
+import { errorText } from "../../lib/log.ts";
+import type { StoreReads } from "../../store/store.ts";
+import type { Reducer, ReducerReply } from "./reducers.ts";
+
+/** Every settled member's reply, in the order they arrived. */
+export async function repliesOf(read: StoreReads, broadcast: Broadcast): Promise<Replies> {
+  const replies: Replies = {};
+  for (const member of inOrder(broadcast)) {
+    if (member.status !== "waiting") replies[member.handle] = await replyOf(read, member, member.status);
+  }
+  return replies;
+}
+
+/** `late` says that the time was over before enough had replied. */
+export async function resultOf(
+  read: StoreReads,
+  broadcast: Broadcast,
+  options: { reducer: Reducer; late: boolean },
+): Promise<GroupResult> {
+  const replies = await repliesOf(read, broadcast);
+  const failed = broadcast.members.filter((member) => member.status === "error");
+  const waiting = broadcast.members.filter((member) => member.status === "waiting");
+  const good = Object.values(replies).filter((reply) => reply.status === "ok");
+  return {
+    broadcast_id: broadcast.id,
+    by_member: replies,
+    combined: await combine(options.reducer, good),
+    errors: Object.fromEntries(failed.map(({ handle, error }) => [handle, error ?? "no reply"])),
+    timeouts: options.late ? waiting.map((member) => member.handle).sort() : [],
+  };
+}
+
+/** The first good reply wins. */
+export const firstReply: Reducer = (replies) => replies[0]?.text ?? "";
+
+function inOrder({ members }: Broadcast): BroadcastMember[] {
+  return [...members].sort((a, b) => (a.arrival ?? Infinity) - (b.arrival ?? Infinity));
+}
+
+async function replyOf(
+  read: StoreReads,
+  { handle, turn: id }: BroadcastMember,
+  status: MemberReply["status"],
+): Promise<MemberReply> {
+  const turn = id === null ? null : await read.turns.get(id);
+  const usage = turn?.usage ?? null;
+  return {
+    handle,
+    text: turn?.text ?? "",
+    turn_ms: turn === null || turn.ended_at === null ? null : turn.ended_at - turn.started_at,
+    tokens_in: usage === null ? null : usage.input + usage.cache_read + usage.cache_write,
+    tokens_out: usage?.output ?? null,
+    status,
+  };
+}
+
+async function combine(reducer: Reducer, replies: readonly ReducerReply[]): Promise<unknown> {
+  try {
+    return await reducer(replies.map(({ handle, text }) => ({ handle, text })));
+  } catch (error) {
+    throw new AegisError("internal", `the replies are there, but the reducer failed: ${errorText(error)}`, {
+      hint: "wait again with another reducer",
+      cause: error,
+    });
+  }
+}
