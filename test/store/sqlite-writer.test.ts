@@ -26,7 +26,7 @@ async function setUp(): Promise<Setup> {
 
 function write(at: number, size = 1) {
   return async (unit: Unit) => {
-    unit.run("INSERT INTO events (at, type, data) VALUES (?, 't', ?)", at, "x".repeat(size));
+    unit.run("INSERT INTO events (at, type, data) VALUES (?, 't', ?)", at, JSON.stringify("x".repeat(size)));
     return at;
   };
 }
