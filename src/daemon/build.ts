@@ -7,11 +7,15 @@ import type { Logger } from "../lib/log.ts";
 import { Plane } from "../plane/plane.ts";
 import { recordToolCall } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
+import { groupTools } from "../plane/tools/groups.ts";
 import { metaTool } from "../plane/tools/meta.ts";
 import { queueTools } from "../plane/tools/queues.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
 import { Asks } from "../runtime/asks/asks.ts";
 import { EventHub } from "../runtime/events/hub.ts";
+import { Broadcasts } from "../runtime/groups/broadcasts.ts";
+import { Groups } from "../runtime/groups/groups.ts";
+import { ReducerRegistry } from "../runtime/groups/reducers.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
 import { Queues } from "../runtime/queues/queues.ts";
 import { AgentRegistry } from "../runtime/registry/agents.ts";
@@ -53,6 +57,9 @@ export type Runtime = {
   inbox: Inbox;
   asks: Asks;
   queues: Queues;
+  groups: Groups;
+  broadcasts: Broadcasts;
+  reducers: ReducerRegistry;
   plane: Plane;
   sessions: Sessions;
   turns: Turns;
@@ -123,9 +130,16 @@ export function buildRuntime(options: BuildOptions): Runtime {
     declared: () => declaredQueues(settings().config),
     waiting: [(session) => openQuestions(asks, session)],
   });
+  const reducers = new ReducerRegistry();
+  const defaults = () => settings().config.groups.defaults;
+  const broadcasts = new Broadcasts({ store, clock, log, inbox, sessions, turns, reducers, defaults });
+  const presets = () => settings().config.groups.presets;
+  const groups = new Groups({ store, clock, log, agents, sessions, broadcasts, reducers, presets });
+  signal.addEventListener("abort", broadcasts.follow(), { once: true });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
   for (const tool of queueTools({ queues, turns })) tools.add(tool);
+  for (const tool of groupTools({ groups, broadcasts, turns })) tools.add(tool);
   tools.add(metaTool(tools));
   const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   return {
@@ -134,13 +148,21 @@ export function buildRuntime(options: BuildOptions): Runtime {
     inbox,
     asks,
     queues,
+    groups,
+    broadcasts,
+    reducers,
     plane,
     sessions,
     turns,
     conversations,
     tools,
     harnesses: (abort) => probeAll(drivers, abort),
-    recover: () => recover({ store, clock, inbox, canResume }),
+    async recover() {
+      const recovered = await recover({ store, clock, inbox, canResume });
+      await groups.resume();
+      await broadcasts.resume();
+      return recovered;
+    },
   };
 }
 

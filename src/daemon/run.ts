@@ -84,6 +84,8 @@ function serve(
       inbox: runtime.inbox,
       asks: runtime.asks,
       queues: runtime.queues,
+      groups: runtime.groups,
+      broadcasts: runtime.broadcasts,
       events: runtime.hub,
       status: async () => readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested }),
       agents: () => runtime.agents.list(),

@@ -9,6 +9,7 @@ import { askHandlers } from "./asks.ts";
 import { daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
 import { eventHandlers, streamStart } from "./events.ts";
+import { groupHandlers } from "./groups.ts";
 import { messageHandlers } from "./messages.ts";
 import { queueHandlers } from "./queues.ts";
 import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
@@ -34,6 +35,7 @@ export function createApp(options: AppOptions): App {
     ...messageHandlers(services),
     ...askHandlers(services),
     ...queueHandlers(services),
+    ...groupHandlers(services),
     ...eventHandlers(services),
   };
 

@@ -3,7 +3,8 @@ import type { AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
-import type { AskId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
+import type { AskId, BroadcastId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
@@ -15,6 +16,8 @@ export type Services = {
   inbox: InboxService;
   asks: AskService;
   queues: QueueService;
+  groups: GroupService;
+  broadcasts: BroadcastService;
   events: EventService;
   status(): Promise<Status>;
   agents(): AgentSummary[];
@@ -92,6 +95,37 @@ export interface InboxService {
   cancel(id: MessageId): Promise<Message>;
   get(id: MessageId): Promise<Message>;
   list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]>;
+}
+
+export interface GroupService {
+  list(): Promise<GroupView[]>;
+  /** Throws `not_found` with the nearest name. */
+  view(name: string): Promise<GroupView>;
+  /** Exactly one of `agents` and `preset` is given. */
+  spawn(input: {
+    group: string;
+    agents?: readonly string[] | undefined;
+    preset?: string | undefined;
+    handle?: string | undefined;
+  }): Promise<{ group: GroupView; handles: string[] }>;
+  dissolve(name: string): Promise<{ group: string; closed: string[] }>;
+}
+
+export interface BroadcastService {
+  /** Throws `conflict` while an earlier broadcast of the group is open. */
+  send(input: Brief & { id?: BroadcastId | undefined; group: string; sender: Sender }): Promise<Broadcast>;
+  get(id: BroadcastId): Promise<{ broadcast: Broadcast; by_member: Replies }>;
+  wait(
+    wait: {
+      group: string;
+      mode: "all" | "any";
+      timeout?: number | undefined;
+      reducer?: string | undefined;
+      cancel_losers?: boolean | undefined;
+      broadcast?: BroadcastId | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<GroupResult>;
 }
 
 export interface EventService {

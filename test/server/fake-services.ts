@@ -132,6 +132,28 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       cancel: async (id) => ({ ok: false, error: `no task ${id}` }),
       retry: async (id) => noTask(id),
     },
+    groups: {
+      list: async () => [],
+      view: async (name) => noGroup(name),
+      async spawn(input) {
+        note("spawnGroup", input);
+        return noGroup(input.group);
+      },
+      dissolve: async (name) => noGroup(name),
+    },
+    broadcasts: {
+      async send(input) {
+        note("broadcast", input);
+        return noGroup(input.group);
+      },
+      async get(id) {
+        throw new AegisError("not_found", `no broadcast ${id}`);
+      },
+      async wait(input) {
+        note("waitGroup", input);
+        return noGroup(input.group);
+      },
+    },
     inbox: {
       async admit(input) {
         note("admit", input);
@@ -159,6 +181,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       note("shutdown", input);
     },
   };
+}
+
+function noGroup(name: string): never {
+  throw new AegisError("not_found", `no group "${name}"`);
 }
 
 export function messageOf(id: MessageId, session: SessionId, change: Partial<Message> = {}): Message {
