@@ -74,12 +74,15 @@ export class Inbox {
     const session = await tx.sessions.get(admission.session);
     if (!session) throw new AegisError("not_found", `no session ${admission.session}`);
     const before = admission.id === undefined ? null : await tx.messages.get(admission.id);
-    if (before) return { ...duplicateOf(before, admission), session };
+    if (before) {
+      checkSame(before, admission);
+      return this.#duplicate(tx, before, session);
+    }
     if (session.closed_at !== null) {
       throw new AegisError("closed", `session "${session.handle}" is closed`, { hint: "start a new one" });
     }
     const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, admission) : null;
-    if (waiting) return { message: waiting, duplicate: true, session, position: 0 };
+    if (waiting) return this.#duplicate(tx, waiting, session);
     this.#limits.count(admission.sender);
     const hops = admission.cause ? admission.cause.hops + 1 : 0;
     if (hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
@@ -100,6 +103,13 @@ export class Inbox {
     await tx.events.append({ type: "message.admitted", session: session.id, data: { message } }, now);
     const busy = session.state === "working" || pending > 0;
     return { message, duplicate: false, session, position: busy ? pending + 1 : 0 };
+  }
+
+  async #duplicate(tx: StoreTx, message: Message, session: SessionRow): Promise<Admitted> {
+    const pending = await tx.messages.list(session.id, { status: "pending" });
+    const place = pending.findIndex((one) => one.id === message.id);
+    const queued = place > 0 || (place === 0 && session.state === "working");
+    return { message, duplicate: true, session, position: queued ? place + 1 : 0 };
   }
 
   /** An agent that says the same again before it was read has said it once. */
@@ -161,13 +171,11 @@ export function receiptOf(admitted: Admitted, cut: boolean): Receipt {
   };
 }
 
-function duplicateOf(before: Message, admission: Admission): Omit<Admitted, "session"> {
-  if (before.session !== admission.session || before.body !== admission.body) {
-    throw new AegisError("conflict", `message id ${before.id} was used before for another message`, {
-      hint: "choose a fresh id for each message",
-    });
-  }
-  return { message: before, duplicate: true, position: 0 };
+function checkSame(before: Message, admission: Admission): void {
+  if (before.session === admission.session && before.body === admission.body) return;
+  throw new AegisError("conflict", `message id ${before.id} was used before for another message`, {
+    hint: "choose a fresh id for each message",
+  });
 }
 
 function sameSender(a: Sender, b: Sender): boolean {
