@@ -1,8 +1,10 @@
 /** The life of a daemon: start, serve, pick up changed settings, stop without losing anything. */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { NewEvent } from "../contract/event.ts";
 import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
+import { createQueueMirror } from "../runtime/events/mirror.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
@@ -39,6 +41,9 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(() => runtime.conversations.closeAll());
   const recovered = await runtime.recover();
   if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
+  const redact = (text: string) => secrets.redact(text);
+  const mirror = await createQueueMirror({ store, dir: join(stateDir, "queues"), redact, log });
+  scope.defer(() => mirror.close());
   const tasks = await runtime.queues.recover();
   if (tasks.interrupted > 0) log.warn("tasks were under way when Aegis stopped", tasks);
 

@@ -1,7 +1,8 @@
 /**
- * Transcripts people can grep: `<session id>.jsonl`, one event per line. They are derived from the event log and never
- * read back. A commit is only a hint that a session has news; what to write is asked of the store, after the last number
- * found in the file, so that a crash, a full disk or a deleted folder is made good by the same path as a new event.
+ * Files people can grep, one event per line: `<session id>.jsonl` for each session, `<queue>.jsonl` for each queue. They
+ * are derived from the event log and never read back. A commit is only a hint that a file has news; what to write is asked
+ * of the store, after the last number found in the file, so that a crash, a full disk or a deleted folder is made good by
+ * the same path as a new event.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -10,15 +11,18 @@ import type { SessionId } from "../../contract/ids.ts";
 import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Redact } from "../../lib/redact.ts";
-import type { Store } from "../../store/store.ts";
+import type { EventQuery, Store } from "../../store/store.ts";
 
-export type MirrorOptions = {
-  store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events" | "sessions"> };
+type Log = Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
+type FileOptions = {
   /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
   dir: string;
   redact: Redact;
   log: Logger;
 };
+
+export type MirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "sessions"> } };
+export type QueueMirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "queues" | "tasks"> } };
 
 export interface Mirror {
   /** Writes what is still missing, then stops following. */
@@ -26,38 +30,73 @@ export interface Mirror {
 }
 
 /** Follows the store from now on and catches up in the background. */
-export async function createMirror(options: MirrorOptions): Promise<Mirror> {
-  const mirror = new TranscriptMirror(options);
+export async function createMirror({ store, ...files }: MirrorOptions): Promise<Mirror> {
+  return follow(files, store, {
+    // What a driver keeps for itself says nothing to people.
+    fileOf: (event) => (event.type === "turn.memory" ? null : event.session),
+    query: (session) => ({ session: session as SessionId }),
+    files: async () => (await store.read.sessions.list()).map((session) => session.id),
+  });
+}
+
+/** The same for what happens to queues and their tasks. */
+export async function createQueueMirror({ store, ...files }: QueueMirrorOptions): Promise<Mirror> {
+  return follow(files, store, {
+    fileOf: (event) => (event.session === null && "queue" in event.data ? event.data.queue : null),
+    query: (queue) => ({ queue }),
+    files: async () => [
+      ...(await store.read.queues.list()).map((queue) => queue.name),
+      ...(await store.read.tasks.counts()).keys(),
+    ],
+  });
+}
+
+async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mirror> {
+  const mirror = new JsonlMirror({ ...files, store, by });
   await mirror.start();
   return mirror;
 }
+
+/** Which events make up which file. */
+type Grouping = {
+  /** The file's name without its ending, or null for an event that is in none. */
+  fileOf(event: Event): string | null;
+  query(file: string): Pick<EventQuery, "session" | "queue">;
+  /** Files that may be behind when the mirror starts. */
+  files(): Promise<string[]>;
+};
 
 /** Events per write: also what is held in memory at once. */
 const pageSize = 100;
 const firstTailBytes = 16 * 1024;
 
+type JsonlMirrorOptions = FileOptions & { store: Log; by: Grouping };
+
 /** How far a file is written. A size that differs means that somebody else changed the file. */
 type Mark = { seq: number; size: number };
 
-class TranscriptMirror implements Mirror {
-  readonly #options: MirrorOptions;
-  readonly #behind = new Set<SessionId>();
-  readonly #marks = new Map<SessionId, Mark>();
+class JsonlMirror implements Mirror {
+  readonly #options: JsonlMirrorOptions;
+  readonly #behind = new Set<string>();
+  readonly #marks = new Map<string, Mark>();
   #working: Promise<void> | null = null;
   #stopFollowing: () => void = () => {};
   #failing = false;
 
-  constructor(options: MirrorOptions) {
+  constructor(options: JsonlMirrorOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { store } = this.#options;
+    const { store, by } = this.#options;
     this.#stopFollowing = store.onCommit((events) => {
-      for (const event of events) if (isMirrored(event)) this.#behind.add(event.session);
+      for (const event of events) {
+        const file = by.fileOf(event);
+        if (file !== null) this.#behind.add(file);
+      }
       this.#wake();
     });
-    for (const session of await store.read.sessions.list()) this.#behind.add(session.id);
+    for (const file of await by.files()) this.#behind.add(file);
     this.#wake();
   }
 
@@ -74,19 +113,19 @@ class TranscriptMirror implements Mirror {
   }
 
   async #work(): Promise<void> {
-    const failed = new Set<SessionId>();
-    for (const session of this.#behind) {
-      this.#behind.delete(session);
+    const failed = new Set<string>();
+    for (const file of this.#behind) {
+      this.#behind.delete(file);
       try {
-        await this.#catchUp(session);
-        failed.delete(session);
+        await this.#catchUp(file);
+        failed.delete(file);
       } catch (error) {
-        failed.add(session);
-        this.#complain(session, error);
+        failed.add(file);
+        this.#complain(file, error);
       }
     }
     // They are tried again with the next commit, or when the mirror closes.
-    for (const session of failed) this.#behind.add(session);
+    for (const file of failed) this.#behind.add(file);
     if (failed.size === 0 && this.#failing) {
       this.#failing = false;
       this.#options.log.info("the transcripts are complete again", { dir: this.#options.dir });
@@ -94,36 +133,36 @@ class TranscriptMirror implements Mirror {
     this.#working = null;
   }
 
-  async #catchUp(session: SessionId): Promise<void> {
-    const { store, redact } = this.#options;
+  async #catchUp(file: string): Promise<void> {
+    const { store, redact, by } = this.#options;
     const redactStrings = (_key: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
-    let mark = this.#marks.get(session) ?? (await this.#repair(session));
+    let mark = this.#marks.get(file) ?? (await this.#repair(file));
     while (true) {
-      this.#marks.set(session, mark);
-      const events = await store.read.events.list({ session, after: mark.seq, limit: pageSize });
+      this.#marks.set(file, mark);
+      const events = await store.read.events.list({ ...by.query(file), after: mark.seq, limit: pageSize });
       const last = events.at(-1);
       if (last === undefined) return;
       const text = events
-        .filter(isMirrored)
+        .filter((event) => by.fileOf(event) === file)
         .map((event) => `${JSON.stringify(event, redactStrings)}\n`)
         .join("");
-      const written = await this.#append(session, mark, { text, seq: last.seq });
-      mark = written ?? (await this.#repair(session));
+      const written = await this.#append(file, mark, { text, seq: last.seq });
+      mark = written ?? (await this.#repair(file));
       if (written === null || events.length === pageSize) continue;
-      // What was committed since the read has put the session back among those behind.
-      this.#marks.set(session, mark);
+      // What was committed since the read has put the file back among those behind.
+      this.#marks.set(file, mark);
       return;
     }
   }
 
   /** Null when the file is not as it was left, and nothing was written. */
-  async #append(session: SessionId, mark: Mark, news: { text: string; seq: number }): Promise<Mark | null> {
+  async #append(file: string, mark: Mark, news: { text: string; seq: number }): Promise<Mark | null> {
     if (news.text === "") return { seq: news.seq, size: mark.size };
     try {
-      await using file = await this.#open(session);
-      if ((await file.stat()).size !== mark.size) return null;
+      await using handle = await this.#open(file);
+      if ((await handle.stat()).size !== mark.size) return null;
       const bytes = Buffer.from(news.text);
-      await file.appendFile(bytes);
+      await handle.appendFile(bytes);
       return { seq: news.seq, size: mark.size + bytes.length };
     } catch (error) {
       if (isErrno(error, "ENOENT")) return null;
@@ -131,32 +170,27 @@ class TranscriptMirror implements Mirror {
     }
   }
 
-  async #repair(session: SessionId): Promise<Mark> {
+  async #repair(file: string): Promise<Mark> {
     const { dir } = this.#options;
     await makePrivateDirsBelow(dirname(dir), basename(dir));
-    await using file = await this.#open(session);
-    return await repairTail(file);
+    await using handle = await this.#open(file);
+    return await repairTail(handle);
   }
 
-  /** Open only as long as it is used: there may be more sessions than a process may have files. */
-  #open(session: SessionId): Promise<FileHandle> {
-    return open(join(this.#options.dir, `${session}.jsonl`), "a+", 0o600);
+  /** Open only as long as it is used: there may be more of them than a process may have files. */
+  #open(file: string): Promise<FileHandle> {
+    return open(join(this.#options.dir, `${file}.jsonl`), "a+", 0o600);
   }
 
-  #complain(session: SessionId, error: unknown): void {
+  #complain(file: string, error: unknown): void {
     if (this.#failing) return;
     this.#failing = true;
     this.#options.log.warn("transcripts cannot be written; they are caught up later, nothing is lost", {
       dir: this.#options.dir,
-      session,
+      file,
       error: errorText(error),
     });
   }
-}
-
-function isMirrored(event: Event): event is Event & { session: SessionId } {
-  // What a driver keeps for itself says nothing to people.
-  return event.session !== null && event.type !== "turn.memory";
 }
 
 /** Cuts off what a crash left of a line and finds the number of the last whole one. */
