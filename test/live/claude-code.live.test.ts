@@ -29,9 +29,7 @@ function seat(options: DriverHostOptions & { agent?: Partial<Agent>; env?: Recor
     {
       harness: "claude-code",
       model: "claude-sonnet-4-5",
-      effort: null,
       permission: "auto",
-      env: {},
       options: { command: claude },
       ...agent,
     },

@@ -53,8 +53,6 @@ async function seat(options: DriverHostOptions & { agent?: Partial<Agent>; home?
     createCodexDriver,
     {
       harness: "codex",
-      model: null,
-      effort: null,
       permission: "auto",
       env: { FAKE_KEY: "fake-key-value" },
       options: { command: codex },

@@ -8,6 +8,7 @@ import type { Conversation, Driver, DriverDeps, PlaneAddress } from "../../src/d
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { createProcesses } from "../../src/lib/process.ts";
+import { agentOf } from "../helpers/agents.ts";
 import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { type FakePlane, startFakePlane } from "./fake-plane.ts";
@@ -26,7 +27,7 @@ export type LiveSeat = {
 
 export async function liveSeat(
   createDriver: (deps: DriverDeps) => Driver,
-  agent: Omit<Agent, "slug" | "description" | "prompt" | "source">,
+  agent: Partial<Agent> & Pick<Agent, "harness">,
   options: DriverHostOptions & { env?: Record<string, string> } = {},
 ): Promise<LiveSeat> {
   const root = await tempDir();
@@ -50,7 +51,7 @@ export async function liveSeat(
   });
   const host = driverHost(options);
   const plane = await startFakePlane();
-  const profile: Agent = { ...agent, slug: "live", description: "", prompt: "", source: "config" };
+  const profile = agentOf({ slug: "live", ...agent });
   const session = { id: newId("ses", 0), handle: "lucid-knuth" };
   let scope = new AsyncDisposableStack();
 

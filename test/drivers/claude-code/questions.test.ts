@@ -65,6 +65,17 @@ test("an agent that may only read cannot leave the planning mode, whoever consen
   expect(bench.host.asked).toEqual([]);
 });
 
+test("a question that Claude Code takes back is withdrawn while the turn goes on", async () => {
+  const withdrawn = Promise.withResolvers<void>();
+  const { bench, text } = await ask("do:withdraws", async (request, signal) => {
+    if (request.title === "first") signal.addEventListener("abort", () => withdrawn.resolve());
+    await withdrawn.promise;
+    return { decision: "allow", scope: "once" };
+  });
+  expect(bench.host.asked.map((request) => request.title)).toEqual(["first", "second"]);
+  expect(text).toBe("pong");
+});
+
 test("a form is filled or declined, never sent half empty", async () => {
   const filled = await ask("do:form", () => ({ decision: "allow", scope: "once", input: { name: "Bob" } }));
   expect(JSON.parse(filled.text)).toEqual({ action: "accept", content: { name: "Bob" } });

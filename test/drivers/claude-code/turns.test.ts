@@ -119,6 +119,24 @@ test("a message waits for a turn that the CLI started by itself", async () => {
   expect(textOf(await watchEvents(own).done)).toBe("by myself");
 });
 
+test("a message that still waits for such a turn is cancelled without touching it", async () => {
+  const answer = Promise.withResolvers<{ decision: "allow"; scope: "once" }>();
+  const bench = await createBench(claudeUnderTest(), "reply", { permission: () => answer.promise });
+  const { conversation } = await bench.open();
+  await runTurn(conversation, "do:ownAsks");
+  await bench.host.arrived("asked", 1);
+  const [events] = bench.host.spontaneous;
+  if (events === undefined) throw new Error("no spontaneous turn");
+  const own = watchEvents(events);
+  const turn = watchTurn(conversation, "do:reply");
+  await new Promise((resolve) => setImmediate(resolve));
+  turn.abort();
+  expect(await turn.done).toMatchObject([{ type: "turn.ended", reason: "cancelled" }]);
+  answer.resolve({ decision: "allow", scope: "once" });
+  expect(endOf(await own.done).reason).toBe("completed");
+  expect(textOf(await runTurn(conversation, "do:recall"))).toBe("prompts: 2");
+});
+
 test("a message that the CLI has not taken up yet is interrupted once it is", async () => {
   const bench = await createBench(claudeUnderTest(), "reply");
   const { conversation } = await bench.open();
