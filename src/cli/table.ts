@@ -1,13 +1,19 @@
 /** Every command, in the order of the help. */
 import type { CommandSpec } from "./spec.ts";
 import { daemonCommands } from "./table/daemon.ts";
+import { queueCommands } from "./table/queues.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
 import type { Terminal } from "./terminal.ts";
 
 export { commandGroups };
 
-export const commands: readonly CommandSpec[] = [...sessionCommands, ...daemonCommands, ...setupCommands];
+export const commands: readonly CommandSpec[] = [
+  ...sessionCommands,
+  ...queueCommands,
+  ...daemonCommands,
+  ...setupCommands,
+];
 
 /** `aegis` alone. */
 export async function home(cx: Terminal): Promise<number> {

@@ -6,6 +6,8 @@ const group = "Setup:";
 
 /** Words that stand before other commands. */
 export const commandGroups: Readonly<Record<string, { summary: string; group?: string }>> = {
+  queue: { summary: "Named lines of work: put tasks in, see how they stand", group: "Queues:" },
+  task: { summary: "What became of the tasks of all queues", group: "Queues:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },
   "config queue": { summary: "Declare, list and remove queues" },
