@@ -2,6 +2,7 @@
 import { createAcpDriver } from "../drivers/acp/driver.ts";
 import { acpRecipes } from "../drivers/acp/recipes/all.ts";
 import { createClaudeCodeDriver } from "../drivers/claude-code/driver.ts";
+import { createCodexDriver } from "../drivers/codex/driver.ts";
 import type { Driver, DriverDeps } from "../drivers/driver.ts";
 import { createNativeDriver } from "../drivers/native/driver.ts";
 import type { ModelSettings } from "../drivers/native/models.ts";
@@ -17,6 +18,7 @@ export function createDrivers(deps: DriverDeps, models: () => ModelSettings): Dr
   };
   return [
     createClaudeCodeDriver(deps),
+    createCodexDriver(deps),
     ...acpRecipes.map((recipe) => createAcpDriver(deps, recipe)),
     createNativeDriver(nativeDeps),
     createScriptedDriver(deps),
