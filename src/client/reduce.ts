@@ -2,6 +2,7 @@
 import type { Event, EventOf, LiveDelta } from "../contract/event.ts";
 import type { MessageId, TurnId } from "../contract/ids.ts";
 import type { MessageStatus } from "../contract/message.ts";
+import { isRunEvent, type RunEvent, reduceRuns } from "./reduce-runs.ts";
 import { isTaskEvent, reduceTasks, type TaskEvent } from "./reduce-tasks.ts";
 import { newSession, newTurn, type SessionState, type State, type TurnItem, type TurnState } from "./state.ts";
 
@@ -12,6 +13,7 @@ export function reduce(state: State, event: Event): State {
     const { session } = event.data;
     return { ...next, sessions: { ...next.sessions, [session.id]: newSession(session) } };
   }
+  if (isRunEvent(event)) return { ...next, runs: reduceRuns(state.runs, event) };
   if (isTaskEvent(event)) return { ...next, tasks: reduceTasks(state.tasks, event) };
   const before = event.session === null ? undefined : state.sessions[event.session];
   if (before === undefined) return next;
@@ -28,7 +30,7 @@ export function applyDelta(state: State, delta: LiveDelta): State {
   return { ...state, sessions: { ...state.sessions, [session.id]: withTurn(session, { ...turn, writing }) } };
 }
 
-type SessionEvent = Exclude<Event, EventOf<"session.created"> | TaskEvent>;
+type SessionEvent = Exclude<Event, EventOf<"session.created"> | TaskEvent | RunEvent>;
 
 function reduceSession(session: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {

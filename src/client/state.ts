@@ -1,7 +1,8 @@
 /** What a client knows: sessions with their turns and messages, as of one event. Plain data, never changed in place. */
 import type { Ask } from "../contract/ask.ts";
-import type { MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
+import type { Run } from "../contract/run.ts";
 import type { Session } from "../contract/session.ts";
 import type { Task } from "../contract/task.ts";
 import type { TurnError, TurnItems, TurnItemType, TurnReason, Usage } from "../contract/turn.ts";
@@ -12,6 +13,20 @@ export type State = {
   readonly sessions: Readonly<Record<SessionId, SessionState>>;
   /** Tasks of all queues, from the moment they were enqueued. */
   readonly tasks: Readonly<Record<TaskId, TaskState>>;
+  /** Runs of all workflows, from the moment they were started. */
+  readonly runs: Readonly<Record<RunId, RunState>>;
+};
+
+export type RunState = Readonly<
+  Pick<Run, "id" | "workflow" | "args" | "host" | "status" | "phase" | "result" | "error">
+> & {
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly steps_done: number;
+  /** Steps under way, oldest first. */
+  readonly open: readonly { label: string; method: string; started_at: number }[];
+  /** The last lines it logged. */
+  readonly lines: readonly string[];
 };
 
 export type TaskState = Readonly<Task> & {
@@ -56,7 +71,7 @@ export type TurnItem = {
 }[ShownItemType];
 
 export function emptyState(lastSeq = 0): State {
-  return { last_seq: lastSeq, sessions: {}, tasks: {} };
+  return { last_seq: lastSeq, sessions: {}, tasks: {}, runs: {} };
 }
 
 /** Adds sessions from a list, so that a client can start at the newest event instead of the first. */

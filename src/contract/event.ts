@@ -3,11 +3,13 @@ import { z } from "zod";
 import { askAnswerSchema, askSchema, askStatusSchema } from "./ask.ts";
 import { briefSchema, broadcastMemberSchema, groupSchema, replyStatusSchema } from "./group.ts";
 import { messageSchema } from "./message.ts";
+import { parkedSchema, runErrorSchema, runSchema, stepStatusSchema } from "./run.ts";
 import {
   askIdSchema,
   broadcastIdSchema,
   groupIdSchema,
   messageIdSchema,
+  runIdSchema,
   sessionIdSchema,
   taskIdSchema,
   turnIdSchema,
@@ -19,6 +21,7 @@ import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from 
 const inTurn = { turn: turnIdSchema };
 const ofQueue = { queue: z.string() };
 const ofTask = { ...ofQueue, task: taskIdSchema };
+const ofRun = { run: runIdSchema, workflow: z.string() };
 const ofGroup = { group: groupIdSchema, name: z.string() };
 const ofBroadcast = { ...ofGroup, broadcast: broadcastIdSchema };
 const inGroup = broadcastMemberSchema.pick({ session: true, handle: true });
@@ -99,6 +102,38 @@ export const eventSchemas = {
   }),
   "group.settled": z.object({ ...ofBroadcast, counts: z.record(replyStatusSchema, z.number().int()) }),
   "group.dissolved": z.object({ ...ofGroup, members: z.array(inGroup) }),
+
+  "run.started": z.object({ ...ofRun, ...runSchema.pick({ args: true, host: true, forked_from: true }).shape }),
+  /** Taken up again; `steps` are on record and return at once. */
+  "run.resumed": z.object({ ...ofRun, steps: z.number().int(), phase: z.string().nullable() }),
+  "run.step": z.object({
+    ...ofRun,
+    method: z.string(),
+    label: z.string(),
+    scope: z.string(),
+    status: stepStatusSchema,
+    error: z.string().nullable(),
+    duration_ms: z.number(),
+  }),
+  "run.checkpoint": z.object({ ...ofRun, epoch: z.number().int(), name: z.string(), payload: z.unknown() }),
+  /** `place` names the line, so that a body that runs again does not write it twice. */
+  "run.log": z.object({
+    ...ofRun,
+    level: z.enum(["info", "warning", "error"]),
+    text: z.string(),
+    place: z.string().nullable(),
+  }),
+  /** What a shell step wrote. */
+  "run.output": z.object({ ...ofRun, label: z.string(), stream: z.enum(["stdout", "stderr"]), text: z.string() }),
+  "run.parked": z.object({ ...ofRun, ...parkedSchema.shape }),
+  "run.ended": z.object({
+    ...ofRun,
+    status: z.enum(["ok", "error", "cancelled"]),
+    /** Left out when it is large: the run has it. */
+    result: z.unknown(),
+    error: runErrorSchema.nullable(),
+    callback: z.enum(["none", "delivered", "dropped"]),
+  }),
 
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
   "turn.accepted": z.object(inTurn),

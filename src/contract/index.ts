@@ -79,6 +79,25 @@ export {
 } from "./message.ts";
 export { type Method, type Route, type RouteName, routes } from "./routes.ts";
 export {
+  type Json,
+  type Parked,
+  parkedSchema,
+  type Run,
+  type RunError,
+  type RunStatus,
+  type RunView,
+  runErrorSchema,
+  runSchema,
+  runStatusSchema,
+  runViewSchema,
+  type Step,
+  type StepStatus,
+  stepSchema,
+  stepStatusSchema,
+  type WorkflowView,
+  workflowViewSchema,
+} from "./run.ts";
+export {
   type Session,
   type SessionState,
   type SessionView,

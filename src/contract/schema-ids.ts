@@ -12,5 +12,6 @@ export const messageIdSchema = idSchema("msg");
 export const turnIdSchema = idSchema("trn");
 export const askIdSchema = idSchema("ask");
 export const taskIdSchema = idSchema("tsk");
+export const runIdSchema = idSchema("run");
 export const broadcastIdSchema = idSchema("brd");
 export const groupIdSchema = idSchema("grp");

@@ -3,7 +3,7 @@
  * a person sees what an ask would really do.
  */
 import type { Redact } from "../lib/redact.ts";
-import type { EventTable, Store, StoreTx, TurnTable } from "./store.ts";
+import type { EventTable, RunTable, Store, StoreTx, TurnTable } from "./store.ts";
 
 /** `redact` is asked for at each write, because a new configuration may bring new secrets. */
 export function redactingStore(store: Store, redact: () => Redact): Store {
@@ -31,7 +31,18 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
     accept: (id) => tx.turns.accept(id),
     end: (id, end) => tx.turns.end(id, redacted(end, redact)),
   };
-  return { ...tx, turns, events };
+  const runs: RunTable = {
+    get: (id) => tx.runs.get(id),
+    list: (filter) => tx.runs.list(filter),
+    unfinished: () => tx.runs.unfinished(),
+    endingWith: (text, limit) => tx.runs.endingWith(text, limit),
+    hold: (id) => tx.runs.hold(id),
+    insert: (run) => tx.runs.insert(run),
+    update: (id, change) => tx.runs.update(id, change),
+    renew: (owner, until) => tx.runs.renew(owner, until),
+    end: (id, end) => tx.runs.end(id, redacted(end, redact)),
+  };
+  return { ...tx, turns, events, runs };
 }
 
 /** Only inside strings: a secret of digits must not tear a number apart. */

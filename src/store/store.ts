@@ -7,8 +7,9 @@
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event, EventType, NewEvent } from "../contract/event.ts";
 import type { Broadcast, Group, ReplyStatus } from "../contract/group.ts";
-import type { AskId, BroadcastId, GroupId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { AskId, BroadcastId, GroupId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
+import type { Run, RunStatus, Step, StepStatus } from "../contract/run.ts";
 import type { Session } from "../contract/session.ts";
 import type { Attempt, QueueSettings, Task, TaskStatus } from "../contract/task.ts";
 import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
@@ -36,6 +37,9 @@ export type StoreReads = {
   readonly tasks: TaskReads;
   readonly groups: GroupReads;
   readonly broadcasts: BroadcastReads;
+  readonly runs: RunReads;
+  readonly steps: StepReads;
+  readonly signals: SignalReads;
 };
 
 export type StoreTx = {
@@ -49,6 +53,9 @@ export type StoreTx = {
   readonly tasks: TaskTable;
   readonly groups: GroupTable;
   readonly broadcasts: BroadcastTable;
+  readonly runs: RunTable;
+  readonly steps: StepTable;
+  readonly signals: SignalTable;
 };
 
 /** A session as stored: what clients see, and what only the runtime needs. */
@@ -128,6 +135,8 @@ export type EventQuery = {
   session?: SessionId;
   /** Events of this queue and its tasks. */
   queue?: string;
+  /** Events of this run. */
+  run?: RunId;
   types?: readonly EventType[];
   limit: number;
   /** `newest` takes the newest `limit`; rows still come back in order of `seq`. */
@@ -285,3 +294,101 @@ export type ReplySettlement = {
   error: string | null;
   arrival: number;
 };
+
+/** A run as stored: what clients see, and who executes it. */
+export type RunRow = Run & {
+  /** The executor that has it now; nobody else touches it before its lease is over. */
+  owner: string | null;
+  lease_until: number | null;
+};
+
+export type RunFilter = { workflow?: string | undefined; status?: RunStatus | undefined; limit: number };
+
+export interface RunReads {
+  get(id: RunId): Promise<RunRow | null>;
+  /** Newest first. */
+  list(filter: RunFilter): Promise<RunRow[]>;
+  /** Runs without an end, oldest first. */
+  unfinished(): Promise<RunRow[]>;
+  /** Ids of runs that end with these characters. */
+  endingWith(text: string, limit: number): Promise<RunId[]>;
+  /** What a step must still find before it writes. */
+  hold(id: RunId): Promise<Pick<RunRow, "status" | "owner"> | null>;
+}
+
+export interface RunTable extends RunReads {
+  insert(run: RunRow): Promise<void>;
+  update(id: RunId, change: Partial<Omit<RunRow, "id" | "workflow" | "args" | "created_at">>): Promise<void>;
+  /** Puts the end of the lease of every run this owner has. */
+  renew(owner: string, until: number): Promise<void>;
+  /** Throws `conflict` when it has ended before. */
+  end(id: RunId, end: RunEnd): Promise<void>;
+}
+
+export type RunEnd = Pick<Run, "result" | "error"> & { status: "ok" | "error" | "cancelled"; at: number };
+
+/** A step as stored. Epoch, scope, key and occurrence name it within its run. */
+export type StepRow = Step & {
+  key: string;
+  occurrence: number;
+  /** JSON that was written with its beginning. */
+  begun: string | null;
+  /** JSON; null for a step that gives nothing, or none that has ended well. */
+  result: string | null;
+  /** JSON of the error it ended with. */
+  failure: string | null;
+  /** A session that lives no longer than the run. */
+  session: SessionId | null;
+};
+
+export type StepName = Pick<StepRow, "run" | "epoch" | "scope" | "key" | "occurrence">;
+
+export interface StepReads {
+  /** In the order they were begun. */
+  list(run: RunId, filter?: { status?: StepStatus; limit?: number }): Promise<StepRow[]>;
+  countEnded(run: RunId): Promise<number>;
+  /** Sessions of the run, in the order they were started. */
+  sessions(run: RunId): Promise<SessionId[]>;
+  /** Open sessions of runs that have ended. */
+  straySessions(): Promise<SessionId[]>;
+}
+
+export interface StepTable extends StepReads {
+  /** Throws `conflict` when it is on record. */
+  insert(step: StepRow): Promise<void>;
+  /** Ends a step that was begun. Throws `conflict` when none is. */
+  end(name: StepName, end: StepEnd): Promise<void>;
+  /** The next place among the ended steps of the run. */
+  nextPlace(run: RunId): Promise<number>;
+  /** Forgets these steps. */
+  remove(run: RunId, from: { epoch: number } | { names: readonly StepName[] }): Promise<void>;
+  /** The ended steps of the first epochs of one run become steps of another. */
+  copy(from: RunId, to: RunId, epochs: number): Promise<void>;
+}
+
+export type StepEnd = Pick<StepRow, "result" | "failure" | "error"> & {
+  status: "ok" | "error";
+  ended: number;
+  at: number;
+};
+
+/** Something told to a run from outside. It waits until the run asks for one of its name. */
+export type SignalRow = {
+  run: RunId;
+  /** Chosen by the sender: the same key twice adds one signal only. */
+  key: string;
+  name: string;
+  /** JSON. */
+  value: string;
+};
+
+export interface SignalReads {
+  /** The oldest of the name that was not taken. */
+  next(run: RunId, name: string): Promise<SignalRow | null>;
+}
+
+export interface SignalTable extends SignalReads {
+  /** False when the key was used before. */
+  add(signal: SignalRow): Promise<boolean>;
+  take(run: RunId, key: string): Promise<void>;
+}

@@ -104,6 +104,28 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `group ${event.data.name}: broadcast ${event.data.broadcast} is settled`);
     case "group.dissolved":
       return painted(style.dim, `group ${event.data.name} was dissolved`);
+    case "run.started":
+      return plain(`${event.data.workflow}: run ${event.data.run} started`);
+    case "run.resumed":
+      return painted(
+        style.yellow,
+        `${event.data.workflow}: run ${event.data.run} goes on after ${plural(event.data.steps, "step")}`,
+      );
+    case "run.step":
+      return stepLine(event.data, style);
+    case "run.checkpoint":
+      return plain(`${event.data.workflow}: reached ${event.data.name}`);
+    case "run.log":
+      return painted(
+        event.data.level === "info" ? style.dim : style.yellow,
+        `${event.data.workflow}: ${event.data.text}`,
+      );
+    case "run.output":
+      return painted(style.dim, `${event.data.workflow} | ${event.data.text}`);
+    case "run.parked":
+      return painted(style.red, `${event.data.workflow}: run ${event.data.run} is parked: ${event.data.detail}`);
+    case "run.ended":
+      return runEnd(event.data, style);
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -137,6 +159,20 @@ function taskEnd({ queue, task, status, result, error }: EventOf<"task.ended">["
   const paint = { completed: style.green, failed: style.red, cancelled: style.yellow }[status];
   const more = status === "completed" ? result : error;
   return (room) => paint(truncate(`${queue}: task ${task} ${status}${more ? `: ${more}` : ""}`, room));
+}
+
+function stepLine({ workflow, label, status, error }: EventOf<"run.step">["data"], style: Style): Text {
+  const words = {
+    begun: `${workflow}: ${label} …`,
+    ok: `${workflow}: ${label}`,
+    error: `${workflow}: ${label} failed: ${error}`,
+  };
+  return (room) => (status === "error" ? style.yellow : style.dim)(truncate(words[status], room));
+}
+
+function runEnd({ workflow, run, status, error }: EventOf<"run.ended">["data"], style: Style): Text {
+  const paint = { ok: style.green, error: style.red, cancelled: style.yellow }[status];
+  return (room) => paint(truncate(`${workflow}: run ${run} ended: ${error === null ? status : error.message}`, room));
 }
 
 function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {

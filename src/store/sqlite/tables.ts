@@ -7,8 +7,11 @@ import { SqliteEvents } from "./events.ts";
 import { SqliteGroups } from "./groups.ts";
 import { SqliteMessages } from "./messages.ts";
 import { SqliteQueues } from "./queues.ts";
+import { SqliteRuns } from "./runs.ts";
 import { SqliteSeen } from "./seen.ts";
 import { SqliteSessions } from "./sessions.ts";
+import { SqliteSignals } from "./signals.ts";
+import { SqliteSteps } from "./steps.ts";
 import { SqliteTasks } from "./tasks.ts";
 import { SqliteTurns } from "./turns.ts";
 
@@ -25,5 +28,8 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     tasks: new SqliteTasks(sql),
     groups: new SqliteGroups(sql),
     broadcasts: new SqliteBroadcasts(sql),
+    runs: new SqliteRuns(sql),
+    steps: new SqliteSteps(sql),
+    signals: new SqliteSignals(sql),
   };
 }

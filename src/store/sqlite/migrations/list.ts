@@ -4,5 +4,6 @@ import { initial } from "./0001-initial.ts";
 import { asks } from "./0002-asks.ts";
 import { queues } from "./0003-queues.ts";
 import { groups } from "./0004-groups.ts";
+import { runs } from "./0005-runs.ts";
 
-export const migrations: readonly Migration[] = [initial, asks, queues, groups];
+export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs];
