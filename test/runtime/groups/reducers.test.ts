@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { ReducerRegistry } from "../../../src/runtime/groups/reducers.ts";
+import { turnsEnded } from "../../helpers/runtime.ts";
+import { ask, gather, pair, team, waitAll } from "./team.ts";
+
+const replies = [
+  { handle: "a-a", text: "yes\n" },
+  { handle: "b-b", text: "no" },
+  { handle: "c-c", text: " yes" },
+];
+
+describe("a reducer", () => {
+  it.each([
+    ["concat", "---\na-a: yes\n\n\n---\nb-b: no\n\n---\nc-c:  yes"],
+    ["join_by_handle", { "a-a": "yes\n", "b-b": "no", "c-c": " yes" }],
+    ["last_wins", " yes"],
+    ["majority_vote", "yes"],
+  ])("called %s makes one of all", (name, expected) => {
+    expect(new ReducerRegistry().get(name)(replies)).toEqual(expected);
+  });
+
+  it.each([
+    ["concat", ""],
+    ["join_by_handle", {}],
+    ["last_wins", ""],
+    ["majority_vote", ""],
+  ])("called %s makes something of nothing", (name, expected) => {
+    expect(new ReducerRegistry().get(name)([])).toEqual(expected);
+  });
+
+  it("takes the first finisher's word among equals", () => {
+    const vote = new ReducerRegistry().get("majority_vote");
+    expect(vote([{ handle: "b-b", text: "no" }, ...replies.slice(0, 1)])).toBe("no");
+    expect(vote(replies.slice(0, 2))).toBe("yes");
+  });
+
+  it("can be added under a name of its own, and taken away", () => {
+    const reducers = new ReducerRegistry();
+    const undo = reducers.add("count", (all) => all.length);
+    expect(reducers.get("count")(replies)).toBe(3);
+    expect(() => reducers.add("count", () => "")).toThrow(/exists already/);
+    expect(() => reducers.add("concat", () => "")).toThrow(/exists already/);
+    undo();
+    expect(() => reducers.get("count")).toThrow(/no reducer "count"/);
+    expect(() => reducers.get("majorty_vote")).toThrow(/did you mean "majority_vote"/);
+  });
+
+  it("that is added is used by name, and its failure loses no reply", async () => {
+    const runtime = await team();
+    const [a, b] = pair(await gather(runtime, "scouts", 2));
+    runtime.reducers.add("shout", async (all) => all.map(({ text }) => text.toUpperCase()).join(" "));
+    runtime.reducers.add("broken", () => {
+      throw new Error("out of order");
+    });
+    await ask(runtime, "scouts");
+    // Refused at once, not after the wait.
+    await expect(waitAll(runtime, "scouts", 20, "shoot")).rejects.toThrow(/did you mean "shout"/);
+    const waiting = waitAll(runtime, "scouts", 20, "shout");
+    await runtime.stage.say(b, "one");
+    await turnsEnded(runtime, 1);
+    await runtime.stage.say(a, "two");
+    expect((await waiting).combined).toBe("ONE TWO");
+    await expect(waitAll(runtime, "scouts", 20, "broken")).rejects.toThrow(/the reducer failed: out of order/);
+    expect((await waitAll(runtime, "scouts")).timeouts).toEqual([]);
+  });
+});
