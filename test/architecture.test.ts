@@ -27,6 +27,7 @@ const rules: Rules = {
   lazyLayers: { cli: ["daemon", "tui"] },
   ordered: [
     "registry",
+    "agents",
     "plugins",
     "skills",
     "events",
@@ -45,7 +46,7 @@ const rules: Rules = {
     hono: ["server"],
     "@hono/node-server": ["server"],
     pino: ["daemon/logger.ts"],
-    yaml: ["daemon/config", "drivers/scripted", "cli/commands/init.ts", "cli/commands/config.ts"],
+    yaml: ["lib/frontmatter.ts", "daemon/config", "drivers/scripted", "cli/commands/init.ts", "cli/commands/config.ts"],
     "@modelcontextprotocol/server": ["plane/mcp-endpoint.ts"],
     "@agentclientprotocol/sdk": ["drivers/acp"],
     ai: ["drivers/native"],

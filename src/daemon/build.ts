@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Harness } from "../contract/api.ts";
 import type { SessionId } from "../contract/ids.ts";
+import { mayUsePlane } from "../contract/scope.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { Plane } from "../plane/plane.ts";
@@ -76,7 +77,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const tools = new ToolRegistry({ log, clock, record: (call) => recordToolCall(call, { store, clock, log }) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
-  const plane = new Plane({ store, tools, version, log, url: () => `${url()}${planePath}`, addSecret });
+  const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}`, addSecret });
   const persist = createPersist({ store, clock, log, signal });
   const ask: HostOptions["permission"] = (session, request, abort) => asks.permission(session.id, request, abort);
   const maxHops = () => settings().config.messages.max_hops;
@@ -93,11 +94,14 @@ export function buildRuntime(options: BuildOptions): Runtime {
     store,
     agents,
     drivers,
+    tools,
     cwd: root,
     stateDir: join(stateDir, "conversations"),
     log,
-    host: (session, agent) => createHost({ store, clock, log, turns, tools, permission: ask }, session, agent),
-    plane: (session) => plane.open(session),
+    host: (session, scoped) => createHost({ store, clock, log, turns, permission: ask }, session, scoped),
+    plane: (session, scoped) =>
+      mayUsePlane(scoped.agent) ? plane.open(session, scoped) : { address: null, revoke: () => {} },
+    toolsChanged: () => plane.toolsChanged(),
   });
   const turns: Turns = new Turns({
     persist,

@@ -1,5 +1,5 @@
 /** Which agent to use when nobody said: an installed harness, a key in the environment, a local model, else offline. */
-import type { Agent } from "../contract/agent.ts";
+import { type Agent, unsaidAgentFields } from "../contract/agent.ts";
 import type { AgentChoice } from "../runtime/registry/agents.ts";
 
 export type Detected = { agents: Agent[]; choice: AgentChoice };
@@ -21,15 +21,12 @@ const harnesses = [
 ] as const;
 
 export const offlineAgent: Agent = {
+  ...unsaidAgentFields,
   slug: "offline",
+  ref: "offline",
   description: "Follows a playbook without any model. Works everywhere, thinks nowhere.",
   harness: "scripted",
-  model: null,
-  effort: null,
   permission: "write",
-  prompt: "",
-  env: {},
-  options: {},
   source: "builtin",
 };
 
@@ -62,16 +59,14 @@ export async function detectAgents(options: DetectOptions): Promise<Detected> {
 
 function detected(slug: string, harness: string, model: string | null, description: string): Agent {
   return {
+    ...unsaidAgentFields,
     slug,
+    ref: slug,
     description,
     harness,
     model,
-    effort: null,
     // The first use of an agent nobody configured asks before it changes anything.
     permission: "auto",
-    prompt: "",
-    env: {},
-    options: {},
     source: "detected",
   };
 }

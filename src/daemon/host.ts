@@ -1,9 +1,8 @@
 /** What a conversation may ask of the daemon, for one session. */
-import type { Agent } from "../contract/agent.ts";
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText, type Logger } from "../lib/log.ts";
-import type { ToolRegistry } from "../runtime/registry/tools.ts";
+import type { Toolset } from "../runtime/registry/toolset.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 
@@ -12,12 +11,11 @@ export type HostOptions = {
   clock: Clock;
   log: Logger;
   turns: Turns;
-  tools: ToolRegistry;
   permission: (session: SessionRow, request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
 };
 
-export function createHost(options: HostOptions, session: SessionRow, _agent: Agent): ConversationHost {
-  const { store, clock, log, turns, tools } = options;
+export function createHost(options: HostOptions, session: SessionRow, tools: Toolset): ConversationHost {
+  const { store, clock, log, turns } = options;
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {
@@ -34,6 +32,7 @@ export function createHost(options: HostOptions, session: SessionRow, _agent: Ag
     },
     tools: {
       list: async () => tools.specs(),
+      refusal: (name) => tools.refusal(name),
       call: async (name, input, { key, signal }) => {
         // The row may have been renamed since the conversation was opened.
         const caller = (await store.read.sessions.get(session.id)) ?? session;

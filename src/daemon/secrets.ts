@@ -1,5 +1,5 @@
 /** Which values must never be written down: keys in the environment, in agents' settings, and Aegis's own tokens. */
-import type { Agent } from "../contract/agent.ts";
+import type { AgentProfile } from "../contract/agent.ts";
 import { createRedactor, type Redact } from "../lib/redact.ts";
 
 const secretName = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
@@ -29,7 +29,7 @@ export class Secrets {
     };
   }
 
-  setAgents(agents: readonly Agent[]): void {
+  setAgents(agents: readonly Pick<AgentProfile, "env">[]): void {
     this.#configured = agents.flatMap((agent) => secretValues(agent.env));
     this.#rebuild();
   }

@@ -1,9 +1,12 @@
 /** Keeps the settings in force and replaces them when the config files change. A bad edit leaves the old ones in force. */
+import { homedir } from "node:os";
+import type { AgentDiagnostic } from "../contract/agent.ts";
 import type { ApiOutput } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
+import { AgentFiles } from "./agents/files.ts";
 import { publicConfig } from "./config/show.ts";
 import { type ConfigWatch, watchConfig } from "./config/watch.ts";
 import type { Secrets } from "./secrets.ts";
@@ -17,11 +20,14 @@ export type KeeperOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
 
 /** Looking for a local model must not hold up the start. */
 const detectDeadlineMs = 1_000;
+/** A log that repeats a thousand broken files helps nobody. */
+const tellAtMost = 20;
 
 type Listener = (settings: Settings, problems: string[]) => Promise<void>;
 
 export class SettingsKeeper {
   readonly #options: KeeperOptions;
+  readonly #settings: SettingsOptions;
   #current: Settings;
   #problems: string[] = [];
   #watch: ConfigWatch | null = null;
@@ -29,19 +35,22 @@ export class SettingsKeeper {
 
   /** Throws `invalid` with every problem when the files cannot be used. */
   static async open(options: KeeperOptions): Promise<SettingsKeeper> {
-    const { settings, problems } = await readSettings(settingsOptions(options));
+    const reading = settingsOptions(options);
+    const { settings, problems } = await readSettings(reading);
     if (settings === null) {
       throw new AegisError("invalid", `the configuration has ${problems.length} problem(s):\n${problems.join("\n")}`, {
         details: { problems },
       });
     }
-    return new SettingsKeeper(options, settings);
+    return new SettingsKeeper(options, reading, settings);
   }
 
-  private constructor(options: KeeperOptions, settings: Settings) {
+  private constructor(options: KeeperOptions, reading: SettingsOptions, settings: Settings) {
     this.#options = options;
+    this.#settings = reading;
     this.#current = settings;
     options.secrets.setAgents(settings.agents);
+    this.#tell(settings.diagnostics);
   }
 
   get current(): Settings {
@@ -60,7 +69,7 @@ export class SettingsKeeper {
 
   /** Reads the files again. */
   async reload(): Promise<ApiOutput<"reloadConfig">> {
-    const { settings, problems } = await readSettings(settingsOptions(this.#options)).catch((error: unknown) => ({
+    const { settings, problems } = await readSettings(this.#settings).catch((error: unknown) => ({
       settings: null,
       problems: [errorText(error)],
     }));
@@ -70,6 +79,7 @@ export class SettingsKeeper {
       this.#watch?.follow(settings.files);
       this.#options.secrets.setAgents(settings.agents);
       this.#options.log.info("settings reloaded", { agents: settings.agents.map((agent) => agent.slug) });
+      this.#tell(settings.diagnostics);
     } else {
       this.#options.log.warn("the changed settings have problems; the old ones stay in force", { problems });
     }
@@ -82,6 +92,7 @@ export class SettingsKeeper {
     const stop = new AbortController();
     const watch = watchConfig({
       root: this.#options.root,
+      home: this.#settings.home,
       signal: stop.signal,
       onError: (error) => this.#options.log.warn("changed settings may go unseen", { error: errorText(error) }),
       onChange: () => {
@@ -95,6 +106,11 @@ export class SettingsKeeper {
     return () => stop.abort();
   }
 
+  #tell(diagnostics: readonly AgentDiagnostic[]): void {
+    for (const { file, line, message } of diagnostics.slice(0, tellAtMost))
+      this.#options.log.warn("an agent file has a problem", { file, line, message });
+  }
+
   describe(): ApiOutput<"config"> {
     return { files: this.#current.files, config: publicConfig(this.#current.config), problems: this.#problems };
   }
@@ -105,6 +121,8 @@ function settingsOptions(options: KeeperOptions): SettingsOptions {
     root: options.root,
     env: options.env,
     agent: options.agent,
+    home: options.env.HOME ?? homedir(),
+    agentFiles: new AgentFiles(),
     harnesses: options.drivers.names,
     findModel: () => detectNativeModel(options.env, fetch, AbortSignal.timeout(detectDeadlineMs)),
   };

@@ -1,9 +1,11 @@
-/** The settings in force: what the config files say, and what is found on the machine where they say nothing. */
-import type { Agent } from "../contract/agent.ts";
+/** The settings in force: what the project's files say, and what is found on the machine where they say nothing. */
+import type { AgentDiagnostic, AgentProfile } from "../contract/agent.ts";
 import { AegisError } from "../contract/errors.ts";
 import { findProgram } from "../lib/find-program.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import type { AgentChoice } from "../runtime/registry/agents.ts";
+import type { AgentFiles } from "./agents/files.ts";
+import { agentPlaces } from "./agents/places.ts";
 import { type Config, toAgent } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { formatProblem } from "./config/problem.ts";
@@ -12,13 +14,19 @@ import { detectAgents, offlineAgent } from "./detect.ts";
 export type Settings = {
   config: Config;
   files: string[];
-  agents: Agent[];
+  /** Those with a harness of their own first, the best of them at the front. */
+  agents: AgentProfile[];
   choice: AgentChoice;
+  /** What is wrong with agent files. Unlike the configuration, one bad file costs only its agent. */
+  diagnostics: AgentDiagnostic[];
 };
 
 export type SettingsOptions = {
   root: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** The user's own folder, with `.aegis/agents` in it. */
+  home: string;
+  agentFiles: AgentFiles;
   harnesses: readonly string[];
   findModel: () => Promise<{ model: string; why: string } | null>;
   /** The agent asked for on the command line; it goes before the configured default. */
@@ -29,19 +37,31 @@ export type SettingsResult = { settings: Settings; problems: [] } | { settings: 
 
 /** Reads everything anew. With any problem there are no settings: nothing half-valid is ever in force. */
 export async function readSettings(options: SettingsOptions): Promise<SettingsResult> {
-  const loaded = await loadConfig({ cwd: options.root, harnesses: options.harnesses });
+  const { root, home, harnesses, agentFiles } = options;
+  const files = await agentFiles.load(agentPlaces(root, home));
+  const named = [offlineAgent.slug, ...files.profiles.map((profile) => profile.slug)];
+  const loaded = await loadConfig({ cwd: root, harnesses, agents: named });
   if (loaded.config === null) return { settings: null, problems: loaded.problems.map(formatProblem) };
-  const { agents, choice } = await chooseAgents(loaded.config, options);
-  return { settings: { config: loaded.config, files: loaded.files, agents, choice }, problems: [] };
+  const { agents, choice } = await chooseAgents(loaded.config, files.profiles, options);
+  const { diagnostics } = files;
+  return { settings: { config: loaded.config, files: loaded.files, agents, choice, diagnostics }, problems: [] };
 }
 
-async function chooseAgents(config: Config, options: SettingsOptions): Promise<Pick<Settings, "agents" | "choice">> {
+type Chosen = Pick<Settings, "agents" | "choice">;
+
+async function chooseAgents(
+  config: Config,
+  fromFiles: readonly AgentProfile[],
+  options: SettingsOptions,
+): Promise<Chosen> {
   const configured = Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry));
   const found = configured.length > 0 ? withOffline(configured) : await detect(options);
+  const agents = [...found.agents, ...fromFiles];
   const wanted = options.agent ?? config.default_agent;
-  if (wanted === null) return found;
-  if (!found.agents.some((agent) => agent.slug === wanted)) {
-    const names = found.agents.map((agent) => agent.slug);
+  if (wanted === null) return { agents, choice: found.choice };
+  // The agents of plugins are not there yet; one of them is named with its plugin.
+  if (!wanted.includes(":") && !agents.some((agent) => agent.slug === wanted)) {
+    const names = agents.map((agent) => agent.slug);
     throw new AegisError("not_found", `no agent "${wanted}"${didYouMean(wanted, names)}`, {
       hint: `agents here: ${names.join(", ")}`,
     });
@@ -50,18 +70,18 @@ async function chooseAgents(config: Config, options: SettingsOptions): Promise<P
     options.agent === undefined
       ? "it is the default agent of the project's configuration"
       : "it was asked for on the command line";
-  return { agents: found.agents, choice: { slug: wanted, why } };
+  return { agents, choice: { slug: wanted, why } };
 }
 
 /** The offline agent is there for every project, unless it declares one of that name itself. */
-function withOffline(configured: Agent[]): Pick<Settings, "agents" | "choice"> {
+function withOffline(configured: AgentProfile[]): Chosen {
   const declared = configured.some((agent) => agent.slug === offlineAgent.slug);
   const agents = declared ? configured : [...configured, offlineAgent];
   const slug = configured[0]?.slug ?? offlineAgent.slug;
   return { agents, choice: { slug, why: "it is the first agent of the project's configuration" } };
 }
 
-function detect(options: SettingsOptions): Promise<Pick<Settings, "agents" | "choice">> {
+function detect(options: SettingsOptions): Promise<Chosen> {
   return detectAgents({
     findCommand: (name) => findProgram(name, options.env.PATH ?? ""),
     findModel: options.findModel,

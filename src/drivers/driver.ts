@@ -110,7 +110,10 @@ export type PermissionAnswer =
   | { decision: "deny"; reason: string };
 
 export interface ToolHost {
+  /** What this session may use; the same for the length of a turn. */
   list(): Promise<ToolSpec[]>;
+  /** The answer to a call of a tool that exists but is kept from this session; null for any other name. */
+  refusal(name: string): ToolOutcome | null;
   /** `key` makes a repeated call harmless: the same key never acts twice. */
   call(name: string, input: unknown, options: { key: string; signal: AbortSignal }): Promise<ToolOutcome>;
 }

@@ -1,9 +1,12 @@
 /** Who calls the plane: a random token per open conversation, kept only as its hash, gone when the conversation is. */
 import { createHash, randomBytes } from "node:crypto";
 import type { SessionId } from "../contract/ids.ts";
+import type { Toolset } from "../runtime/registry/toolset.ts";
 
 export type Credential = {
   readonly session: SessionId;
+  /** What the session may use. */
+  readonly tools: Toolset;
   /** Resolves when the harness has asked for the tools. */
   readonly listed: Promise<void>;
   /** Told by the endpoint at each list of tools. */
@@ -16,13 +19,14 @@ export class Credentials {
   readonly #byHash = new Map<string, Credential>();
 
   /** A token that speaks for the session until it is revoked. */
-  issue(session: SessionId): { token: string; credential: Credential; revoke: () => void } {
+  issue(session: SessionId, tools: Toolset): { token: string; credential: Credential; revoke: () => void } {
     const token = randomBytes(32).toString("base64url");
     const hash = hashOf(token);
     const listed = Promise.withResolvers<void>();
     const revoked = new AbortController();
     const credential: Credential = {
       session,
+      tools,
       listed: listed.promise,
       markListed: () => listed.resolve(),
       revoked: revoked.signal,

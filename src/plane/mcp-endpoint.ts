@@ -37,17 +37,21 @@ export class McpEndpoint {
     return this.#handler.fetch(request, { authInfo });
   }
 
+  toolsChanged(): void {
+    this.#handler.notify.toolsChanged();
+  }
+
   close(): Promise<void> {
     return this.#handler.close();
   }
 
   #serverFor(credential: Credential): Server {
-    const { tools, version } = this.#options;
+    const { version } = this.#options;
     const server = new Server({ name: "aegis", version }, { capabilities: { tools: { listChanged: true } } });
     server.setRequestHandler("tools/list", async () => {
       credential.markListed();
       return {
-        tools: tools.specs().map((spec) => ({
+        tools: credential.tools.specs().map((spec) => ({
           name: spec.name,
           description: spec.description,
           inputSchema: { type: "object" as const, ...spec.inputSchema },
@@ -73,7 +77,7 @@ export class McpEndpoint {
   ): Promise<CallToolResult> {
     const caller = await this.#options.store.read.sessions.get(credential.session);
     if (!caller || caller.closed_at !== null) return failure("this session is closed");
-    const outcome = await this.#options.tools.call(params.name, params.arguments, {
+    const outcome = await credential.tools.call(params.name, params.arguments, {
       caller,
       key: `${caller.id}/${callId(params._meta)}`,
       signal: AbortSignal.any([signal, credential.revoked]),

@@ -4,14 +4,13 @@
  */
 import type { PlaneAddress } from "../drivers/driver.ts";
 import type { Logger } from "../lib/log.ts";
-import type { ToolRegistry } from "../runtime/registry/tools.ts";
+import type { Toolset } from "../runtime/registry/toolset.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { Credentials } from "./credentials.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 
 export type PlaneOptions = {
   store: Store;
-  tools: ToolRegistry;
   version: string;
   log: Logger;
   /** Where the plane is served; known once the server listens. */
@@ -30,8 +29,8 @@ export class Plane {
   }
 
   /** The session's own address. Revoking ends its calls and makes the token worthless. */
-  open(session: Pick<SessionRow, "id">): { address: PlaneAddress; revoke: () => void } {
-    const { token, credential, revoke } = this.#credentials.issue(session.id);
+  open(session: Pick<SessionRow, "id">, tools: Toolset): { address: PlaneAddress; revoke: () => void } {
+    const { token, credential, revoke } = this.#credentials.issue(session.id, tools);
     const forget = this.#options.addSecret(token);
     const address: PlaneAddress = {
       url: this.#options.url(),
@@ -54,6 +53,14 @@ export class Plane {
     this.#endpoint ??= import("./mcp-endpoint.ts").then((module) => new module.McpEndpoint(this.#options));
     const endpoint = await this.#endpoint;
     return endpoint.fetch(request, credential);
+  }
+
+  /** Tells every harness that listens to ask for its tools again. */
+  toolsChanged(): void {
+    this.#endpoint?.then(
+      (endpoint) => endpoint.toolsChanged(),
+      () => {},
+    );
   }
 
   async close(): Promise<void> {

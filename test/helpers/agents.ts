@@ -1,16 +1,13 @@
 /** Agents for tests. */
-import type { Agent } from "../../src/contract/agent.ts";
+import { type Agent, unsaidAgentFields } from "../../src/contract/agent.ts";
 
 export function agentOf(change: Partial<Agent> & Pick<Agent, "harness">): Agent {
   return {
+    ...unsaidAgentFields,
     slug: "tester",
+    ref: "tester",
     description: "for tests",
-    model: null,
-    effort: null,
     permission: "write",
-    prompt: "",
-    env: {},
-    options: {},
     source: "config",
     ...change,
   };

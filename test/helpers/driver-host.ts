@@ -33,6 +33,8 @@ export type DriverHostOptions = {
   rememberGate?: () => Promise<void>;
   prepareSpawn?: (command: SpawnCommand) => SpawnCommand | Promise<SpawnCommand>;
   tools?: ToolSpec[];
+  /** Tools that exist but are kept from the agent. */
+  refusals?: Record<string, ToolOutcome>;
   callTool?: (call: ToolCall, signal: AbortSignal) => ToolOutcome | Promise<ToolOutcome>;
 };
 
@@ -89,6 +91,7 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
     },
     tools: {
       list: async () => options.tools ?? [],
+      refusal: (name) => options.refusals?.[name] ?? null,
       async call(name, input, { key, signal }) {
         const call = { name, input, key };
         log.calls.push(call);

@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/daemon/config/load.ts";
 import { offlineAgent } from "../../src/daemon/detect.ts";
 import type { Settings } from "../../src/daemon/settings.ts";
 import type { Capabilities, ConversationSpec, Driver, DriverEvent, Prompt } from "../../src/drivers/driver.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { DriverRegistry } from "../../src/runtime/registry/drivers.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
@@ -65,21 +65,22 @@ export type TestRuntime = Runtime & { store: Store; driver: TestDriver; stop(): 
 export async function testRuntime(
   dir: string,
   driver: TestDriver,
-  options: { wrap?: (store: Store) => Store } = {},
+  options: { wrap?: (store: Store) => Store; clock?: Clock } = {},
 ): Promise<TestRuntime> {
-  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  const { clock = systemClock } = options;
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger });
   const store = options.wrap?.(sqlite) ?? sqlite;
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
-  const settings: Settings = { config, files: [], agents: [offlineAgent], choice };
+  const settings: Settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] };
   const end = new AbortController();
   const runtime = buildRuntime({
     root: dir,
     stateDir: dir,
     store,
     drivers: new DriverRegistry([driver]),
-    clock: systemClock,
+    clock,
     log: silentLogger,
     settings: () => settings,
     version: "test",
@@ -91,7 +92,9 @@ export async function testRuntime(
   const stop = async () => {
     if (stopped) return;
     stopped = true;
+    runtime.queues.stop();
     await runtime.turns.abandon();
+    await runtime.queues.settled();
     end.abort();
     await runtime.sessions.stop();
     await runtime.conversations.closeAll();

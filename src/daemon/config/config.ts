@@ -1,5 +1,5 @@
 /** The configuration as the daemon uses it: one name for each thing, every default in place, prompt files read. */
-import type { Agent, Permission } from "../../contract/agent.ts";
+import { type Agent, type Permission, unsaidAgentFields } from "../../contract/agent.ts";
 import type { ParsedAgent, ParsedConfig } from "./schema.ts";
 
 export type AgentEntry = {
@@ -38,9 +38,8 @@ export function resolveConfig(parsed: ParsedConfig, prompts: ReadonlyMap<string,
 }
 
 export function toAgent(slug: string, entry: AgentEntry): Agent {
-  const { description, harness, model, effort, permission, options, env } = entry;
-  const prompt = entry.prompt?.text ?? "";
-  return { slug, description, harness, model, effort, permission, prompt, env, options, source: "config" };
+  const { prompt, ...said } = entry;
+  return { ...unsaidAgentFields, ...said, slug, prompt: prompt?.text ?? "", source: "config", ref: slug };
 }
 
 function resolveAgent(entry: ParsedAgent, promptText: string | undefined): AgentEntry {

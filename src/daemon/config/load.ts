@@ -1,6 +1,7 @@
 /** Loads a project's configuration: all of it is right, or every problem is named and there is none. */
 import { join } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
+import { undeclaredAgents } from "../agents/names.ts";
 import { combine, type Finding } from "./combine.ts";
 import { type Config, resolveConfig } from "./config.ts";
 import { explainIssues } from "./explain.ts";
@@ -43,7 +44,7 @@ export async function loadProject(root: string, known: KnownNames, files: Config
   const prompts = await readPrompts(root, combined.value, files.read);
   const findings: Finding[] = [...prompts.findings];
   if (!parsed.success) findings.push(...explainIssues(configSchema, combined.value, parsed.error.issues));
-  const references = checkReferences(combined.value, known);
+  const references = await findDangling(root, combined.value, known);
   // While a file is broken, a name that seems to be missing may well be in it.
   findings.push(...(combined.whole ? references : []));
 
@@ -60,6 +61,13 @@ export async function loadProject(root: string, known: KnownNames, files: Config
     config: parsed.success && problems.length === 0 ? resolveConfig(parsed.data, prompts.texts) : null,
     problems,
   };
+}
+
+/** Most configurations name only agents they declare; the agent files are read for the others. */
+async function findDangling(root: string, value: unknown, known: KnownNames): Promise<Finding[]> {
+  const findings = checkReferences(value, known);
+  if (findings.length === 0 || known.agents !== undefined) return findings;
+  return checkReferences(value, { ...known, agents: await undeclaredAgents(root) });
 }
 
 /** What is wrong in the shared files although this machine's local file covers it: on other machines it shows. */

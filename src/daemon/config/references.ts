@@ -2,20 +2,21 @@
  * What entries say about each other: names that must exist, keys that exclude or need each other. Works on the files'
  * data before the schema has accepted it, so that these faults are told together with all others.
  */
-import { builtinAgents } from "../../contract/agent.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type Finding, isRecord } from "./combine.ts";
 import { describeValue, type KeyPath } from "./problem.ts";
 
 export type KnownNames = {
   harnesses: readonly string[];
+  /** Agents that are there without being declared. Those of plugins are named `plugin:agent` and not judged. */
+  agents?: readonly string[] | undefined;
   /** Workflows come from plugins too; without the list their names are not judged. */
   workflows?: readonly string[] | undefined;
 };
 
 export function checkReferences(config: unknown, known: KnownNames): Finding[] {
   if (!isRecord(config)) return [];
-  const agents = [...Object.keys(section(config, "agents")), ...builtinAgents];
+  const agents = [...Object.keys(section(config, "agents")), ...(known.agents ?? [])];
   const queues = Object.keys(section(config, "queues"));
   return [
     ...checkName(["default_agent"], config.default_agent, "agent", agents),
@@ -92,6 +93,7 @@ function hasOption(entry: Entry, name: string): boolean {
 /** Text that is not a name of `kind`. Other types are the schema's to report. */
 function checkName(path: KeyPath, value: unknown, kind: string, known: readonly string[]): Finding[] {
   if (typeof value !== "string" || known.includes(value)) return [];
+  if (kind === "agent" && value.includes(":")) return [];
   const names = known.length === 0 ? "there is none" : `known: ${known.join(", ")}`;
   const message = `expected the name of a declared ${kind}, found ${describeValue(value)}${didYouMean(value, known)}; ${names}`;
   return [

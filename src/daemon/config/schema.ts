@@ -1,7 +1,13 @@
 /** The keys of the project files, their types and defaults. What entries say about each other is in `references.ts`. */
 import { isIP } from "node:net";
 import { z } from "zod";
-import { agentSchema, permissionSchema, slugPattern } from "../../contract/agent.ts";
+import {
+  agentSchema,
+  permissionSchema,
+  slugMaxLength,
+  slugPattern,
+  subagentLimitsSchema,
+} from "../../contract/agent.ts";
 import { defaultMaxHops, defaultPerMinute } from "../../contract/message.ts";
 import { onCrashSchema } from "../../contract/task.ts";
 import { isCron, isIsoTime, isTimezone } from "./time-values.ts";
@@ -16,18 +22,13 @@ const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
 const url = z.url({ protocol: /^https?$/, error: "expected an http or https address" });
 
 export const nameRule = "expected lower-case letters and digits joined by - or _, starting with a letter";
-const slug = z.string().max(64, { error: "expected at most 64 characters" }).regex(slugPattern, { error: nameRule });
+const slug = z
+  .string()
+  .max(slugMaxLength, { error: `expected at most ${slugMaxLength} characters` })
+  .regex(slugPattern, { error: nameRule });
 const named = <T extends z.ZodType>(entry: T) => z.record(slug, entry).default({});
 
 const toolList = z.union([texts, z.literal("none")], { error: "expected a list of tool names, or none" });
-
-const agentSubagents = z.strictObject({
-  enabled: z.boolean().optional(),
-  allow_agents: texts.optional(),
-  max_children: positive.optional(),
-  max_spawn_depth: z.int().min(0).optional(),
-  default_timeout: seconds.optional(),
-});
 
 export const agentEntrySchema = z.strictObject({
   description: z.string().max(1000, { error: "expected at most 1000 characters" }).default(""),
@@ -49,7 +50,7 @@ export const agentEntrySchema = z.strictObject({
   deny_tools: texts.optional(),
   tools_deny: texts.optional(),
   skills: texts.optional(),
-  subagents: agentSubagents.prefault({}),
+  subagents: subagentLimitsSchema.prefault({}),
 });
 
 const budget = z.strictObject({

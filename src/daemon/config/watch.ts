@@ -5,11 +5,16 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { configFileName } from "../../lib/daemon-file.ts";
-import { isErrno } from "../../lib/files.ts";
+import { isErrno, isInside } from "../../lib/files.ts";
 import { localFileName, overlayFolder, overlaySections } from "./files.ts";
+
+const claudeFolder = ".claude";
+const agentFolder = "agents";
 
 export type WatchOptions = {
   root: string;
+  /** The user's own folder, whose agents count too. */
+  home?: string | undefined;
   onChange: () => void;
   signal: AbortSignal;
   /** How long the files must be quiet before a change is told. */
@@ -57,16 +62,24 @@ class Folders implements ConfigWatch {
 
   /** The names that matter, folder by folder. The first overlay may come long after the start. */
   #wanted(): Map<string, Matches> {
-    const { root } = this.#options;
+    const { root, home } = this.#options;
     const overlays = join(root, overlayFolder);
     const wanted = new Map<string, Matches>();
     const add = (folder: string, matches: Matches) => {
       const earlier = wanted.get(folder);
       wanted.set(folder, earlier === undefined ? matches : (name) => earlier(name) || matches(name));
     };
-    add(root, (name) => [configFileName, localFileName, overlayFolder].includes(name));
+    const isAgent = (name: string) => /^[^.].*\.md$/.test(name);
+    add(root, (name) => [configFileName, localFileName, overlayFolder, claudeFolder].includes(name));
     add(overlays, (name) => overlaySections.some((section) => section === name));
     for (const section of overlaySections) add(join(overlays, section), (name) => /^[^.].*\.ya?ml$/.test(name));
+    add(join(root, claudeFolder), (name) => name === agentFolder);
+    for (const folder of [overlays, join(root, claudeFolder)]) add(join(folder, agentFolder), isAgent);
+    if (home !== undefined) {
+      add(home, (name) => name === overlayFolder);
+      add(join(home, overlayFolder), (name) => name === agentFolder);
+      add(join(home, overlayFolder, agentFolder), isAgent);
+    }
     for (const file of this.#followed) add(dirname(file), (name) => name === basename(file));
     return wanted;
   }
@@ -78,7 +91,10 @@ class Folders implements ConfigWatch {
       try {
         if (!this.#open.has(folder)) this.#watch(folder);
       } catch (error) {
-        if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
+        if (isErrno(error, "ENOENT", "ENOTDIR")) continue;
+        // What lies outside the project is not ours to insist on.
+        if (isInside(this.#options.root, folder)) throw error;
+        this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
       }
     }
   }

@@ -1,10 +1,12 @@
 /** How the Claude Code CLI is started: its arguments, its environment, and the files that keep secrets off both. */
 import { join } from "node:path";
 import type { Permission } from "../../contract/agent.ts";
+import { planeServer } from "../../contract/tool-names.ts";
 import { childEnv } from "../../lib/child-env.ts";
 import { makePrivateDir, writeAtomic } from "../../lib/files.ts";
 import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, PlaneAddress, SpawnCommand } from "../driver.ts";
+import { scopeArguments } from "./scope.ts";
 
 export const program: Program = {
   name: "Claude Code",
@@ -12,9 +14,6 @@ export const program: Program = {
   install: "npm install -g @anthropic-ai/claude-code",
   version: /(\d+\.\d+\.\d+) \(Claude Code\)/,
 };
-
-/** What the plane is called in the harness: its tools are `mcp__aegis__*`. */
-export const planeServer = "aegis";
 
 /** A version of the CLI that does not know one of these is started without it. */
 export const optionalFlags: ReadonlySet<string> = new Set(["--system-prompt-snapshot", "--effort"]);
@@ -50,7 +49,8 @@ export async function buildCommand(
         ...["--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"],
         ...["--permission-mode", permissionModes[spec.agent.permission]],
         ...["--strict-mcp-config"],
-        ...(secretFile === null ? [] : ["--mcp-config", secretFile, "--allowedTools", `mcp__${planeServer}`]),
+        ...(secretFile === null ? [] : ["--mcp-config", secretFile]),
+        ...scopeArguments(spec.agent, secretFile !== null),
         ...(spec.agent.model === null ? [] : ["--model", spec.agent.model]),
         ...(launch.conversation.exists ? ["--resume"] : ["--session-id"]),
         launch.conversation.id,

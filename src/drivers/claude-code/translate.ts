@@ -1,9 +1,9 @@
 /** Turns Claude Code's stream into turn items. Keeps what has to be known from one message to the next. */
+import { planeServer } from "../../contract/tool-names.ts";
 import type { TurnItems } from "../../contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
-import { planeServer } from "./command.ts";
 import { CostMeter, readResult } from "./result.ts";
 import { StreamedBlocks } from "./streamed-blocks.ts";
 import { describeCall, planOf, resultDiff } from "./tools.ts";

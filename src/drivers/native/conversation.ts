@@ -6,8 +6,8 @@ import { Compactor } from "./compactor.ts";
 import type { History } from "./history.ts";
 import type { Model } from "./model.ts";
 import type { NativeOptions } from "./options.ts";
-import { ruleFor } from "./permission.ts";
 import { RepeatGuard } from "./repeat-guard.ts";
+import type { JudgedTools } from "./scope.ts";
 import { ToolRunner, type TurnTools } from "./tool-runner.ts";
 import { planeTools } from "./tools/plane-tools.ts";
 import { SeenFiles } from "./tools/seen-files.ts";
@@ -25,7 +25,7 @@ export type ConversationParts = {
   contextSize: number;
   system: string;
   history: History;
-  coreTools: readonly Tool[];
+  coreTools: JudgedTools;
 };
 
 export class NativeConversation implements Conversation {
@@ -72,16 +72,14 @@ export class NativeConversation implements Conversation {
   async #turnTools(key: string, signal: AbortSignal): Promise<{ turn: TurnTools; problem: string | null }> {
     const { spec, deps, coreTools } = this.#parts;
     const plane = await listPlaneTools(spec, signal);
-    const tools = new Map<string, Tool>();
-    const hidden = new Set<string>();
-    for (const tool of coreTools)
-      if (ruleFor(spec.agent.permission, tool.effect) === "hide") hidden.add(tool.name);
-      else tools.set(tool.name, tool);
-    const reserved = new Set(coreTools.map((tool) => tool.name));
+    const { offered, refusals } = coreTools;
+    const tools = new Map(offered.map((tool) => [tool.name, tool]));
     for (const tool of plane.tools)
-      if (reserved.has(tool.name)) deps.log.warn("a plane tool has the name of a core tool", { tool: tool.name });
+      if (tools.has(tool.name) || refusals.has(tool.name))
+        deps.log.warn("a plane tool has the name of a core tool", { tool: tool.name });
       else tools.set(tool.name, tool);
-    return { turn: { tools, hidden, guard: new RepeatGuard(), key, calls: 0 }, problem: plane.problem };
+    const refusal = (name: string) => refusals.get(name) ?? spec.host.tools.refusal(name)?.output ?? null;
+    return { turn: { tools, refusal, guard: new RepeatGuard(), key, calls: 0 }, problem: plane.problem };
   }
 }
 

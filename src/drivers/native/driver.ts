@@ -6,8 +6,8 @@ import { detectNativeModel, probeNative } from "./detect.ts";
 import { History } from "./history.ts";
 import { type ModelSettings, resolveModel } from "./models.ts";
 import { parseOptions } from "./options.ts";
-import { ruleFor } from "./permission.ts";
 import { buildSystemPrompt } from "./prompt.ts";
+import { judgeCoreTools } from "./scope.ts";
 import { openModel } from "./sdk.ts";
 import { coreTools } from "./tools/core-tools.ts";
 
@@ -28,18 +28,17 @@ export function createNativeDriver(deps: NativeDriverDeps): Driver {
     capabilities,
     probe: (signal) => probeNative(deps.env, deps.models, globalThis.fetch, signal),
     async open(spec, scope) {
-      const options = parseOptions(spec.agent.slug, spec.agent.options);
+      const options = parseOptions(spec.agent);
       const modelId = spec.agent.model ?? (await chooseModel(deps));
       const target = resolveModel(modelId, deps.models, deps.env);
-      const tools = coreTools();
-      const offered = tools.filter((tool) => ruleFor(spec.agent.permission, tool.effect) !== "hide");
+      const tools = judgeCoreTools(spec.agent, coreTools());
       const [model, system] = await Promise.all([
         openModel(target, deps.clock),
         systemPrompt(
           spec,
           deps,
           modelId,
-          offered.map((tool) => tool.name),
+          tools.offered.map((tool) => tool.name),
         ),
       ]);
       const conversation = new NativeConversation({

@@ -1,5 +1,6 @@
 /** What a native agent may set under `options`. */
 import { z } from "zod";
+import type { Agent } from "../../contract/agent.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { DriverError } from "../driver.ts";
 
@@ -20,9 +21,14 @@ const optionsSchema = z.strictObject(shape);
 
 export type NativeOptions = z.infer<typeof optionsSchema>;
 
-/** Throws `DriverError` that names the option and the nearest valid one. */
-export function parseOptions(agent: string, options: Record<string, unknown>): NativeOptions {
-  const parsed = optionsSchema.safeParse(options);
+/** What `options` say goes before the agent's own fields. Throws `DriverError` that names the option and the nearest one. */
+export function parseOptions(agent: Pick<Agent, "slug" | "options" | "temperature" | "max_turns">): NativeOptions {
+  const { temperature, max_turns } = agent;
+  const parsed = optionsSchema.safeParse({
+    ...(temperature === null ? {} : { temperature }),
+    ...(max_turns === null ? {} : { max_turns }),
+    ...agent.options,
+  });
   if (parsed.success) return parsed.data;
   const names = Object.keys(shape);
   const problems = parsed.error.issues.map((issue) =>
@@ -32,7 +38,7 @@ export function parseOptions(agent: string, options: Record<string, unknown>): N
   );
   throw new DriverError({
     code: "start",
-    message: `The options of agent "${agent}" are wrong: ${problems.join("; ")}.`,
+    message: `The options of agent "${agent.slug}" are wrong: ${problems.join("; ")}.`,
     fix: `A native agent knows these options: ${names.join(", ")}.`,
   });
 }

@@ -1,12 +1,12 @@
-/** What an agent's permission lets a tool do: run, ask a person first, or not be offered at all. */
+/** Whether a tool that an agent has runs at once or asks a person first. What it has is decided in `scope.ts`. */
 import type { Permission } from "../../contract/agent.ts";
 import type { Effect } from "./tools/tool.ts";
 
-export type Rule = "allow" | "ask" | "hide";
+export type Rule = "allow" | "ask";
 
 /** Plane tools are scoped by the plane; only `auto`, where the person decides, asks about them too. */
 const rules: Readonly<Record<Permission, Readonly<Record<Effect, Rule>>>> = {
-  read: { read: "allow", edit: "hide", execute: "hide", network: "ask", plane: "allow" },
+  read: { read: "allow", edit: "ask", execute: "ask", network: "ask", plane: "allow" },
   write: { read: "allow", edit: "allow", execute: "ask", network: "ask", plane: "allow" },
   full: { read: "allow", edit: "allow", execute: "allow", network: "allow", plane: "allow" },
   auto: { read: "allow", edit: "ask", execute: "ask", network: "ask", plane: "ask" },

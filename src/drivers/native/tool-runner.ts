@@ -22,8 +22,8 @@ export type ToolRunnerSettings = {
 /** What lasts for one turn. */
 export type TurnTools = {
   tools: ReadonlyMap<string, Tool>;
-  /** Tools that exist but are kept from this agent. */
-  hidden: ReadonlySet<string>;
+  /** The answer to a call of a tool that exists but is kept from this agent. */
+  refusal: (name: string) => string | null;
   guard: RepeatGuard;
   /** Stable over a redelivery of the turn. */
   key: string;
@@ -128,7 +128,7 @@ export class ToolRunner {
     turn.calls += 1;
     const tool = turn.tools.get(call.name) ?? null;
     if (tool === null)
-      return { call, key, tool, answer: failed(unknownTool(call.name, turn, this.#settings.permission)) };
+      return { call, key, tool, answer: failed(turn.refusal(call.name) ?? unknownTool(call.name, turn)) };
     if (call.problem !== null) return { call, key, tool, answer: failed(badArguments(call)) };
     if (verdict !== null) return { call, key, tool, answer: verdict };
     const prepared = tool.prepare(call.input);
@@ -165,9 +165,7 @@ function toolCallItem(planned: Planned): DriverEvent {
   };
 }
 
-function unknownTool(name: string, turn: TurnTools, permission: Permission): string {
-  if (turn.hidden.has(name))
-    return `The tool "${name}" is not available to this agent (its permission is ${permission}).`;
+function unknownTool(name: string, turn: TurnTools): string {
   return `No tool "${name}"${didYouMean(name, turn.tools.keys())}. Available: ${[...turn.tools.keys()].join(", ")}.`;
 }
 

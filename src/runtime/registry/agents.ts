@@ -1,7 +1,20 @@
-/** The agents that can be started. A new configuration replaces them whole; sessions keep the name, not the profile. */
-import type { Agent, AgentSummary } from "../../contract/agent.ts";
+/**
+ * The agents that can be started. Every candidate is kept, whoever brought it; one resolver picks the one that a name
+ * means, so that listing and loading cannot disagree and what a removed agent hid comes back.
+ */
+import {
+  type Agent,
+  type AgentDiagnostic,
+  type AgentProfile,
+  type AgentSummary,
+  agentFilePath,
+  slugMaxLength,
+  slugPattern,
+} from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { compareCandidates, identityOf, tieOf } from "./agent-order.ts";
+import { completeProfile } from "./agent-profile.ts";
 
 /** The harness of the scripted agent, which never talks to a model. */
 export const offlineHarness = "scripted";
@@ -12,40 +25,105 @@ export type AgentChoice = {
   why: string;
 };
 
-export class AgentRegistry {
-  #agents = new Map<string, Agent>();
-  #choice: AgentChoice;
+/** More names would bury the hint. */
+const namesInHint = 20;
 
-  constructor(agents: readonly Agent[], choice: AgentChoice) {
+export class AgentRegistry {
+  #profiles: readonly AgentProfile[] = [];
+  readonly #pluginProfiles = new Set<AgentProfile>();
+  #choice: AgentChoice;
+  /** Name → candidates, the strongest first. Made anew after each change. */
+  #byName: Map<string, AgentProfile[]> | null = null;
+  readonly #resolved = new Map<string, Agent>();
+
+  constructor(profiles: readonly AgentProfile[], choice: AgentChoice) {
     this.#choice = choice;
-    this.replace(agents, choice);
+    this.replace(profiles, choice);
   }
 
-  replace(agents: readonly Agent[], choice: AgentChoice): void {
-    this.#agents = new Map(agents.map((agent) => [agent.slug, agent]));
+  /** Replaces all but the agents of plugins, which come and go with their plugin. */
+  replace(profiles: readonly AgentProfile[], choice: AgentChoice): void {
+    for (const profile of profiles) checkName(profile);
+    this.#profiles = profiles;
     this.#choice = choice;
+    this.#changed();
+  }
+
+  /** Returns its undo. Throws `invalid` for an agent without a plugin, `conflict` when that plugin has one of the name. */
+  registerPluginAgent(profile: AgentProfile): () => void {
+    checkName(profile);
+    const { plugin, slug } = profile;
+    if (plugin === null) throw new AegisError("invalid", `the agent "${slug}" cannot be registered without its plugin`);
+    if (this.#ofPlugin(plugin, slug) !== undefined)
+      throw new AegisError("conflict", `the plugin "${plugin}" has an agent "${slug}" already`);
+    this.#pluginProfiles.add(profile);
+    this.#changed();
+    return () => {
+      if (this.#pluginProfiles.delete(profile)) this.#changed();
+    };
+  }
+
+  /** All or none. Returns the undo for all. */
+  registerPluginAgents(profiles: readonly AgentProfile[]): () => void {
+    const undo: (() => void)[] = [];
+    const undoAll = () => {
+      for (const one of undo.splice(0).reverse()) one();
+    };
+    try {
+      for (const profile of profiles) undo.push(this.registerPluginAgent(profile));
+    } catch (error) {
+      undoAll();
+      throw error;
+    }
+    return undoAll;
+  }
+
+  /** False when the plugin has no such agent. Whatever the agent hid is back. */
+  unregisterPluginAgent(plugin: string, slug: string): boolean {
+    const profile = this.#ofPlugin(plugin, slug);
+    if (profile === undefined) return false;
+    this.#pluginProfiles.delete(profile);
+    this.#changed();
+    return true;
   }
 
   get choice(): AgentChoice {
     return this.#choice;
   }
 
-  /** The agent of that name, or the default one. Throws `not_found` with the nearest name. */
-  get(slug: string = this.#choice.slug): Agent {
-    const agent = this.#agents.get(slug);
+  /**
+   * The agent that a name or `plugin:name` means, or the default one. Throws `not_found` with the nearest name; no name
+   * ever stands for another one.
+   */
+  get(ref: string = this.#choice.slug): Agent {
+    const agent = this.find(ref);
     if (agent) return agent;
-    const names = [...this.#agents.keys()];
-    throw new AegisError("not_found", `no agent "${slug}"${didYouMean(slug, names)}`, {
-      hint: `agents here: ${names.join(", ")}`,
+    const names = this.#names();
+    const qualified = [...this.#pluginProfiles].map((profile) => `${profile.plugin}:${profile.slug}`);
+    const more = names.length > namesInHint ? ` and ${names.length - namesInHint} more` : "";
+    throw new AegisError("not_found", `no agent "${ref}"${didYouMean(ref, [...names, ...qualified])}`, {
+      hint: `agents here: ${names.slice(0, namesInHint).join(", ")}${more}`,
     });
   }
 
-  find(slug: string): Agent | null {
-    return this.#agents.get(slug) ?? null;
+  find(ref: string): Agent | null {
+    const known = this.#resolved.get(ref);
+    if (known) return known;
+    const profile = this.#pick(ref);
+    if (profile === null) return null;
+    const overrides = ref === profile.slug ? this.candidates(ref).slice(1).map(identityOf) : [];
+    const agent: Agent = { ...completeProfile(profile, this.#base()).agent, ref, overrides };
+    this.#resolved.set(ref, agent);
+    return agent;
   }
 
+  /** The agent each name means. */
   list(): AgentSummary[] {
-    return [...this.#agents.values()].map((agent) => ({
+    return this.#names().map((slug) => this.summary(this.get(slug)));
+  }
+
+  summary(agent: Agent): AgentSummary {
+    return {
       slug: agent.slug,
       description: agent.description,
       harness: agent.harness,
@@ -53,8 +131,76 @@ export class AgentRegistry {
       effort: agent.effort,
       permission: agent.permission,
       source: agent.source,
-      default: agent.slug === this.#choice.slug,
+      plugin: agent.plugin,
+      file_path: agentFilePath(agent),
+      default: agent.ref === this.#choice.slug,
       offline: agent.harness === offlineHarness,
-    }));
+    };
   }
+
+  /** Everyone who goes by a name, the one in use first. */
+  candidates(slug: string): readonly AgentProfile[] {
+    return this.#index().get(slug) ?? [];
+  }
+
+  /** What the agents' authors should know: names that several claim alike, and settings that have no effect. */
+  diagnostics(): AgentDiagnostic[] {
+    const base = this.#base();
+    return [...this.#index().values()].flatMap((candidates) => {
+      const tie = tieOf(candidates);
+      const [winner] = candidates;
+      return [...(tie === null ? [] : [tie]), ...(winner ? completeProfile(winner, base).diagnostics : [])];
+    });
+  }
+
+  #names(): string[] {
+    return [...this.#index().keys()];
+  }
+
+  #pick(ref: string): AgentProfile | null {
+    const colon = ref.indexOf(":");
+    if (colon === -1) return this.candidates(ref)[0] ?? null;
+    return this.#ofPlugin(ref.slice(0, colon), ref.slice(colon + 1)) ?? null;
+  }
+
+  #ofPlugin(plugin: string, slug: string): AgentProfile | undefined {
+    return this.#index()
+      .get(slug)
+      ?.find((profile) => profile.plugin === plugin);
+  }
+
+  /** Whose harness agents run on that name none: the default agent, or the first that has one of its own. */
+  #base(): AgentProfile | null {
+    const chosen = this.#pick(this.#choice.slug);
+    if (chosen !== null && chosen.harness !== null) return chosen;
+    return this.#profiles.find((profile) => profile.harness !== null) ?? null;
+  }
+
+  #index(): Map<string, AgentProfile[]> {
+    if (this.#byName !== null) return this.#byName;
+    const byName = new Map<string, AgentProfile[]>();
+    for (const profile of [...this.#profiles, ...this.#pluginProfiles]) {
+      const same = byName.get(profile.slug);
+      if (same === undefined) byName.set(profile.slug, [profile]);
+      else same.push(profile);
+    }
+    for (const candidates of byName.values()) candidates.sort(compareCandidates);
+    this.#byName = byName;
+    return byName;
+  }
+
+  #changed(): void {
+    this.#byName = null;
+    this.#resolved.clear();
+  }
+}
+
+/** Names become paths, pool keys and command-line words, so nothing else than a name gets in, whoever brings it. */
+function checkName({ slug, plugin }: AgentProfile): void {
+  if (slug.length > slugMaxLength || !slugPattern.test(slug))
+    throw new AegisError("invalid", `"${slug.slice(0, 80)}" is no name for an agent`, {
+      hint: `expected lower-case letters and digits joined by - or _, at most ${slugMaxLength}`,
+    });
+  if (plugin !== null && (plugin === "" || /[:/\\\0]/.test(plugin)))
+    throw new AegisError("invalid", `"${plugin.slice(0, 80)}" is no name for a plugin`);
 }

@@ -1,15 +1,19 @@
-/** The tools agents can call, built-in and added. One table decides what exists; the caller decides what it may use. */
+/** The tools agents can call, built-in and added. One table decides what exists; `toolset.ts` what an agent may use of it. */
 import { z } from "zod";
+import type { Agent, Permission } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
+import type { ScopedTool } from "../../contract/scope.ts";
+import { isReservedTool } from "../../contract/tool-names.ts";
 import type { ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow } from "../../store/store.ts";
 
 export type ToolContext = {
   /** The session that calls, known from its credential and never from an argument. */
   caller: SessionRow;
+  /** The agent it runs, as it was when its turn began. */
+  agent: Agent;
   /** The same for a repeated call, so that its effect happens once. */
   key: string;
   signal: AbortSignal;
@@ -20,6 +24,14 @@ export type Tool = {
   description: string;
   input: z.ZodObject;
   readOnly: boolean;
+  /** The plugin that brings it; Aegis itself when absent. */
+  plugin?: string;
+  /** The only agent that may call it: one of the same plugin, or `plugin:agent`. */
+  required_agent?: string;
+  /** The agents that see it; everyone when absent or empty. */
+  visible_to?: readonly string[];
+  /** The rights it needs; `read` when absent. */
+  permission?: Exclude<Permission, "auto">;
   /** The answer: text as it is, anything else as JSON. Throw `AegisError` to tell the agent what was wrong. */
   run(input: never, context: ToolContext): Promise<unknown>;
 };
@@ -32,6 +44,18 @@ export function defineTool<Input extends z.ZodObject>(
   },
 ): Tool {
   return tool;
+}
+
+/** The tool as the policy sees it. */
+export function scopedTool(tool: Tool): ScopedTool {
+  return {
+    name: tool.name,
+    kind: tool.plugin === undefined ? "plane" : "plugin",
+    plugin: tool.plugin ?? null,
+    needs: tool.permission ?? "read",
+    required_agent: tool.required_agent ?? null,
+    visible_to: tool.visible_to ?? [],
+  };
 }
 
 /** One call, for the record. */
@@ -47,17 +71,32 @@ export type ToolRegistryOptions = {
 export class ToolRegistry {
   readonly #options: ToolRegistryOptions;
   readonly #tools = new Map<string, Tool>();
+  readonly #specs = new WeakMap<Tool, ToolSpec>();
+  #version = 0;
 
   constructor(options: ToolRegistryOptions) {
     this.#options = options;
   }
 
-  /** Returns its undo. A name that exists is refused, never overwritten. */
+  /** Grows with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Returns its undo. A name that is taken or reserved is refused, never overwritten. */
   add(tool: Tool): () => void {
-    if (this.#tools.has(tool.name)) throw new AegisError("conflict", `a tool "${tool.name}" exists already`);
-    this.#tools.set(tool.name, tool);
+    const { name } = tool;
+    const other = this.#tools.get(name);
+    if (other !== undefined)
+      throw new AegisError("conflict", `${ownerOf(tool)} cannot bring a tool "${name}": ${ownerOf(other)} has one`);
+    if (tool.plugin !== undefined && isReservedTool(name))
+      throw new AegisError("conflict", `${ownerOf(tool)} cannot bring a tool "${name}": the name is Aegis's own`);
+    this.#tools.set(name, tool);
+    this.#version++;
     return () => {
-      if (this.#tools.get(tool.name) === tool) this.#tools.delete(tool.name);
+      if (this.#tools.get(name) !== tool) return;
+      this.#tools.delete(name);
+      this.#version++;
     };
   }
 
@@ -65,28 +104,34 @@ export class ToolRegistry {
     return [...this.#tools.values()];
   }
 
-  specs(): ToolSpec[] {
-    return this.all().map((tool) => ({
+  spec(tool: Tool): ToolSpec {
+    const known = this.#specs.get(tool);
+    if (known !== undefined) return known;
+    const spec = {
       name: tool.name,
       description: tool.description,
       inputSchema: z.toJSONSchema(tool.input, { io: "input" }) as Record<string, unknown>,
       readOnly: tool.readOnly,
-    }));
+    };
+    this.#specs.set(tool, spec);
+    return spec;
   }
 
-  /** Never throws: what went wrong is the answer, in words the agent can act on. */
-  async call(name: string, input: unknown, context: ToolContext): Promise<ToolOutcome> {
+  /**
+   * Runs what `pick` finds and records it. Never throws: what went wrong is the answer, in words the agent can act on.
+   */
+  async call(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
     const { clock, record } = this.#options;
     const started = clock.now();
-    const outcome = await this.#run(name, input, context);
+    const outcome = await this.#run(name, input, context, pick);
     record({ caller: context.caller, tool: name, input, outcome, durationMs: clock.now() - started });
     return outcome;
   }
 
-  async #run(name: string, input: unknown, context: ToolContext): Promise<ToolOutcome> {
+  async #run(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
     try {
-      const tool = this.#tools.get(name);
-      if (!tool) throw new AegisError("not_found", `no tool "${name}"${didYouMean(name, this.#tools.keys())}`);
+      const tool = pick();
+      if ("output" in tool) return tool;
       const parsed = tool.input.safeParse(input ?? {});
       if (!parsed.success) throw new AegisError("invalid", `wrong input for ${name}: ${problems(parsed.error)}`);
       // Only `defineTool` makes tools, and it ties `run` to this very schema.
@@ -98,6 +143,10 @@ export class ToolRegistry {
       return { output: `${errorText(error)}${hint}`, is_error: true };
     }
   }
+}
+
+function ownerOf(tool: Tool): string {
+  return tool.plugin === undefined ? "Aegis" : `the plugin "${tool.plugin}"`;
 }
 
 function problems(error: z.ZodError): string {

@@ -8,22 +8,27 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
+import type { ToolRegistry } from "../registry/tools.ts";
+import { Toolset } from "../registry/toolset.ts";
 import { systemPrompt } from "./primer.ts";
 
-type Open = { conversation: Conversation; scope: AsyncDisposableStack; agent: Agent };
+type Open = { conversation: Conversation; scope: AsyncDisposableStack; agent: Agent; tools: Toolset };
 
 export type ConversationsOptions = {
   store: Store;
   agents: AgentRegistry;
   drivers: DriverRegistry;
+  tools: ToolRegistry;
   /** The project's folder. */
   cwd: string;
   /** Holds a private folder per session. */
   stateDir: string;
   log: Logger;
-  host: (session: SessionRow, agent: Agent) => ConversationHost;
+  host: (session: SessionRow, tools: Toolset) => ConversationHost;
   /** The session's MCP endpoint; the second function revokes it. */
-  plane: (session: SessionRow, agent: Agent) => { address: PlaneAddress | null; revoke: () => void };
+  plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
+  /** Told when an open conversation sees other tools from now on. */
+  toolsChanged: () => void;
 };
 
 export class Conversations {
@@ -36,13 +41,17 @@ export class Conversations {
 
   /**
    * The session's conversation. One whose process died, or whose agent has changed since, is opened again with its
-   * memory. Throws `DriverError` when the harness cannot be started.
+   * memory. Asked for once a turn, so what has changed about its tools is taken over here. Throws `DriverError` when the
+   * harness cannot be started.
    */
   async get(session: SessionId): Promise<Conversation> {
     const current = this.#open.get(session);
     if (current) {
       const open = await current;
-      if (open.conversation.alive && !this.#outdated(open)) return open.conversation;
+      if (open.conversation.alive && !this.#outdated(open)) {
+        if (open.tools.refresh()) this.#options.toolsChanged();
+        return open.conversation;
+      }
       await this.close(session);
     }
     // Another caller may have opened it while this one waited: at most one live process per session.
@@ -86,7 +95,8 @@ export class Conversations {
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
     const memory = await this.#memory(id);
     await using scope = new AsyncDisposableStack();
-    const { address, revoke } = plane(session, agent);
+    const tools = new Toolset(this.#options.tools, agent);
+    const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
     const conversation = await driver.open(
       {
@@ -94,16 +104,16 @@ export class Conversations {
         agent,
         cwd,
         stateDir: folder,
-        systemPrompt: systemPrompt(session, agent, address !== null),
+        systemPrompt: systemPrompt(session, agent, address === null ? [] : tools.names),
         // A conversation of another harness means nothing to this one.
         resume: session.harness === agent.harness ? session.resume : null,
         memory,
         plane: address,
-        host: host(session, agent),
+        host: host(session, tools),
       },
       scope,
     );
-    return { conversation, scope: scope.move(), agent };
+    return { conversation, scope: scope.move(), agent, tools };
   }
 
   async #memory(session: SessionId): Promise<unknown[]> {
@@ -124,8 +134,8 @@ export class Conversations {
   }
 
   #outdated(open: Open): boolean {
-    const agent = this.#options.agents.find(open.agent.slug);
-    if (!agent || !this.#options.drivers.find(agent.harness)?.capabilities.resume) return false;
+    const agent = this.#options.agents.find(open.agent.ref);
+    if (!agent || agent === open.agent || !this.#options.drivers.find(agent.harness)?.capabilities.resume) return false;
     return JSON.stringify(agent) !== JSON.stringify(open.agent);
   }
 }

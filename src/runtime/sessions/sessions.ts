@@ -84,7 +84,7 @@ export class Sessions {
       const row: SessionRow = {
         id: input.id ?? newId("ses", now),
         handle: input.handle ?? (await this.#freeHandle(tx)),
-        agent: agent.slug,
+        agent: agent.ref,
         harness: agent.harness,
         offline: agent.harness === offlineHarness,
         title,

@@ -128,7 +128,17 @@ describe("loadConfig", () => {
       prompt: "Be brief.\n",
       env: {},
       options: { inactivity_minutes: 3, command: "my-agent", args: ["--acp"] },
+      temperature: null,
+      max_turns: null,
+      tools: ["read"],
+      deny_tools: ["shell"],
+      skills: null,
+      subagents: {},
       source: "config",
+      plugin: null,
+      file: null,
+      ref: "dev",
+      overrides: [],
     });
     expect(dev).toMatchObject({ tools: ["read"], deny_tools: ["shell"] });
     expect(off.tools).toEqual([]);

@@ -1,17 +1,15 @@
 /** Agents whose harness is the ACP fixture, with the flags a test wants. */
-import type { Agent } from "../../../src/contract/agent.ts";
+import { type Agent, unsaidAgentFields } from "../../../src/contract/agent.ts";
 import { fixture } from "../../helpers/pids.ts";
 
 export function fixtureAgent(flags: readonly string[] = [], more: Partial<Agent> = {}): Agent {
   return {
+    ...unsaidAgentFields,
     slug: "fixture",
+    ref: "fixture",
     description: "",
     harness: "acp",
-    model: null,
-    effort: null,
     permission: "auto",
-    prompt: "",
-    env: {},
     options: { command: [process.execPath, fixture("acp-agent.mjs")], args: [...flags] },
     source: "config",
     ...more,

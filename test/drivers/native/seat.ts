@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { Agent } from "../../../src/contract/agent.ts";
+import { type Agent, unsaidAgentFields } from "../../../src/contract/agent.ts";
 import { newId } from "../../../src/contract/ids.ts";
 import type { Conversation, DriverEvent } from "../../../src/drivers/driver.ts";
 import { createNativeDriver } from "../../../src/drivers/native/driver.ts";
@@ -84,15 +84,13 @@ export async function seat(script: FakeScript, options: SeatOptions = {}): Promi
 
 export function agentOf(change: Partial<Agent> = {}): Agent {
   return {
+    ...unsaidAgentFields,
     slug: "tester",
+    ref: "tester",
     description: "",
     harness: "native",
     model: "fake/fake-model",
-    effort: null,
     permission: "full",
-    prompt: "",
-    env: {},
-    options: {},
     source: "config",
     ...change,
   };

@@ -1,0 +1,33 @@
+/** Agent files as text: a new one, or one with changed fields whose comments, order and prompt stay. */
+import { updateFrontmatter, writeFrontmatter } from "../../lib/frontmatter.ts";
+
+export type AgentFields = {
+  name: string;
+  description: string;
+  harness?: string | undefined;
+  model?: string | undefined;
+  temperature?: number | undefined;
+  reasoning_effort?: string | undefined;
+  permission?: string | undefined;
+  tools?: string[] | "none" | undefined;
+  deny_tools?: string[] | undefined;
+  skills?: string[] | undefined;
+};
+
+export function newAgentText(fields: AgentFields, prompt: string, now: Date): string {
+  const at = now.toISOString();
+  return writeFrontmatter({ ...fields, created_at: at, updated_at: at }, prompt);
+}
+
+/** A field set to null is removed. Throws when the text's own fields cannot be read. */
+export function changeAgentText(
+  text: string,
+  changes: { [Key in keyof AgentFields]?: AgentFields[Key] | null },
+  prompt: string | undefined,
+  now: Date,
+): string {
+  const given = Object.entries(changes)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [key, value ?? undefined]);
+  return updateFrontmatter(text, { ...Object.fromEntries(given), updated_at: now.toISOString() }, prompt);
+}
