@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { newId } from "../../../src/contract/ids.ts";
 import { eventsOfType, turnsEnded } from "../../helpers/runtime.ts";
 import { ask, gather, human, pair, team, waitAll } from "./team.ts";
 
@@ -111,11 +112,10 @@ describe("a group", () => {
 describe("over the plane", () => {
   it("an agent gathers a group, asks it, waits for it and dissolves it", async () => {
     const runtime = await team();
-    const { session } = await runtime.sessions.create({ handle: "lead-agent" });
-    const caller = await runtime.sessions.resolve(session.id);
+    await runtime.sessions.create({ handle: "lead-agent", prompt: "lead them" });
+    const { spec, signal } = await runtime.stage.turnOf("lead-agent");
     const call = async (name: string, input: unknown, key = name) => {
-      const context = { caller, key, signal: AbortSignal.timeout(20_000) };
-      const { output, is_error } = await runtime.tools.call(name, input, context);
+      const { output, is_error } = await spec.host.tools.call(name, input, { key, signal });
       return { output, is_error, value: is_error ? null : JSON.parse(output) };
     };
     const profiles = ["offline", "offline"];
@@ -174,12 +174,11 @@ describe("over the plane", () => {
       session: caller.id,
       sender: human,
       body: "go",
-      cause: { chain: "msg_00000000000000000000000000" as never, hops: 19 },
+      cause: { chain: newId("msg", 1), hops: 19 },
     });
-    await runtime.stage.turnOf(lead ?? "");
+    const { spec, signal } = await runtime.stage.turnOf(lead ?? "");
     const input = { group: "scouts", objective: "o", output_format: "f", tool_guidance: "t", boundaries: "b" };
-    const context = { caller, key: "k", signal: AbortSignal.timeout(20_000) };
-    const { output, is_error } = await runtime.tools.call("aegis_group_broadcast", input, context);
+    const { output, is_error } = await spec.host.tools.call("aegis_group_broadcast", input, { key: "k", signal });
     expect(is_error).toBe(true);
     expect(output).toContain("chain of agents");
   });
