@@ -183,6 +183,11 @@ export function reportTask(cx: Terminal, task: TaskView): number {
   if (cx.json) cx.printJson({ task });
   else if (task.result) cx.print(plainText(task.result));
   else if (task.status === "completed") cx.warn("the worker finished without a final message");
+  return reportEnd(cx, task);
+}
+
+/** Says so when the task did not complete, and gives the exit code. */
+export function reportEnd(cx: Terminal, task: TaskView): number {
   if (task.status === "completed") return exitCodes.ok;
   cx.warn(`aegis: the task ${task.status === "failed" ? `failed: ${task.error}` : "was cancelled"}`);
   return exitCodes.failed;

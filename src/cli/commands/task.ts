@@ -13,7 +13,7 @@ import { plainText } from "../format/text.ts";
 import { relativeTime } from "../format/time.ts";
 import type { Terminal } from "../terminal.ts";
 import { TurnPrinter } from "../turn-printer.ts";
-import { reportTask, taskId } from "./queue.ts";
+import { reportEnd, taskId } from "./queue.ts";
 
 export type TaskListArgs = { queue: string | undefined; status: string | undefined; limit: number | undefined };
 
@@ -76,10 +76,7 @@ export async function taskTail(cx: Terminal, args: { task: string }): Promise<nu
   const undo = cx.onStop(() => stopped.abort());
   try {
     const task = await watch(cx, connection, id, stopped.signal);
-    if (task === null) return exitCodes.interrupted;
-    if (cx.json) return task.status === "completed" ? exitCodes.ok : exitCodes.failed;
-    // What the worker said was shown as it was said.
-    return reportTask(cx, { ...task, result: null });
+    return task === null ? exitCodes.interrupted : reportEnd(cx, task);
   } finally {
     undo();
   }
