@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. */
 import type { CommandSpec } from "./spec.ts";
 import { daemonCommands } from "./table/daemon.ts";
+import { groupCommands } from "./table/groups.ts";
 import { queueCommands } from "./table/queues.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
@@ -11,6 +12,7 @@ export { commandGroups };
 export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
   ...queueCommands,
+  ...groupCommands,
   ...daemonCommands,
   ...setupCommands,
 ];

@@ -80,6 +80,9 @@ export const groupMemberSchema = z.object({
 export type GroupMember = z.infer<typeof groupMemberSchema>;
 
 export const groupViewSchema = groupSchema.extend({
+  /** What holds for a wait that does not say. */
+  reducer: z.string(),
+  timeout: z.number(),
   /** In the order they joined. */
   members: z.array(groupMemberSchema),
   /** The last broadcast, open or settled. */

@@ -8,6 +8,7 @@ const group = "Setup:";
 export const commandGroups: Readonly<Record<string, { summary: string; group?: string }>> = {
   queue: { summary: "Named lines of work: put tasks in, see how they stand", group: "Queues:" },
   task: { summary: "What became of the tasks of all queues", group: "Queues:" },
+  group: { summary: "Sessions that are asked together, and their replies as one", group: "Groups:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },
   "config queue": { summary: "Declare, list and remove queues" },

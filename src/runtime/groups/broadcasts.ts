@@ -106,14 +106,20 @@ export class Broadcasts {
   async wait(wait: Wait, signal: AbortSignal): Promise<GroupResult> {
     const { store, reducers, clock } = this.#options;
     const group = await newestGroup(store.read, wait.group);
-    const { timeout = defaultGroupTimeout, reducer: usual = defaultReducer } = this.#options.defaults();
-    const reducer = wait.mode === "any" ? firstReply : reducers.get(wait.reducer ?? group.reducer ?? usual);
+    const terms = this.terms(group);
+    const reducer = wait.mode === "any" ? firstReply : reducers.get(wait.reducer ?? terms.reducer);
     const { id } = await this.#awaited(group, wait);
-    const deadline = clock.now() + (wait.timeout ?? group.timeout ?? timeout) * 1000;
+    const deadline = clock.now() + (wait.timeout ?? terms.timeout) * 1000;
     const { broadcast, late } = await this.#until(id, (current) => isEnough(current, wait.mode), deadline, signal);
     const won = wait.mode === "any" && !late && broadcast.settled_at === null;
     const settled = won && wait.cancel_losers !== false ? await this.#cancelLosers(id) : broadcast;
     return resultOf(store.read, settled, { reducer, late });
+  }
+
+  /** What holds for a wait that does not say: by the group's preset, else by the configuration. */
+  terms(group: Group): { reducer: string; timeout: number } {
+    const { reducer = defaultReducer, timeout = defaultGroupTimeout } = this.#options.defaults();
+    return { reducer: group.reducer ?? reducer, timeout: group.timeout ?? timeout };
   }
 
   /** Stores replies as they come, and wakes those who wait. Returns its undo. */

@@ -159,7 +159,8 @@ export class Groups {
 
   async #view(group: Group): Promise<GroupView> {
     const { store, broadcasts } = this.#options;
-    return { ...group, members: await membersOf(store.read, group), broadcast: await broadcasts.latest(group) };
+    const members = await membersOf(store.read, group);
+    return { ...group, ...broadcasts.terms(group), members, broadcast: await broadcasts.latest(group) };
   }
 
   async #closeAll(ids: readonly SessionId[], reason: string): Promise<void> {
