@@ -20,9 +20,21 @@ export type Goal =
   /** For promises about the value itself. */
   | { valueBelow: number };
 
-export function figure(input: Omit<Figure, "ratio" | "goal">, goal?: Goal): Figure {
-  const ratio = input.ours / input.base;
-  return { ...input, ratio, goal: goal === undefined ? null : judge(goal, ratio, input) };
+export type Compared = Pick<Figure, "ours" | "base" | "ratio">;
+
+/** Two values that were taken from all rounds together. */
+export function compareValues(ours: number, base: number): Compared {
+  return { ours, base, ratio: ours / base };
+}
+
+/** Medians; the ratio is that of each round, because a round sees one machine and the next may see a busier one. */
+export function compareRounds(ours: readonly number[], base: readonly number[]): Compared {
+  const ratios = ours.map((value, round) => value / (base[round] ?? Number.NaN));
+  return { ours: median(ours), base: median(base), ratio: median(ratios) };
+}
+
+export function figure(input: Omit<Figure, keyof Compared | "goal">, compared: Compared, goal?: Goal): Figure {
+  return { ...input, ...compared, goal: goal === undefined ? null : judge(goal, compared, input.unit) };
 }
 
 /**
@@ -72,7 +84,7 @@ export async function elapsed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-function judge(goal: Goal, ratio: number, { ours, unit }: Pick<Figure, "ours" | "unit">): Figure["goal"] {
+function judge(goal: Goal, { ours, ratio }: Compared, unit: Unit): Figure["goal"] {
   if ("ratioAtLeast" in goal) return { text: `>= ${goal.ratioAtLeast}x`, met: ratio >= goal.ratioAtLeast };
   if ("ratioAtMost" in goal) return { text: `< ${goal.ratioAtMost}x`, met: ratio < goal.ratioAtMost };
   return { text: `< ${goal.valueBelow} ${unit}`, met: ours < goal.valueBelow };

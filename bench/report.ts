@@ -17,7 +17,7 @@ function row({ name, unit, ours, base, against, ratio, goal }: Figure): string[]
     `${short(ours)} ${unit}`.trimEnd(),
     `${short(base)} ${unit}`.trimEnd(),
     against,
-    `${short(ratio)}x`,
+    Number.isFinite(ratio) ? `${short(ratio)}x` : "-",
     goal?.text ?? "",
     met,
   ];
@@ -30,7 +30,6 @@ function pad(cell: string, width: number, column: number): string {
 
 /** Three digits are more than two runs agree on. */
 function short(value: number): string {
-  if (!Number.isFinite(value)) return "-";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits);
 }

@@ -8,7 +8,7 @@ import { Inbox } from "../../src/runtime/inbox/inbox.ts";
 import { openBareStore } from "../bare/store.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { writeProject } from "../daemon.ts";
-import { figure, interleave, median, rate } from "../measure.ts";
+import { compareRounds, figure, interleave, rate } from "../measure.ts";
 
 const body = "x".repeat(200);
 const sessionCount = 50;
@@ -34,21 +34,16 @@ export const admits: Bench = {
       quick ? 3 : 9,
       signal,
     );
-    const rates = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.rate));
-    const perCommit = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.perCommit));
-    const floor = { unit: "/s", base: rates("bare"), against: "bare inserts" } as const;
-    const many = { name: `admits, ${manyWriters} writers`, ours: rates("many") };
+    const rates = (name: keyof typeof rounds) => rounds[name].map((round) => round.rate);
+    const perCommit = (name: keyof typeof rounds) => rounds[name].map((round) => round.perCommit);
+    const one = { name: "admits, 1 writer", unit: "/s", against: "bare inserts" } as const;
+    const many = { name: `admits, ${manyWriters} writers`, unit: "/s" } as const;
+    const together = { name: `admits per fsync, ${manyWriters} writers`, unit: "", against: "1 writer" } as const;
     return [
-      figure({ name: "admits, 1 writer", ours: rates("one"), ...floor }, { ratioAtLeast: 0.6 }),
-      figure({ ...many, ...floor }),
-      figure({ ...many, unit: "/s", base: rates("one"), against: "1 writer" }, { ratioAtLeast: 20 }),
-      figure({
-        name: `admits per fsync, ${manyWriters} writers`,
-        unit: "",
-        ours: perCommit("many"),
-        base: perCommit("one"),
-        against: "1 writer",
-      }),
+      figure(one, compareRounds(rates("one"), rates("bare")), { ratioAtLeast: 0.6 }),
+      figure({ ...many, against: "bare inserts" }, compareRounds(rates("many"), rates("bare"))),
+      figure({ ...many, against: "1 writer" }, compareRounds(rates("many"), rates("one")), { ratioAtLeast: 20 }),
+      figure(together, compareRounds(perCommit("many"), perCommit("one"))),
     ];
   },
 };

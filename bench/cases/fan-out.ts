@@ -2,7 +2,7 @@
 import type { Bench } from "../bench.ts";
 import { type BenchDaemon, createSessions, startDaemon } from "../daemon.ts";
 import { subscribeMany } from "../fan-out.ts";
-import { figure, interleave, median, percentile } from "../measure.ts";
+import { compareRounds, compareValues, figure, interleave, percentile } from "../measure.ts";
 import { openTalk, type Talk } from "../talk.ts";
 
 const sessionCount = 20;
@@ -27,7 +27,7 @@ export const fanOut: Bench = {
       quick ? 1 : 5,
       signal,
     );
-    const rate = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.rate));
+    const rates = (name: keyof typeof rounds) => rounds[name].map((round) => round.rate);
     const lag = (name: keyof typeof rounds, percent: number) =>
       percentile(
         rounds[name].flatMap((round) => round.lags),
@@ -35,21 +35,15 @@ export const fanOut: Bench = {
       );
     const against = "1 subscriber";
     return [
-      figure({
-        name: `events delivered, ${manySubscribers} subscribers`,
-        unit: "/s",
-        ours: rate("many"),
-        base: rate("one"),
-        against,
-      }),
+      figure(
+        { name: `events delivered, ${manySubscribers} subscribers`, unit: "/s", against },
+        compareRounds(rates("many"), rates("one")),
+      ),
       ...[50, 99].map((percent) =>
-        figure({
-          name: `lag with ${manySubscribers} subscribers, p${percent}`,
-          unit: "ms",
-          ours: lag("many", percent),
-          base: lag("one", percent),
-          against,
-        }),
+        figure(
+          { name: `lag with ${manySubscribers} subscribers, p${percent}`, unit: "ms", against },
+          compareValues(lag("many", percent), lag("one", percent)),
+        ),
       ),
     ];
   },

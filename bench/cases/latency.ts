@@ -4,7 +4,7 @@ import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { startEchoServer } from "../bare/start.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";
-import { figure, interleave, percentile } from "../measure.ts";
+import { compareValues, figure, interleave, percentile } from "../measure.ts";
 import { openTalk } from "../talk.ts";
 
 export const latency: Bench = {
@@ -23,14 +23,12 @@ export const latency: Bench = {
       quick ? 2 : 12,
       signal,
     );
+    const at = (name: keyof typeof samples, percent: number) => percentile(samples[name].flat(), percent);
     return [50, 99].map((percent) =>
-      figure({
-        name: `message to first event, p${percent}`,
-        unit: "ms",
-        ours: percentile(samples.ours.flat(), percent),
-        base: percentile(samples.bare.flat(), percent),
-        against: "bare echo",
-      }),
+      figure(
+        { name: `message to first event, p${percent}`, unit: "ms", against: "bare echo" },
+        compareValues(at("ours", percent), at("bare", percent)),
+      ),
     );
   },
 };

@@ -4,7 +4,7 @@ import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { startEchoServer } from "../bare/start.ts";
 import type { Bench } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";
-import { figure, interleave, median } from "../measure.ts";
+import { compareRounds, figure, interleave, median } from "../measure.ts";
 import { openTalk, type Talk } from "../talk.ts";
 
 const manySessions = 20;
@@ -21,35 +21,28 @@ export const turns: Bench = {
     const ours = await openTalks(daemon.client, sessions, signal);
     const bareSessions = sessions.map(() => newId("ses", Date.now()));
     const bare = await openTalks(await startEchoServer(scope), bareSessions, signal);
-    const alone = quick ? 10 : 40;
-    const together = quick ? 3 : 15;
     const rounds = await interleave(
       {
-        ours: () => talkAll(ours.slice(0, 1), alone),
-        bare: () => talkAll(bare.slice(0, 1), alone),
-        oursMany: () => talkAll(ours, together),
-        bareMany: () => talkAll(bare, together),
+        ours: () => talkAll(ours.slice(0, 1), quick ? 10 : 40),
+        bare: () => talkAll(bare.slice(0, 1), quick ? 10 : 40),
+        oursMany: () => talkAll(ours, quick ? 3 : 15),
+        bareMany: () => talkAll(bare, quick ? 3 : 15),
       },
       quick ? 2 : 7,
       signal,
     );
-    const rate = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.rate));
-    const endMs = (name: keyof typeof rounds) => median(rounds[name].map((round) => round.endMs));
+    const rates = (name: keyof typeof rounds) => rounds[name].map((round) => round.rate);
+    const ends = (name: keyof typeof rounds) => rounds[name].map((round) => round.endMs);
     const against = "bare echo";
+    const alone = { name: "turns, 1 session", unit: "/s", against } as const;
+    const together = { name: `turns, ${manySessions} sessions`, unit: "/s", against } as const;
     return [
-      figure(
-        { name: "turn, send to end", unit: "ms", ours: endMs("ours"), base: endMs("bare"), against },
-        { valueBelow: 5 },
-      ),
-      figure({ name: "turns, 1 session", unit: "/s", ours: rate("ours"), base: rate("bare"), against }),
-      figure({ name: "turns, 20 sessions", unit: "/s", ours: rate("oursMany"), base: rate("bareMany"), against }),
-      figure({
-        name: "turns, 20 sessions",
-        unit: "/s",
-        ours: rate("oursMany"),
-        base: rate("ours"),
-        against: "1 session",
+      figure({ name: "turn, send to end", unit: "ms", against }, compareRounds(ends("ours"), ends("bare")), {
+        valueBelow: 5,
       }),
+      figure(alone, compareRounds(rates("ours"), rates("bare"))),
+      figure(together, compareRounds(rates("oursMany"), rates("bareMany"))),
+      figure({ ...together, against: "1 session" }, compareRounds(rates("oursMany"), rates("ours"))),
     ];
   },
 };
