@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import type { CommandSpec } from "./spec.ts";
+import { agentCommands } from "./table/agents.ts";
 import { daemonCommands } from "./table/daemon.ts";
 import { groupCommands } from "./table/groups.ts";
 import { queueCommands } from "./table/queues.ts";
@@ -11,6 +12,7 @@ export { commandGroups };
 
 export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
+  ...agentCommands,
   ...queueCommands,
   ...groupCommands,
   ...daemonCommands,

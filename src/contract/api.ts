@@ -1,6 +1,6 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
-import { agentSummarySchema } from "./agent.ts";
+import { agentEndpoints } from "./api-agents.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
@@ -119,13 +119,7 @@ export const endpoints = {
     body: none,
     output: z.object({ ok: z.boolean(), problems: z.array(z.string()) }),
   },
-  listAgents: {
-    summary: "The agents that can be started",
-    path: none,
-    query: none,
-    body: none,
-    output: z.object({ agents: z.array(agentSummarySchema) }),
-  },
+  ...agentEndpoints,
   listHarnesses: {
     summary: "The harnesses Aegis can drive, and whether they are installed",
     path: none,

@@ -1,11 +1,21 @@
 /** The public contract. Whatever is named here is public API. */
 export {
   type Agent,
+  type AgentDetail,
+  type AgentDiagnostic,
+  type AgentIdentity,
+  type AgentSource,
   type AgentSummary,
+  agentDetailSchema,
+  agentDiagnosticSchema,
+  agentIdentitySchema,
   agentSchema,
+  agentSourceSchema,
   agentSummarySchema,
   type Permission,
   permissionSchema,
+  type ToolVerdict,
+  toolVerdictSchema,
 } from "./agent.ts";
 export {
   type ApiBody,

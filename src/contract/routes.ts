@@ -14,6 +14,7 @@ export const routes = {
   config: { method: "GET", path: "/v1/config" },
   reloadConfig: { method: "POST", path: "/v1/config/reload" },
   listAgents: { method: "GET", path: "/v1/agents" },
+  getAgent: { method: "GET", path: "/v1/agents/:agent" },
   listHarnesses: { method: "GET", path: "/v1/harnesses" },
   listSessions: { method: "GET", path: "/v1/sessions" },
   createSession: { method: "POST", path: "/v1/sessions" },

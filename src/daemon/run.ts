@@ -7,6 +7,7 @@ import { errorText } from "../lib/log.ts";
 import { createQueueMirror } from "../runtime/events/mirror.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
+import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
 import { readStatus } from "./status.ts";
@@ -83,8 +84,15 @@ function serve(
   const { keeper, clock, log, version } = foundation;
   const { server: settings } = keeper.current.config;
   const startedAt = clock.now();
+  const { agents, tools } = runtime;
+  const described = { agents, tools, fileDiagnostics: () => keeper.current.diagnostics };
   const started: Promise<RunningServer> = createServer({
     services: {
+      agents: {
+        list: () => runtime.agents.list(),
+        diagnostics: () => agentDiagnostics(described),
+        describe: (reference) => describeAgent(described, reference),
+      },
       sessions: runtime.sessions,
       inbox: runtime.inbox,
       asks: runtime.asks,
@@ -93,7 +101,6 @@ function serve(
       broadcasts: runtime.broadcasts,
       events: runtime.hub,
       status: async () => readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested }),
-      agents: () => runtime.agents.list(),
       harnesses: (signal) => runtime.harnesses(signal),
       config: async () => keeper.describe(),
       reloadConfig: () => keeper.reload(),
@@ -119,7 +126,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
     }
     runtime.agents.replace(agents, choice);
     await runtime.queues.settingsChanged();
-    const data = { agents: agents.map((agent) => agent.slug), default_agent: choice.slug };
+    const data = { agents: runtime.agents.list().map((agent) => agent.slug), default_agent: choice.slug };
     await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
 }

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { type Route, routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
 import { type AppContext, type Handlers, type JsonRoute, readRequest } from "./adapter.ts";
+import { agentHandlers } from "./agents.ts";
 import { askHandlers } from "./asks.ts";
 import { daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
@@ -31,6 +32,7 @@ export function createApp(options: AppOptions): App {
   const app: App = new Hono();
   const handlers: Handlers = {
     ...daemonHandlers(services, version),
+    ...agentHandlers(services),
     ...sessionHandlers(services),
     ...messageHandlers(services),
     ...askHandlers(services),

@@ -4,7 +4,7 @@ import type { Services } from "./services.ts";
 
 export type DaemonHandlers = Pick<
   Handlers,
-  "health" | "openapi" | "status" | "shutdown" | "config" | "reloadConfig" | "listAgents" | "listHarnesses"
+  "health" | "openapi" | "status" | "shutdown" | "config" | "reloadConfig" | "listHarnesses"
 >;
 
 export function daemonHandlers(services: Services, version: string): DaemonHandlers {
@@ -18,7 +18,6 @@ export function daemonHandlers(services: Services, version: string): DaemonHandl
     },
     config: () => services.config(),
     reloadConfig: () => services.reloadConfig(),
-    listAgents: () => ({ agents: services.agents() }),
     listHarnesses: async (_request, signal) => ({ harnesses: await services.harnesses(signal) }),
   };
 }

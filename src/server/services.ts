@@ -1,5 +1,5 @@
 /** What the HTTP handlers need of the daemon. The composition root hands it over; the handlers add no logic. */
-import type { AgentSummary } from "../contract/agent.ts";
+import type { AgentDetail, AgentDiagnostic, AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
@@ -12,6 +12,7 @@ import type { Turn } from "../contract/turn.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
 
 export type Services = {
+  agents: AgentService;
   sessions: SessionService;
   inbox: InboxService;
   asks: AskService;
@@ -20,13 +21,19 @@ export type Services = {
   broadcasts: BroadcastService;
   events: EventService;
   status(): Promise<Status>;
-  agents(): AgentSummary[];
   harnesses(signal: AbortSignal): Promise<Harness[]>;
   config(): Promise<ApiOutput<"config">>;
   reloadConfig(): Promise<ApiOutput<"reloadConfig">>;
   /** Begins to stop; returns before the daemon is gone. */
   shutdown(options: { force: boolean }): void;
 };
+
+export interface AgentService {
+  list(): AgentSummary[];
+  diagnostics(): AgentDiagnostic[];
+  /** By name or `plugin:name`. Throws `not_found` with the nearest one. */
+  describe(reference: string): AgentDetail;
+}
 
 export interface SessionService {
   create(input: {

@@ -173,7 +173,13 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       list: async () => [...messages.values()],
     },
     status: async () => status,
-    agents: () => [],
+    agents: {
+      list: () => [],
+      diagnostics: () => [],
+      describe: (reference) => {
+        throw new AegisError("not_found", `no agent "${reference}"`);
+      },
+    },
     harnesses: async () => [],
     config: async () => ({ files: [], config: {}, problems: [] }),
     reloadConfig: async () => ({ ok: true, problems: [] }),

@@ -4,9 +4,7 @@ import { isId } from "../../contract/ids.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { usageError } from "../failure.ts";
-import { type Cell, columns } from "../format/columns.ts";
 import { sessionTable } from "../format/session-table.ts";
-import { createStyle } from "../format/style.ts";
 import { plural } from "../format/text.ts";
 import { sessionLabel } from "../session-names.ts";
 import type { Terminal } from "../terminal.ts";
@@ -24,31 +22,6 @@ export async function ps(cx: Terminal, args: { all: boolean }): Promise<number> 
     return exitCodes.ok;
   }
   for (const line of sessionTable(sessions, { color: cx.color, width: cx.columns, now: Date.now() })) cx.print(line);
-  return exitCodes.ok;
-}
-
-export async function agents(cx: Terminal): Promise<number> {
-  const { client } = await ensureDaemon(cx);
-  const answer = await client.call("listAgents");
-  if (cx.json) {
-    cx.printJson(answer);
-    return exitCodes.ok;
-  }
-  const style = createStyle(cx.color);
-  const header: Cell[] = ["AGENT", "HARNESS", "MODEL", "RIGHTS", "FROM", "DESCRIPTION"].map((text) => ({
-    text,
-    paint: style.dim,
-  }));
-  const rows = answer.agents.map((agent): Cell[] => [
-    { text: agent.default ? `${agent.slug} *` : agent.slug, paint: style.cyan },
-    { text: agent.offline ? `${agent.harness} (offline)` : agent.harness },
-    { text: agent.model ?? "-" },
-    { text: agent.permission },
-    { text: agent.source },
-    { text: agent.description },
-  ]);
-  for (const line of columns(header, rows, cx.columns)) cx.print(line);
-  if (answer.agents.some((agent) => agent.default)) cx.print(style.dim("* answers when no agent is named"));
   return exitCodes.ok;
 }
 

@@ -100,7 +100,7 @@ export const sessionCommands: readonly CommandSpec[] = [
     group,
     summary: "List the agents that can be started",
     examples: ["aegis agents"],
-    run: async (cx) => (await import("../commands/sessions.ts")).agents(cx),
+    run: async (cx) => (await import("../commands/agent.ts")).agentList(cx),
   },
   {
     path: "tail",

@@ -22,7 +22,7 @@ export function newAgentText(fields: AgentFields, prompt: string, now: Date): st
 /** A field set to null is removed. Throws when the text's own fields cannot be read. */
 export function changeAgentText(
   text: string,
-  changes: { [Key in keyof AgentFields]?: AgentFields[Key] | null },
+  changes: { [Key in keyof AgentFields]?: AgentFields[Key] | null | undefined },
   prompt: string | undefined,
   now: Date,
 ): string {

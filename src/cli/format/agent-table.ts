@@ -1,0 +1,73 @@
+/** Agents as tables and lines. */
+import { relative } from "node:path";
+import type { AgentDetail, AgentDiagnostic, AgentSummary } from "../../contract/agent.ts";
+import { type Cell, columns } from "./columns.ts";
+import { createStyle, type Style } from "./style.ts";
+import { oneLine } from "./text.ts";
+
+export function agentTable(agents: readonly AgentSummary[], options: { color: boolean; width: number }): string[] {
+  const style = createStyle(options.color);
+  const header = heading(style, ["AGENT", "HARNESS", "MODEL", "RIGHTS", "FROM", "DESCRIPTION"]);
+  const rows = agents.map((agent): Cell[] => [
+    { text: agent.default ? `${agent.slug} *` : agent.slug, paint: style.cyan },
+    { text: agent.offline ? `${agent.harness} (offline)` : agent.harness },
+    { text: agent.model ?? "-" },
+    { text: agent.permission },
+    { text: agent.plugin === null ? agent.source : `plugin ${agent.plugin}` },
+    { text: agent.description },
+  ]);
+  const lines = columns(header, rows, options.width);
+  return agents.some((agent) => agent.default) ? [...lines, style.dim("* answers when no agent is named")] : lines;
+}
+
+/** Everything about one agent; why a tool is in or out stands beside it. */
+export function detailLines(agent: AgentDetail, options: { color: boolean; width: number; cwd: string }): string[] {
+  const style = createStyle(options.color);
+  const [, ...hidden] = agent.candidates;
+  const place = (path: string | null, source: string) => (path === null ? source : shortPath(path, options.cwd));
+  const facts: [string, string | null][] = [
+    ["description", oneLine(agent.description)],
+    ["from", `${agent.source}, ${place(agent.file_path, "no file")}`],
+    ["in front of", hidden.map((one) => `${one.source}, ${place(one.file_path, "no file")}`).join("; ") || null],
+    ["harness", agent.offline ? `${agent.harness} (offline)` : agent.harness],
+    ["model", agent.model ?? "the harness's choice"],
+    ["effort", agent.effort],
+    ["temperature", agent.temperature === null ? null : String(agent.temperature)],
+    ["turn limit", agent.max_turns === null ? null : `${agent.max_turns} model calls`],
+    ["rights", agent.permission],
+    ["skills", agent.skills?.join(", ") ?? null],
+    ["note", agent.scope_note],
+  ];
+  const rows = agent.tools.map((tool): Cell[] => [
+    { text: tool.allowed ? "yes" : "no", paint: tool.allowed ? style.green : style.dim },
+    { text: tool.name },
+    { text: tool.plugin === null ? tool.kind : `plugin ${tool.plugin}` },
+    { text: tool.reason, paint: style.dim },
+  ]);
+  return [
+    style.bold(agent.default ? `${agent.slug} (the default agent)` : agent.slug),
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [`${style.dim(name.padEnd(12))} ${value}`])),
+    "",
+    ...columns(heading(style, ["HAS", "TOOL", "KIND", "WHY"]), rows, options.width),
+    ...agent.diagnostics.map((one) => diagnosticLine(one, options.cwd, style)),
+  ];
+}
+
+export function diagnosticLine(one: AgentDiagnostic, cwd: string, style: Style): string {
+  const where = one.file === null ? (one.agent ?? "") : shortPath(one.file, cwd);
+  const owner = one.plugin === null ? "" : `plugin ${one.plugin}, agent ${one.agent ?? "?"}, `;
+  const line = one.line === null ? "" : `:${one.line}`;
+  const level = one.level === "error" ? style.red("error") : style.yellow("warning");
+  return `${owner}${where}${line}: ${level}: ${oneLine(one.message)}`;
+}
+
+function heading(style: Style, names: readonly string[]): Cell[] {
+  return names.map((text) => ({ text, paint: style.dim }));
+}
+
+/** As seen from where the command runs, so that a terminal can open it. */
+function shortPath(path: string, cwd: string): string {
+  if (path.startsWith("<")) return path;
+  const near = relative(cwd, path);
+  return near.startsWith("..") || near === "" ? path : near;
+}

@@ -1,0 +1,98 @@
+/** What can be said about agents: where each comes from, what it may use and why, and what is wrong with any of them. */
+import {
+  type Agent,
+  type AgentDetail,
+  type AgentDiagnostic,
+  agentFilePath,
+  type ToolVerdict,
+} from "../../contract/agent.ts";
+import { type ScopedTool, scopeOf } from "../../contract/scope.ts";
+import { coreTools, isHarnessTool, matchesEntry, parseToolEntry } from "../../contract/tool-names.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { identityOf } from "../../runtime/registry/agent-order.ts";
+import type { AgentRegistry } from "../../runtime/registry/agents.ts";
+import { scopedTool, type ToolRegistry } from "../../runtime/registry/tools.ts";
+
+export type AgentsOptions = {
+  agents: AgentRegistry;
+  tools: ToolRegistry;
+  /** What reading the agent files brought up. */
+  fileDiagnostics: () => readonly AgentDiagnostic[];
+};
+
+/** Harnesses whose own tools can be taken away from the outside. */
+const scopedHarnesses: readonly string[] = ["native", "claude-code"];
+
+/** Every tool there is, as the policy sees it. */
+export function allTools(tools: ToolRegistry): ScopedTool[] {
+  const core = coreTools.map(
+    ({ name, needs }): ScopedTool => ({
+      name,
+      kind: "core",
+      plugin: null,
+      needs,
+      required_agent: null,
+      visible_to: [],
+    }),
+  );
+  return [...core, ...tools.all().map(scopedTool)];
+}
+
+/** Throws `not_found` with the nearest name. */
+export function describeAgent(options: AgentsOptions, ref: string): AgentDetail {
+  const { agents, tools } = options;
+  const agent = agents.get(ref);
+  const known = allTools(tools);
+  const decide = scopeOf(agent);
+  const verdict = (tool: ScopedTool): ToolVerdict => {
+    const { allowed, reason } = decide(tool);
+    return { name: tool.name, kind: tool.kind, plugin: tool.plugin, allowed, reason };
+  };
+  return {
+    ...agents.summary(agent),
+    prompt: agent.prompt,
+    temperature: agent.temperature,
+    max_turns: agent.max_turns,
+    skills: agent.skills,
+    candidates: agents
+      .candidates(agent.slug)
+      .map((profile) => ({ ...identityOf(profile), file_path: agentFilePath(profile) })),
+    tools: known.map(verdict),
+    scope_note: scopeNote(agent),
+    diagnostics: agentDiagnostics(options).filter((diagnostic) => concerns(diagnostic, agent)),
+  };
+}
+
+/** Everything an author should know, from files, from names that meet, and from tools that do not exist. */
+export function agentDiagnostics({ agents, tools, fileDiagnostics }: AgentsOptions): AgentDiagnostic[] {
+  const known = allTools(tools);
+  const unknown = agents.list().flatMap(({ slug }) => unknownTools(agents.get(slug), known));
+  return [...fileDiagnostics(), ...agents.diagnostics(), ...unknown];
+}
+
+function unknownTools(agent: Agent, known: readonly ScopedTool[]): AgentDiagnostic[] {
+  const { slug, plugin, file } = agent;
+  const names = known.map((tool) => tool.name);
+  const check = (field: string, texts: readonly string[]) =>
+    texts
+      .filter((text) => !isKnown(text, known))
+      .map((text): AgentDiagnostic => {
+        const message = `${field}: there is no tool "${text}"${didYouMean(text, names)}`;
+        return { level: "warning", agent: slug, plugin, file, line: null, message };
+      });
+  return [...check("tools", agent.tools ?? []), ...check("deny_tools", agent.deny_tools)];
+}
+
+function isKnown(text: string, known: readonly ScopedTool[]): boolean {
+  const entry = parseToolEntry(text);
+  return isHarnessTool(entry.pattern) || known.some((tool) => matchesEntry(entry, tool));
+}
+
+function scopeNote({ harness, tools, deny_tools: denied }: Agent): string | null {
+  if (scopedHarnesses.includes(harness) || (tools === null && denied.length === 0)) return null;
+  return `${harness} keeps its own tools, which follow the agent's permission; only the tools of Aegis are held to this list`;
+}
+
+function concerns(diagnostic: AgentDiagnostic, agent: Agent): boolean {
+  return diagnostic.agent === agent.slug || (diagnostic.file !== null && diagnostic.file === agent.file);
+}
