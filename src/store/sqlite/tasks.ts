@@ -47,7 +47,6 @@ const insertAttempt = `INSERT INTO attempts (${attemptColumns.join(", ")}) VALUE
 const endAttempt = `UPDATE attempts SET ended_at = ?, error = ?, output_tokens = ?, cost = ?
   WHERE task = ? AND number = ? AND ended_at IS NULL`;
 
-/** The literals let SQLite use the indexes of pending and dispatched tasks. */
 const pending = "queue = ? AND status = 'pending'";
 const due = `${pending} AND (not_before IS NULL OR not_before <= ?)`;
 

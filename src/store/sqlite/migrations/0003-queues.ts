@@ -29,8 +29,6 @@ export const queues: Migration = {
       result TEXT,
       payload TEXT NOT NULL
     ) STRICT;
-    CREATE INDEX tasks_pending ON tasks (queue, position) WHERE status = 'pending';
-    CREATE INDEX tasks_dispatched ON tasks (queue) WHERE status = 'dispatched';
     CREATE INDEX tasks_by_queue ON tasks (queue, status);
     CREATE INDEX tasks_by_status ON tasks (status);
 
