@@ -240,7 +240,8 @@ describe("waiting", () => {
     expect(runtime.stage.working(d ?? "")).toBe(true);
     await runtime.stage.say(d ?? "", "other work");
     await turnsEnded(runtime, 4);
-    expect(await runtime.store.read.messages.countPending(busy.id)).toBe(0);
+    const unread = (await runtime.store.read.messages.list(busy.id)).map((message) => message.status);
+    expect(unread).toEqual(["done", "cancelled"]);
     expect((await runtime.groups.view("scouts")).broadcast?.settled_at).not.toBeNull();
     await ask(runtime, "scouts", { objective: "the next thing" });
   });

@@ -36,30 +36,30 @@ describe("after a stop in the middle of a broadcast", () => {
     expect(await eventsOfType(second.store, "group.settled")).toHaveLength(1);
   });
 
-  it("a reply whose turn ended unseen is found in the store", async () => {
+  it("replies whose turns ended unseen are found in the store, in the order they ended", async () => {
     const dir = await tempDir();
     const first = await team(dir);
-    const [a] = await gather(first, "scouts", 1);
-    const handle = a ?? "";
+    const [a, b] = pair(await gather(first, "scouts", 2));
     const { members } = await ask(first, "scouts");
-    await first.stage.turnOf(handle);
+    await first.stage.turnOf(a);
+    await first.stage.turnOf(b);
     await first.stop();
-    // As if the daemon had gone between the end of the turn and the note of the reply.
+    // As if the daemon had gone between the ends of the turns and the note of the replies.
     const again = await team(dir);
-    const [turn] = await again.store.read.turns.open();
-    if (turn === undefined) throw new Error("no open turn");
-    await again.store.transact(async (tx) => {
-      await tx.turns.end(turn.id, { at: 5, reason: "completed", error: null, text: "unseen", usage: null, seq: 1 });
-      await tx.messages.setStatus(
-        members.map((member) => member.message),
-        "done",
-        turn.id,
-      );
-    });
-    expect((await waitAll(again, "scouts", 0)).by_member[handle]?.text).toBe("unseen");
+    for (const turn of await again.store.read.turns.open()) {
+      const member = members.find((one) => one.session === turn.session);
+      if (member === undefined) throw new Error("a turn of nobody");
+      const end = { reason: "completed", error: null, text: "unseen", usage: null, seq: 1 } as const;
+      await again.store.transact(async (tx) => {
+        await tx.turns.end(turn.id, { ...end, at: turn.started_at + (member.handle === b ? 1_000 : 2_000) });
+        await tx.messages.setStatus([member.message], "done", turn.id);
+      });
+    }
+    const combined = `---\n${b}: unseen\n\n---\n${a}: unseen`;
+    expect((await waitAll(again, "scouts", 0)).combined).toBe(combined);
     await again.stop();
     const later = await team(dir);
-    expect((await waitAll(later, "scouts", 0)).combined).toBe(`---\n${handle}: unseen`);
+    expect((await waitAll(later, "scouts", 0)).combined).toBe(combined);
   });
 
   it("a member that remembers the cut turn replies in the turn in which it goes on", async () => {
