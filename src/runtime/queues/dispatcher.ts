@@ -23,7 +23,7 @@ export type DispatcherOptions = {
   leaving: (queue: string) => number;
 };
 
-type Planned = {
+export type Plan = {
   started: { task: Task; worker: SessionId; settings: QueueSettings }[];
   /** When time alone will allow more. */
   wakeAt: number | null;
@@ -44,9 +44,39 @@ export class Dispatcher {
   /** Starts what may start. A hint that is safe to repeat. */
   async pump(queue: string): Promise<void> {
     if (!this.#running) return;
-    const { started, wakeAt } = await this.#options.persist((tx) => this.#plan(tx, queue));
+    this.carryOut(queue, await this.#options.persist((tx) => this.plan(tx, queue)));
+  }
+
+  /** Starts the workers of what was planned, once that is on record. */
+  carryOut(queue: string, { started, wakeAt }: Plan): void {
     for (const { task, worker, settings } of started) this.#options.start(task, worker, settings);
     if (wakeAt !== null) this.#wakeAt(queue, wakeAt);
+  }
+
+  /** Decides inside a transaction of the caller what starts, and writes it down. */
+  async plan(tx: StoreTx, name: string): Promise<Plan> {
+    const planned: Plan = { started: [], wakeAt: null };
+    const queue = await this.#options.catalog.find(tx, name);
+    // Asked again here: the daemon may have been told to stop while the transaction waited for its turn.
+    if (queue === null || queue.paused || !this.#running) return planned;
+    const { settings } = queue;
+    const now = this.#options.clock.now();
+    let running = (await tx.tasks.countDispatched(name)) + this.#options.leaving(name);
+    while (running < settings.max_parallel) {
+      const task = await tx.tasks.next(name, now);
+      if (task === null) {
+        planned.wakeAt = await tx.tasks.nextDue(name);
+        break;
+      }
+      const blocked = (await checkBudgets(tx, name, settings.budgets, now)).filter((check) => !check.allowed);
+      if (blocked.length > 0) {
+        planned.wakeAt = latest(blocked.map((check) => check.unblock_at));
+        break;
+      }
+      planned.started.push({ task, worker: await this.#dispatch(tx, task, now), settings });
+      running += 1;
+    }
+    return planned;
   }
 
   /** The same when nobody waits for it. */
@@ -71,31 +101,6 @@ export class Dispatcher {
     this.#running = false;
     for (const { cancel } of this.#alarms.values()) cancel.abort();
     this.#alarms.clear();
-  }
-
-  async #plan(tx: StoreTx, name: string): Promise<Planned> {
-    const planned: Planned = { started: [], wakeAt: null };
-    const queue = await this.#options.catalog.find(tx, name);
-    // Asked again here: the daemon may have been told to stop while the transaction waited for its turn.
-    if (queue === null || queue.paused || !this.#running) return planned;
-    const { settings } = queue;
-    const now = this.#options.clock.now();
-    let running = (await tx.tasks.countDispatched(name)) + this.#options.leaving(name);
-    while (running < settings.max_parallel) {
-      const task = await tx.tasks.next(name, now);
-      if (task === null) {
-        planned.wakeAt = await tx.tasks.nextDue(name);
-        break;
-      }
-      const blocked = (await checkBudgets(tx, name, settings.budgets, now)).filter((check) => !check.allowed);
-      if (blocked.length > 0) {
-        planned.wakeAt = latest(blocked.map((check) => check.unblock_at));
-        break;
-      }
-      planned.started.push({ task, worker: await this.#dispatch(tx, task, now), settings });
-      running += 1;
-    }
-    return planned;
   }
 
   async #dispatch(tx: StoreTx, task: Task, now: number): Promise<SessionId> {

@@ -115,10 +115,11 @@ export class Queues {
   async enqueue(input: NewTask): Promise<Enqueued> {
     const { store, clock, maxHops } = this.#options;
     checkTask(input, maxHops());
-    const { task, duplicate } = await store.transact((tx) =>
-      insertTask(tx, input, { catalog: this.#catalog, now: clock.now() }),
-    );
-    if (!duplicate) await this.#dispatcher.pump(task.queue);
+    const { task, duplicate, plan } = await store.transact(async (tx) => {
+      const inserted = await insertTask(tx, input, { catalog: this.#catalog, now: clock.now() });
+      return { ...inserted, plan: inserted.duplicate ? null : await this.#dispatcher.plan(tx, input.queue) };
+    });
+    if (plan) this.#dispatcher.carryOut(task.queue, plan);
     const now = (await store.read.tasks.get(task.id)) ?? task;
     const view = await this.#views.view(now);
     return { task: view, queued_position: view.queued_position ?? 0, duplicate };
