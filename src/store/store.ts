@@ -6,15 +6,33 @@
  */
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event, EventType, NewEvent } from "../contract/event.ts";
-import type { AskId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { AskId, MessageId, RunId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
 import type { Run, RunStatus, Step, StepStatus } from "../contract/run.ts";
-import type { Session } from "../contract/session.ts";
-import type { Attempt, QueueSettings, Task, TaskStatus } from "../contract/task.ts";
+import type { Session, SessionLimits } from "../contract/session.ts";
 import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
 import type { BroadcastReads, BroadcastTable, GroupReads, GroupTable } from "./group-tables.ts";
+import type { QueueReads, QueueTable, TaskReads, TaskTable } from "./queue-tables.ts";
+import type { PoolReads, PoolTable, SubagentReads, SubagentTable } from "./subagent-tables.ts";
 
 export type { BroadcastTable, GroupTable, ReplySettlement } from "./group-tables.ts";
+export type {
+  AttemptEnd,
+  QueueReads,
+  QueueRow,
+  QueueTable,
+  TaskCounts,
+  TaskReads,
+  TaskTable,
+} from "./queue-tables.ts";
+export type {
+  AgentKey,
+  PoolTable,
+  SubagentEnd,
+  SubagentRow,
+  SubagentTable,
+  TreeTotals,
+} from "./subagent-tables.ts";
 
 export interface Store {
   readonly read: StoreReads;
@@ -42,6 +60,8 @@ export type StoreReads = {
   readonly runs: RunReads;
   readonly steps: StepReads;
   readonly signals: SignalReads;
+  readonly subagents: SubagentReads;
+  readonly pool: PoolReads;
 };
 
 export type StoreTx = {
@@ -58,12 +78,16 @@ export type StoreTx = {
   readonly runs: RunTable;
   readonly steps: StepTable;
   readonly signals: SignalTable;
+  readonly subagents: SubagentTable;
+  readonly pool: PoolTable;
 };
 
 /** A session as stored: what clients see, and what only the runtime needs. */
 export type SessionRow = Session & {
   /** What the harness calls this conversation; given back to it to resume. */
   resume: string | null;
+  /** Null when nobody but its agent limits it. */
+  limits: SessionLimits | null;
 };
 
 export interface SessionReads {
@@ -191,59 +215,6 @@ export type AskSettlement = {
   used: boolean;
 };
 
-/** What is kept of a queue: its settings if it was added at run time, and whether it is paused. */
-export type QueueRow = { name: string; settings: QueueSettings | null; paused: boolean };
-
-export interface QueueReads {
-  get(name: string): Promise<QueueRow | null>;
-  list(): Promise<QueueRow[]>;
-}
-
-export interface QueueTable extends QueueReads {
-  /** Inserts or replaces. */
-  put(row: QueueRow): Promise<void>;
-  remove(name: string): Promise<void>;
-}
-
-export type TaskCounts = Record<TaskStatus, number>;
-
-export interface TaskReads {
-  get(id: TaskId): Promise<Task | null>;
-  /** Newest first. */
-  list(filter: { queue?: string | undefined; status?: TaskStatus | undefined; limit: number }): Promise<Task[]>;
-  /** Every task under way, in the order they were enqueued. */
-  dispatched(): Promise<Task[]>;
-  countDispatched(queue: string): Promise<number>;
-  /** The first pending task of the queue that need not wait any longer. */
-  next(queue: string, now: number): Promise<Task | null>;
-  /** When the next pending task that waits may start. */
-  nextDue(queue: string): Promise<number | null>;
-  /** Place among the pending tasks of its queue, from 1; null when it is not pending. */
-  position(id: TaskId): Promise<number | null>;
-  /** Tasks of each queue that has any, by status. */
-  counts(): Promise<Map<string, TaskCounts>>;
-  /** A task's tries, oldest first. */
-  attempts(task: TaskId): Promise<Attempt[]>;
-  /** Tries of a queue that are under way or ended after `since`; those that ended come first, by when. */
-  attemptsSince(queue: string, since: number): Promise<Attempt[]>;
-  /** The newest tries of a queue that have ended. */
-  recentAttempts(queue: string, limit: number): Promise<Attempt[]>;
-  /** Open sessions of tries that have ended. */
-  strayWorkers(): Promise<SessionId[]>;
-}
-
-export interface TaskTable extends TaskReads {
-  insert(task: Task): Promise<void>;
-  update(id: TaskId, change: Partial<Omit<Task, "id" | "queue" | "payload">>): Promise<void>;
-  /** Behind all others of its queue. */
-  moveToEnd(id: TaskId): Promise<void>;
-  insertAttempt(attempt: Attempt): Promise<void>;
-  /** Throws `conflict` when it has ended before. */
-  endAttempt(task: TaskId, number: number, end: AttemptEnd): Promise<void>;
-}
-
-export type AttemptEnd = Pick<Attempt, "error" | "output_tokens" | "cost"> & { at: number };
-
 /** A run as stored: what clients see, and who executes it. */
 export type RunRow = Run & {
   /** The executor that has it now; nobody else touches it before its lease is over. */
@@ -332,8 +303,8 @@ export type SignalRow = {
 };
 
 export interface SignalReads {
-  /** The oldest of the name that was not taken. */
-  next(run: RunId, name: string): Promise<SignalRow | null>;
+  /** Those of the name that were not taken, oldest first. */
+  waiting(run: RunId, name: string): Promise<SignalRow[]>;
 }
 
 export interface SignalTable extends SignalReads {

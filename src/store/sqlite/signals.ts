@@ -11,10 +11,9 @@ export class SqliteSignals implements SignalTable {
     this.#sql = sql;
   }
 
-  async next(run: RunId, name: string): Promise<SignalRow | null> {
-    const text =
-      "SELECT run, key, name, value FROM signals WHERE run = ? AND name = ? AND taken = 0 ORDER BY position LIMIT 1";
-    return this.#sql.get<SignalRow>(text, run, name) ?? null;
+  async waiting(run: RunId, name: string): Promise<SignalRow[]> {
+    const text = "SELECT run, key, name, value FROM signals WHERE run = ? AND name = ? AND taken = 0 ORDER BY position";
+    return this.#sql.all<SignalRow>(text, run, name);
   }
 
   async add({ run, key, name, value }: SignalRow): Promise<boolean> {

@@ -1,0 +1,241 @@
+/** The embedded engine: runs are executed in this process, everything that matters is in the store. */
+import { randomUUID } from "node:crypto";
+import { AegisError } from "../../contract/errors.ts";
+import { newId, type RunId } from "../../contract/ids.ts";
+import type { Json, Run, RunStatus, Step } from "../../contract/run.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { RunRow, Store } from "../../store/store.ts";
+import { type Definition, type Engine, EngineStopped, type NewRun, RunCancelled, type RunHooks } from "../engine.ts";
+import { Executions } from "./executions.ts";
+import { createPersist } from "./persist.ts";
+import { publicRun, publicStep, RunBook } from "./run-book.ts";
+import { Signals } from "./signals.ts";
+
+export type EmbeddedEngineOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  hooks: RunHooks;
+  /** Nobody else executes runs of this store: what an earlier executor left is taken at once. */
+  exclusive: boolean;
+  /** How long a run stays its executor's without a sign of life. */
+  leaseMs?: number;
+};
+
+const defaultLeaseMs = 30_000;
+
+export class EmbeddedEngine implements Engine {
+  readonly #options: EmbeddedEngineOptions;
+  readonly #owner = randomUUID();
+  readonly #leaseMs: number;
+  readonly #definitions = new Map<string, Definition>();
+  readonly #stopped = new AbortController();
+  readonly #book: RunBook;
+  readonly #signals: Signals;
+  readonly #executions: Executions;
+  readonly #watchers = new Set<(id: RunId) => void>();
+  #launched = false;
+
+  constructor(options: EmbeddedEngineOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
+    const persist = createPersist({ ...options, signal: this.#stopped.signal });
+    const { clock, hooks } = options;
+    this.#book = new RunBook({ clock, hooks, persist, owner: this.#owner, leaseMs: this.#leaseMs });
+    this.#signals = new Signals(options.store);
+    this.#executions = new Executions({
+      ...options,
+      owner: this.#owner,
+      persist,
+      book: this.#book,
+      signals: this.#signals,
+      onSettled: (id) => this.#tell(id),
+    });
+  }
+
+  define(definition: Definition): () => void {
+    const { name } = definition;
+    if (this.#definitions.has(name)) throw new AegisError("conflict", `a workflow "${name}" is registered already`);
+    this.#definitions.set(name, definition);
+    if (this.#launched) this.#adoptQuietly();
+    return () => {
+      if (this.#definitions.get(name) === definition) this.#definitions.delete(name);
+    };
+  }
+
+  async start(request: NewRun): Promise<Run> {
+    this.#refuseWhenStopped();
+    const definition = this.#definition(request.workflow);
+    const now = this.#options.clock.now();
+    const { row, isNew } = await this.#book.insert({ ...request, id: request.id ?? newId("run", now) }, definition);
+    if (isNew) this.#executions.begin(row, definition, { force: false });
+    return publicRun(row);
+  }
+
+  async get(id: RunId): Promise<Run | null> {
+    const row = await this.#options.store.read.runs.get(id);
+    return row === null ? null : publicRun(row);
+  }
+
+  async list(filter: { workflow?: string | undefined; status?: RunStatus | undefined; limit: number }): Promise<Run[]> {
+    return (await this.#options.store.read.runs.list(filter)).map(publicRun);
+  }
+
+  async steps(id: RunId, limit?: number): Promise<Step[]> {
+    const rows = await this.#options.store.read.steps.list(id, limit === undefined ? {} : { limit });
+    return rows.map(publicStep);
+  }
+
+  signal(id: RunId, name: string, value: Json, key: string): Promise<void> {
+    return this.#signals.send(id, name, value, key);
+  }
+
+  async settled(id: RunId, signal?: AbortSignal): Promise<Run> {
+    while (true) {
+      signal?.throwIfAborted();
+      const news = this.#newsOf(id, signal);
+      const row = await this.#row(id);
+      if (row.status !== "running") return publicRun(row);
+      await news;
+    }
+  }
+
+  async cancel(id: RunId, reason: string): Promise<Run> {
+    const { run, changed } = await this.#book.cancel(id, reason);
+    if (changed) {
+      await this.#executions.abandon(id, new RunCancelled(reason));
+      this.#tell(id);
+      await this.#options.hooks.afterEnd(run);
+    }
+    return run;
+  }
+
+  async resume(id: RunId, { force = false }: { force?: boolean } = {}): Promise<Run> {
+    this.#refuseWhenStopped();
+    const row = await this.#row(id);
+    if (this.#executions.has(id)) return publicRun(row);
+    if (row.status === "ok") throw new AegisError("conflict", `run ${id} is finished: nothing is left to resume`);
+    const definition = this.#definition(row.workflow);
+    const taken = await this.#book.take(id, { exclusive: this.#options.exclusive, ended: true });
+    if (taken === null) throw new AegisError("conflict", `run ${id} is executed elsewhere`);
+    this.#executions.begin(taken, definition, { force });
+    return publicRun(taken);
+  }
+
+  async fork(id: RunId, options: { id?: RunId | undefined; checkpoints?: number | undefined } = {}): Promise<Run> {
+    this.#refuseWhenStopped();
+    const from = await this.#row(id);
+    const definition = this.#definition(from.workflow);
+    const target = options.id ?? newId("run", this.#options.clock.now());
+    const { row, isNew } = await this.#book.fork(from, target, options.checkpoints ?? from.epoch, definition);
+    if (isNew) this.#executions.begin(row, definition, { force: false });
+    return publicRun(row);
+  }
+
+  async launch(): Promise<Run[]> {
+    this.#launched = true;
+    const taken = await this.#adopt();
+    void this.#keepLeases();
+    return taken;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
+    const released = await this.#executions.abandonAll(new EngineStopped("Aegis is stopping"));
+    this.#stopped.abort(new EngineStopped("Aegis is stopping"));
+    await this.#book.release(released);
+  }
+
+  #refuseWhenStopped(): void {
+    if (this.#stopped.signal.aborted) throw new AegisError("unavailable", "Aegis is stopping and starts no runs");
+  }
+
+  #definition(name: string): Definition {
+    const definition = this.#definitions.get(name);
+    if (definition) return definition;
+    const names = [...this.#definitions.keys()];
+    throw new AegisError("not_found", `no workflow "${name}"${didYouMean(name, names)}`, {
+      hint: names.length === 0 ? "none is registered" : `workflows here: ${names.join(", ")}`,
+    });
+  }
+
+  async #row(id: RunId): Promise<RunRow> {
+    const row = await this.#options.store.read.runs.get(id);
+    if (!row) throw new AegisError("not_found", `no run ${id}`);
+    return row;
+  }
+
+  /** Takes what nobody has: after a crash, when a lease is over, or when a workflow that was missing is there. */
+  async #adopt(): Promise<Run[]> {
+    const taken: Run[] = [];
+    for (const row of await this.#options.store.read.runs.unfinished()) {
+      if (this.#stopped.signal.aborted) break;
+      if (this.#executions.has(row.id) || row.parked?.reason === "diverged") continue;
+      const definition = this.#definitions.get(row.workflow);
+      if (definition === undefined) {
+        if (row.parked === null && (await this.#book.parkMissing(row, this.#options.exclusive))) this.#tell(row.id);
+        continue;
+      }
+      const mine = await this.#book.take(row.id, { exclusive: this.#options.exclusive, ended: false });
+      if (mine === null || this.#executions.has(row.id)) continue;
+      this.#executions.begin(mine, definition, { force: false });
+      taken.push(publicRun(mine));
+    }
+    return taken;
+  }
+
+  #adoptQuietly(): void {
+    this.#adopt().catch((error: unknown) => {
+      if (!this.#stopped.signal.aborted)
+        this.#options.log.error("runs could not be taken up", { error: errorText(error) });
+    });
+  }
+
+  async #keepLeases(): Promise<void> {
+    const { clock, store, log } = this.#options;
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(this.#leaseMs / 3, signal);
+        if (this.#executions.size > 0)
+          await store.transact((tx) => tx.runs.renew(this.#owner, clock.now() + this.#leaseMs));
+        if (!this.#options.exclusive) await this.#adopt();
+        for (const id of this.#watchedElsewhere()) this.#tell(id);
+      } catch (error) {
+        if (!signal.aborted) log.warn("the leases of runs could not be renewed", { error: errorText(error) });
+      }
+    }
+  }
+
+  readonly #watched = new Map<RunId, number>();
+
+  /** Runs somebody waits for that another process may have ended. */
+  #watchedElsewhere(): RunId[] {
+    return [...this.#watched.keys()].filter((id) => !this.#executions.has(id));
+  }
+
+  #tell(id: RunId): void {
+    for (const watcher of [...this.#watchers]) watcher(id);
+  }
+
+  #newsOf(id: RunId, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#watchers.delete(watcher);
+        signal?.removeEventListener("abort", done);
+        const count = (this.#watched.get(id) ?? 1) - 1;
+        if (count === 0) this.#watched.delete(id);
+        else this.#watched.set(id, count);
+        resolve();
+      };
+      const watcher = (told: RunId) => {
+        if (told === id) done();
+      };
+      this.#watched.set(id, (this.#watched.get(id) ?? 0) + 1);
+      this.#watchers.add(watcher);
+      signal?.addEventListener("abort", done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,236 @@
+/** One call of a run's body: what it asks for is given back from the record, or performed and recorded. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Json, Parked, Run } from "../../contract/run.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { StepName, StepRow } from "../../store/store.ts";
+import { type Definition, RunCancelled, type RunContext, type StepSpec, type StepWork } from "../engine.ts";
+import type { Ask } from "./ask.ts";
+import { canonical, digest, toJson } from "./json.ts";
+import { branches } from "./parallel.ts";
+import { performStep } from "./perform.ts";
+import { type Checkpoint, checkpointMethod, nameText, type Recording } from "./recording.ts";
+import { LostRun, type Records } from "./records.ts";
+import { Replay } from "./replay.ts";
+import { Scope } from "./scope.ts";
+import type { Signals } from "./signals.ts";
+import { receive, sleep } from "./timers.ts";
+
+export type Ending =
+  | { kind: "returned"; value: unknown }
+  | { kind: "threw"; error: unknown }
+  | { kind: "parked"; parked: Parked }
+  /** Somebody else has the run now, or it was let go. */
+  | { kind: "lost" };
+
+export type ExecutionOptions = {
+  run: Run;
+  definition: Definition;
+  recording: Recording;
+  /** Places of lines that were written before. */
+  logged: ReadonlySet<string>;
+  records: Records;
+  signals: Signals;
+  clock: Clock;
+  log: Logger;
+  /** Set aside what is on record and not asked for. */
+  force: boolean;
+  /** Everything on record fits the body, but for what was set aside. */
+  onReplayed: (setAside: readonly StepRow[]) => void;
+};
+
+const longestLabel = 200;
+
+export class Execution implements RunContext {
+  readonly run: Run;
+  readonly #options: ExecutionOptions;
+  readonly #root = new Scope("", null);
+  readonly #scopes = new Map<string, Scope>();
+  readonly #storage = new AsyncLocalStorage<Scope>();
+  readonly #ending = Promise.withResolvers<Ending>();
+  readonly #performing = new Set<Promise<void>>();
+  readonly #replay: Replay;
+  #checkpoint: Checkpoint | null;
+  #epoch = 0;
+  #jumped = false;
+
+  constructor(options: ExecutionOptions) {
+    const { recording, force, onReplayed, definition, run } = options;
+    this.#options = options;
+    this.run = run;
+    this.#checkpoint = recording.lastCheckpoint;
+    this.#replay = new Replay({
+      recording,
+      force,
+      onReplayed,
+      // A body that went back to a checkpoint by itself may do what followed it in another way.
+      mayDiffer: () => force || (this.#jumped && run.code === definition.code),
+      isCut: (scope) => this.#scopes.get(scope)?.over ?? false,
+      perform: (ask) => this.#perform(ask),
+      onDiverged: (parked) => this.#stop(new RunCancelled("the run is parked"), { kind: "parked", parked }),
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal;
+  }
+
+  execute(): Promise<Ending> {
+    const { definition, run } = this.#options;
+    const body = async () => definition.body(this, structuredClone(run.args));
+    this.#storage.run(this.#root, body).then(
+      (value) => this.#finish({ kind: "returned", value }),
+      (error: unknown) => this.#finish({ kind: "threw", error }),
+    );
+    return this.#ending.promise;
+  }
+
+  /** Nothing it waits for is answered from now on. Resolves when what it was performing has let go. */
+  async abandon(reason: Error): Promise<void> {
+    this.#stop(reason, { kind: "lost" });
+    await Promise.allSettled(this.#performing);
+  }
+
+  step<T>(spec: StepSpec, work: StepWork<T>): Promise<T> {
+    return this.#ask(spec, work);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return sleep(this, this.#options.clock, ms);
+  }
+
+  receive(name: string, options: { timeoutMs?: number } = {}): Promise<Json | null> {
+    return receive(this, this.#options, name, options.timeoutMs);
+  }
+
+  parallel<T>(list: readonly (() => Promise<T>)[]): Promise<T[]> {
+    const parent = this.#scope;
+    if (parent.over) return never();
+    const ordinal = parent.count(`parallel:${this.#epoch}`);
+    const scopes = list.map((_, index) => this.#child(parent, `${this.#epoch}.${ordinal}.${index}`));
+    return branches(list, scopes, (scope, branch) => this.#storage.run(scope, branch));
+  }
+
+  async checkpoint(name: string, payload: unknown): Promise<void> {
+    this.#refuseInBranch("checkpoint");
+    const value = JSON.parse(toJson(payload, `the payload of checkpoint "${name}"`) ?? "null") as Json;
+    const epoch = this.#epoch + 1;
+    const { id: run, workflow } = this.run;
+    await this.#ask<Json>(
+      { method: checkpointMethod, args: { name, payload: value }, label: `checkpoint ${name}` },
+      {
+        perform: async () => value,
+        end: async (tx) => {
+          await tx.runs.update(run, { epoch, phase: name });
+          const data = { run, workflow, epoch, name, payload: value };
+          await tx.events.append({ type: "run.checkpoint", session: null, data }, this.#options.clock.now());
+        },
+      },
+      () => {
+        this.#epoch = epoch;
+        if (this.#checkpoint === null || this.#checkpoint.epoch <= epoch) this.#checkpoint = { epoch, payload: value };
+      },
+    );
+  }
+
+  async resumeState(): Promise<Json | null> {
+    this.#refuseInBranch("resumeState");
+    const last = this.#checkpoint;
+    if (last === null) return null;
+    if (last.epoch > this.#epoch) {
+      this.#epoch = last.epoch;
+      this.#jumped = true;
+      this.#replay.jumpTo(last.epoch);
+    }
+    return structuredClone(last.payload);
+  }
+
+  log(text: string, level: "info" | "warning" | "error" = "info"): void {
+    const scope = this.#scope;
+    if (scope.over) return;
+    const place = `${this.run.retries}|${this.#epoch}|${scope.path}|${scope.count(`log:${this.#epoch}`)}`;
+    if (!this.#options.logged.has(place)) this.#options.records.logLine(text, level, place);
+  }
+
+  get #scope(): Scope {
+    return this.#storage.getStore() ?? this.#root;
+  }
+
+  #child(parent: Scope, name: string): Scope {
+    const scope = parent.child(name);
+    this.#scopes.set(scope.path, scope);
+    return scope;
+  }
+
+  #refuseInBranch(what: string): void {
+    if (!this.#scope.isBranch) return;
+    throw new TypeError(`${what} cannot be called within a branch of parallel: the other branches have no such point`);
+  }
+
+  #ask<T>(spec: StepSpec, work: StepWork<T>, onGiven?: () => void): Promise<T> {
+    const scope = this.#scope;
+    if (scope.over) return never();
+    let key: string;
+    try {
+      key = `${spec.method}:${digest(canonical(spec.args, `an argument of ${spec.method}`))}`;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const epoch = this.#epoch;
+    const occurrence = scope.count(`${epoch}|${key}`);
+    const name: StepName = { run: this.run.id, epoch, scope: scope.path, key, occurrence };
+    const label = spec.label.length <= longestLabel ? spec.label : `${spec.label.slice(0, longestLabel - 1)}…`;
+    const promise = new Promise<T>((resolve, reject) => {
+      this.#replay.take({
+        name,
+        spec: { ...spec, label },
+        work: work as StepWork<unknown>,
+        scope,
+        onGiven,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
+    });
+    // A body that never looks at a step must not bring down the process with its failure.
+    promise.catch(() => {});
+    return promise;
+  }
+
+  #perform(ask: Ask): void {
+    const { recording, log } = this.#options;
+    const { epoch, scope, key: step, occurrence } = ask.name;
+    const key = `${this.run.id}/${this.run.retries}/${epoch}/${scope}/${step}/${occurrence}`;
+    const performing = performStep(ask, key, recording.begun(nameText(ask.name)), this.#options).then(
+      (row) => {
+        if (row) this.#replay.give(ask, row);
+      },
+      (error: unknown) => {
+        if (this.#root.over) return;
+        if (!(error instanceof LostRun))
+          log.error("a step could not be recorded", {
+            run: this.run.id,
+            step: ask.spec.label,
+            error: errorText(error),
+          });
+        this.#stop(new LostRun(errorText(error)), { kind: "lost" });
+      },
+    );
+    this.#performing.add(performing);
+    void performing.finally(() => this.#performing.delete(performing));
+  }
+
+  #finish(ending: Ending): void {
+    if (this.#root.over || !this.#replay.finish()) return;
+    this.#stop(new RunCancelled("the run has ended"), ending);
+  }
+
+  #stop(reason: Error, ending: Ending): void {
+    this.#replay.stop();
+    this.#ending.resolve(ending);
+    this.#root.cut(reason);
+  }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}

@@ -1,0 +1,157 @@
+/** The runs executed here. Each is followed to its end, which is written in one transaction. */
+import type { RunId } from "../../contract/ids.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { RunRow, StepRow, Store } from "../../store/store.ts";
+import type { Definition, RunHooks } from "../engine.ts";
+import { type Ending, Execution } from "./execution.ts";
+import { isExpected, runErrorOf } from "./failures.ts";
+import { toJson } from "./json.ts";
+import { Recording } from "./recording.ts";
+import { LostRun, type Persist, Records } from "./records.ts";
+import { publicRun, type RunBook, type RunEnding } from "./run-book.ts";
+import type { Signals } from "./signals.ts";
+
+export type ExecutionsOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  hooks: RunHooks;
+  owner: string;
+  persist: Persist;
+  book: RunBook;
+  signals: Signals;
+  /** The run has ended, is parked, or is not executed here any more. */
+  onSettled: (id: RunId) => void;
+};
+
+type Running = { execution: Execution | null; done: Promise<void>; abandoned: Error | null };
+
+/** What does not let go within this time is left behind. */
+const letGoMs = 5_000;
+const logPage = 1_000;
+
+export class Executions {
+  readonly #options: ExecutionsOptions;
+  readonly #running = new Map<RunId, Running>();
+
+  constructor(options: ExecutionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  has(id: RunId): boolean {
+    return this.#running.has(id);
+  }
+
+  /** Calls the body of a run that is this executor's. */
+  begin(row: RunRow, definition: Definition, { force }: { force: boolean }): void {
+    const running: Running = { execution: null, done: Promise.resolve(), abandoned: null };
+    this.#running.set(row.id, running);
+    running.done = this.#follow(running, row, definition, force)
+      .catch((error: unknown) => {
+        if (error instanceof LostRun || running.abandoned) return;
+        this.#options.log.error("a run could not be carried on", { run: row.id, error: errorText(error) });
+      })
+      .then(() => {
+        this.#running.delete(row.id);
+        this.#options.signals.forget(row.id);
+        this.#options.onSettled(row.id);
+      });
+  }
+
+  /** Lets go of a run without writing anything. Resolves when what it was performing has let go. */
+  async abandon(id: RunId, reason: Error): Promise<void> {
+    const running = this.#running.get(id);
+    if (!running) return;
+    running.abandoned = reason;
+    const done = Promise.all([running.execution?.abandon(reason), running.done]);
+    await Promise.race([done, patience()]);
+  }
+
+  /** Gives the runs that were let go. */
+  async abandonAll(reason: Error): Promise<RunId[]> {
+    const ids = [...this.#running.keys()];
+    await Promise.all(ids.map((id) => this.abandon(id, reason)));
+    return ids;
+  }
+
+  async #follow(running: Running, row: RunRow, definition: Definition, force: boolean): Promise<void> {
+    const { store, book, hooks } = this.#options;
+    const run = publicRun(row);
+    const isFresh = row.resumes === 0 && row.forked_from === null;
+    const steps = isFresh ? [] : await store.read.steps.list(row.id);
+    const logged = isFresh ? new Set<string>() : await this.#loggedPlaces(row.id);
+    if (running.abandoned) return;
+    let replayed: Promise<void> = Promise.resolve();
+    const recording = new Recording(steps);
+    const onReplayed = (setAside: readonly StepRow[]) => {
+      if (row.code === definition.code && setAside.length === 0) return;
+      replayed = book.replayed(run, definition.code, setAside);
+      replayed.catch(() => {});
+    };
+    if (recording.isUsedUp) onReplayed([]);
+    const execution = new Execution({
+      ...this.#options,
+      run,
+      definition,
+      recording,
+      logged,
+      records: new Records({ ...this.#options, run }),
+      force,
+      onReplayed,
+    });
+    running.execution = execution;
+    const ending = await execution.execute();
+    await replayed;
+    if (ending.kind === "lost") return;
+    if (ending.kind === "parked") {
+      await book.park(run, ending.parked);
+      return;
+    }
+    const ended = await book.end(row.id, this.#judge(row, ending));
+    await hooks.afterEnd(ended);
+  }
+
+  #judge(row: RunRow, ending: Extract<Ending, { kind: "returned" | "threw" }>): RunEnding {
+    if (ending.kind === "threw") return this.#failed(row, ending.error);
+    try {
+      const text = toJson(ending.value, `the result of ${row.workflow}`);
+      return { status: "ok", result: text === undefined ? null : JSON.parse(text), error: null };
+    } catch (error) {
+      return this.#failed(row, error);
+    }
+  }
+
+  /** A fault of the workflow is told with its stack, where its author will look. */
+  #failed(row: RunRow, error: unknown): RunEnding {
+    if (!isExpected(error)) {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const records = new Records({ ...this.#options, run: row });
+      records.logLine(`unexpected: ${stack}`, "error", null);
+    }
+    return { status: "error", result: null, error: runErrorOf(error) };
+  }
+
+  async #loggedPlaces(run: RunId): Promise<Set<string>> {
+    const places = new Set<string>();
+    const { events } = this.#options.store.read;
+    for (let after = 0; ; ) {
+      const page = await events.list({ run, types: ["run.log"], after, limit: logPage });
+      for (const event of page) {
+        if (event.type === "run.log" && event.data.place !== null) places.add(event.data.place);
+        after = event.seq;
+      }
+      if (page.length < logPage) return places;
+    }
+  }
+}
+
+function patience(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, letGoMs).unref();
+  });
+}

@@ -1,0 +1,57 @@
+/** Performs a step and records how it ended. */
+import type { Json } from "../../contract/run.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { StepRow, StoreTx } from "../../store/store.ts";
+import type { StepSpec } from "../engine.ts";
+import type { Ask } from "./ask.ts";
+import { toJson } from "./json.ts";
+import { checkpointMethod } from "./recording.ts";
+import { LostRun, type Outcome, type Records } from "./records.ts";
+
+const mostResultCharacters = 32 * 1024 * 1024;
+
+/** `before` is its beginning on record. Null when the step was cut: then nothing is written. */
+export async function performStep(
+  ask: Ask,
+  key: string,
+  before: StepRow | null,
+  { records, clock }: { records: Records; clock: Clock },
+): Promise<StepRow | null> {
+  const { work, scope, spec } = ask;
+  const { begin, end } = work;
+  const started = before?.started_at ?? clock.now();
+  let begun = before !== null;
+  let value = JSON.parse(before?.begun ?? "null") as Json;
+  let outcome: Outcome;
+  let result: unknown;
+  try {
+    if (begin && !begun) {
+      value = (await records.begin(ask, (tx) => begin(tx, key))).value;
+      begun = true;
+      if (scope.over) return null;
+    }
+    result = await work.perform({ key, begun: value, again: before !== null, signal: scope.signal });
+    outcome = { result: resultText(result, spec) };
+  } catch (error) {
+    if (error instanceof LostRun) throw error;
+    outcome = { error };
+  }
+  if (scope.over) return null;
+  const isGood = !("error" in outcome);
+  const extra = async (tx: StoreTx) => {
+    if (isGood) await end?.(tx, result);
+    // A checkpoint is told by an event of its own.
+    return isGood && spec.method === checkpointMethod ? ("told" as const) : undefined;
+  };
+  return records.end(ask, { started, begun, outcome }, extra);
+}
+
+function resultText(value: unknown, { label }: StepSpec): string | undefined {
+  const text = toJson(value, `the result of "${label}"`);
+  if (text !== undefined && text.length > mostResultCharacters) {
+    throw new TypeError(
+      `the result of "${label}" is ${text.length} characters long: at most ${mostResultCharacters} are kept`,
+    );
+  }
+  return text;
+}

@@ -1,0 +1,58 @@
+/** Steps that wait: for a time, or for a signal. What they wait for is on record, so that a restart changes nothing. */
+import type { Json } from "../../contract/run.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { RunContext } from "../engine.ts";
+import type { Signals } from "./signals.ts";
+
+/** Timers count in 32 bits: longer waits are taken in parts. */
+const longestSleepMs = 3_600_000;
+
+export async function sleep(context: RunContext, clock: Clock, ms: number): Promise<void> {
+  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`cannot sleep ${ms} ms: expected a number from 0 on`);
+  await context.step(
+    { method: "sleep", args: { ms }, label: `sleep ${ms} ms` },
+    {
+      begin: async () => ({ value: { until: clock.now() + ms } }),
+      perform: async ({ begun, signal }) => sleepUntil(clock, untilOf(begun) ?? 0, signal),
+    },
+  );
+}
+
+export async function receive(
+  context: RunContext,
+  { clock, signals }: { clock: Clock; signals: Signals },
+  name: string,
+  timeoutMs: number | undefined,
+): Promise<Json | null> {
+  const { id } = context.run;
+  type Received = { key: string; value: Json };
+  const received = await context.step<Received | null>(
+    { method: "receive", args: { name, timeoutMs: timeoutMs ?? null }, label: `receive ${name}` },
+    {
+      begin: async () => ({ value: { until: timeoutMs === undefined ? null : clock.now() + timeoutMs } }),
+      perform: ({ begun, signal }) =>
+        signals.receive(id, name, signal, (over) => deadline(clock, untilOf(begun), signal, over)),
+      end: async (tx, result) => {
+        if (result) await tx.signals.take(id, result.key);
+      },
+    },
+  );
+  return received?.value ?? null;
+}
+
+/** Calls back when the time is over; with no time, never. */
+function deadline(clock: Clock, until: number | null, signal: AbortSignal, over: () => void): void {
+  if (until === null) return;
+  sleepUntil(clock, until, signal).then(over, () => {});
+}
+
+async function sleepUntil(clock: Clock, until: number, signal: AbortSignal): Promise<void> {
+  for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
+    await clock.sleep(Math.min(left, longestSleepMs), signal);
+  }
+}
+
+function untilOf(begun: Json): number | null {
+  const until = typeof begun === "object" && begun !== null && "until" in begun ? begun.until : null;
+  return typeof until === "number" ? until : null;
+}
