@@ -25,6 +25,8 @@ export interface TaskReads {
   /** Every task under way, in the order they were enqueued. */
   dispatched(): Promise<Task[]>;
   countDispatched(queue: string): Promise<number>;
+  /** Unfinished tasks that the session gave and will be told of. */
+  owedTo(producer: SessionId): Promise<Task[]>;
   /** The first pending task of the queue that need not wait any longer. */
   next(queue: string, now: number): Promise<Task | null>;
   /** When the next pending task that waits may start. */

@@ -105,6 +105,19 @@ export function queueStoreSuite(current: () => Store, { addSession }: Helpers): 
       expect(await store.read.tasks.nextDue("nowhere")).toBeNull();
     });
 
+    it("are owed to whoever gave them until they end", async () => {
+      const store = current();
+      const producer = newId("ses", 1);
+      const [waiting, working] = await add(
+        task({ producer }),
+        task({ producer, status: "dispatched", queue: "other" }),
+        task({ producer, status: "failed" }),
+        task({ producer, callback: false }),
+        task(),
+      );
+      expect(await store.read.tasks.owedTo(producer)).toEqual([waiting, working]);
+    });
+
     it("are listed newest first and counted by queue", async () => {
       const store = current();
       const tasks = await add(task(), task({ status: "failed" }), task({ queue: "other", status: "failed" }));

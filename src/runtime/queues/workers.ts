@@ -31,11 +31,13 @@ export type WorkersOptions = {
 type Worker = {
   task: TaskId;
   queue: string;
+  /** How many the queue may have at once. */
+  places: number;
   /** Settles when the session is there, or cannot be made. */
   started: Promise<void>;
   /** Ends the watches over it. */
   watch: AbortController;
-  /** What it was last said to wait for. */
+  /** What it waits for although its turn is over; empty while it works. */
   waitingOn: string;
 };
 
@@ -148,6 +150,7 @@ export class Workers {
     const watched: Worker = {
       task: task.id,
       queue: task.queue,
+      places: settings?.max_parallel ?? 1,
       started: Promise.resolve(),
       watch: new AbortController(),
       waitingOn: "",
@@ -199,9 +202,25 @@ export class Workers {
   async #examine(worker: SessionId): Promise<void> {
     const watched = this.#workers.get(worker);
     if (!watched) return;
-    const verdict = await judge(this.#options.store.read, worker, this.#options.waiting);
+    const waiting = [...this.#options.waiting, (session: SessionId) => this.#answersDue(session)];
+    const verdict = await judge(this.#options.store.read, worker, waiting);
+    if (verdict.kind === "working") watched.waitingOn = "";
     if (verdict.kind === "ended") await this.end(worker, verdict.ending, verdict.stillTrue);
     if (verdict.kind === "waiting") await this.#defer(worker, watched, verdict.reasons);
+  }
+
+  /** Tasks of its own that the worker will be told of. One that could never start is not waited for. */
+  async #answersDue(worker: SessionId): Promise<string[]> {
+    const owed = await this.#options.store.read.tasks.owedTo(worker);
+    const due = owed.filter((task) => task.status === "dispatched" || !this.#isStuck(task.queue, worker));
+    return due.map((task) => `task ${task.id} of queue ${task.queue}`);
+  }
+
+  /** Every place of the queue is held by somebody who waits: by this worker, or by others. */
+  #isStuck(queue: string, self: SessionId): boolean {
+    const holders = [...this.#workers].filter(([, worker]) => worker.queue === queue);
+    const places = Math.max(1, ...holders.map(([, worker]) => worker.places));
+    return holders.length >= places && holders.every(([id, worker]) => id === self || worker.waitingOn !== "");
   }
 
   async #defer(worker: SessionId, watched: Worker, reasons: readonly string[]): Promise<void> {
@@ -236,8 +255,9 @@ export class Workers {
   }
 }
 
-/** Events after which a worker's task may be over, or no longer be waited for. */
+/** Events after which a worker's task may be over, or what it waits for may be another. */
 const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "turn.started",
   "turn.ended",
   "session.closed",
   "message.cancelled",

@@ -84,6 +84,11 @@ export class SqliteTasks implements TaskTable {
     return this.#count("SELECT count(*) AS count FROM tasks WHERE queue = ? AND status = 'dispatched'", queue);
   }
 
+  async owedTo(producer: SessionId): Promise<Task[]> {
+    const where = "WHERE producer = ? AND callback = 1 AND status IN ('pending', 'dispatched')";
+    return this.#list(`${where} ORDER BY position`, producer);
+  }
+
   async next(queue: string, now: number): Promise<Task | null> {
     return toTask(this.#sql.get<Stored>(`${select} WHERE ${due} ORDER BY position LIMIT 1`, queue, now));
   }

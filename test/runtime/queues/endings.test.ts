@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newId } from "../../../src/contract/ids.ts";
+import { newId, type TaskId } from "../../../src/contract/ids.ts";
 import { defaultMaxHops } from "../../../src/contract/message.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { completed, eventsOfType, said } from "../../helpers/runtime.ts";
@@ -178,6 +178,41 @@ describe("the end of a turn is not the end of the task", () => {
     await answered;
     await work.is(id, "completed");
     expect(await eventsOfType(work.runtime.store, "task.deferred")).toHaveLength(1);
+  });
+});
+
+describe("a worker that gave a task itself", () => {
+  async function subtask(work: Line): Promise<{ id: TaskId; sub: TaskId }> {
+    const id = await work.put("a");
+    await running(work, "a");
+    const { worker } = await work.task(id);
+    if (worker === null) throw new Error("the task has no worker");
+    const sub = await give(work, worker, "b");
+    work.finish("a");
+    return { id, sub };
+  }
+
+  it("is not done before it has heard of it", async () => {
+    const work = await line({ max_parallel: 2 });
+    const { id, sub } = await subtask(work);
+    await running(work, "b");
+    await waitUntil("it is deferred", async () => (await eventsOfType(work.runtime.store, "task.deferred")).length > 0);
+    const [deferred] = await eventsOfType(work.runtime.store, "task.deferred");
+    expect(deferred?.data).toMatchObject({ task: id, waiting_on: [`task ${sub} of queue work`] });
+    work.finish("b");
+    await work.is(id, "completed");
+    expect(work.heard).toEqual([expect.stringContaining("did b")]);
+  });
+
+  it("does not wait for one that could never start", async () => {
+    const work = await line({ max_parallel: 1 });
+    const { id, sub } = await subtask(work);
+    await work.is(id, "completed");
+    await running(work, "b");
+    work.finish("b");
+    await work.is(sub, "completed");
+    const ends = await eventsOfType(work.runtime.store, "task.ended");
+    expect(ends.map((event) => event.data.callback)).toEqual(["none", "dropped"]);
   });
 });
 

@@ -31,6 +31,7 @@ export const queues: Migration = {
     ) STRICT;
     CREATE INDEX tasks_by_queue ON tasks (queue, status);
     CREATE INDEX tasks_by_status ON tasks (status);
+    CREATE INDEX tasks_by_producer ON tasks (producer) WHERE producer IS NOT NULL;
 
     CREATE TABLE attempts (
       task TEXT NOT NULL REFERENCES tasks (id),
