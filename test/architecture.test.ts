@@ -33,6 +33,8 @@ const rules: Rules = {
     "events",
     "inbox",
     "sessions",
+    "subagents",
+    "pool",
     "queues",
     "groups",
     "asks",

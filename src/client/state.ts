@@ -4,6 +4,7 @@ import type { MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/id
 import type { Message } from "../contract/message.ts";
 import type { Run } from "../contract/run.ts";
 import type { Session } from "../contract/session.ts";
+import type { Subagent } from "../contract/subagent.ts";
 import type { Task } from "../contract/task.ts";
 import type { TurnError, TurnItems, TurnItemType, TurnReason, Usage } from "../contract/turn.ts";
 
@@ -13,6 +14,8 @@ export type State = {
   readonly sessions: Readonly<Record<SessionId, SessionState>>;
   /** Tasks of all queues, from the moment they were enqueued. */
   readonly tasks: Readonly<Record<TaskId, TaskState>>;
+  /** By run id, from the moment they were spawned. */
+  readonly subagents: Readonly<Record<string, Subagent>>;
   /** Runs of all workflows, from the moment they were started. */
   readonly runs: Readonly<Record<RunId, RunState>>;
 };
@@ -71,7 +74,7 @@ export type TurnItem = {
 }[ShownItemType];
 
 export function emptyState(lastSeq = 0): State {
-  return { last_seq: lastSeq, sessions: {}, tasks: {}, runs: {} };
+  return { last_seq: lastSeq, sessions: {}, tasks: {}, subagents: {}, runs: {} };
 }
 
 /** Adds sessions from a list, so that a client can start at the newest event instead of the first. */

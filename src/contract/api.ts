@@ -4,6 +4,8 @@ import { agentEndpoints } from "./api-agents.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
+import { subagentEndpoints } from "./api-subagents.ts";
+import { workflowEndpoints } from "./api-workflows.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
 import { type Event, eventSchemas } from "./event.ts";
 import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
@@ -252,6 +254,8 @@ export const endpoints = {
   },
   ...queueEndpoints,
   ...groupEndpoints,
+  ...subagentEndpoints,
+  ...workflowEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",
     path: none,

@@ -15,6 +15,7 @@ import {
   turnIdSchema,
 } from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
+import { subagentRunIdSchema, subagentSchema } from "./subagent.ts";
 import { queueSettingsSchema, taskSchema, taskStatusSchema } from "./task.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
 
@@ -24,6 +25,7 @@ const ofTask = { ...ofQueue, task: taskIdSchema };
 const ofRun = { run: runIdSchema, workflow: z.string() };
 const ofGroup = { group: groupIdSchema, name: z.string() };
 const ofBroadcast = { ...ofGroup, broadcast: broadcastIdSchema };
+const ofSubagent = { run_id: subagentRunIdSchema, label: z.string() };
 const inGroup = broadcastMemberSchema.pick({ session: true, handle: true });
 
 /** Event type → what it carries. */
@@ -134,6 +136,24 @@ export const eventSchemas = {
     error: runErrorSchema.nullable(),
     callback: z.enum(["none", "delivered", "dropped"]),
   }),
+
+  /** Of the parent, as are the others of subagents. */
+  "subagent.spawned": z.object({ subagent: subagentSchema }),
+  "subagent.ended": z.object({
+    ...ofSubagent,
+    ...subagentSchema.pick({ session: true, result: true, error: true, announced_to: true, announcement: true }).shape,
+    status: subagentSchema.shape.status.exclude(["running"]),
+  }),
+  /** Whoever was told of the end never read it: somebody else was told, or it was told again. */
+  "subagent.forwarded": z.object({
+    ...ofSubagent,
+    ...subagentSchema.pick({ announced_to: true, announcement: true }).shape,
+  }),
+  "subagent.archived": z.object(ofSubagent),
+
+  "pool.leased": z.object({ key: z.string(), holder: sessionIdSchema, fresh: z.boolean() }),
+  "pool.released": z.object({ key: z.string(), holder: sessionIdSchema }),
+  "pool.evicted": z.object({ key: z.string(), reason: z.string() }),
 
   "turn.started": z.object({ ...inTurn, messages: z.array(messageIdSchema), spontaneous: z.boolean() }),
   "turn.accepted": z.object(inTurn),

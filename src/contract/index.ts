@@ -117,6 +117,21 @@ export {
   type TitleSource,
 } from "./session.ts";
 export {
+  type KillOutcome,
+  killOutcomeSchema,
+  type PooledAgent,
+  type PooledAgentView,
+  pooledAgentSchema,
+  pooledAgentViewSchema,
+  type Subagent,
+  type SubagentStatus,
+  type SubagentView,
+  subagentRunIdSchema,
+  subagentSchema,
+  subagentStatusSchema,
+  subagentViewSchema,
+} from "./subagent.ts";
+export {
   type Attempt,
   attemptSchema,
   type Budget,

@@ -1,5 +1,6 @@
 /** A session is one live conversation of an agent, with an immutable id and a handle people can say. */
 import { z } from "zod";
+import type { Permission } from "./agent.ts";
 import { sessionIdSchema } from "./schema-ids.ts";
 
 /** Two or three short words joined by dashes, as in `lucid-knuth`. */
@@ -30,12 +31,24 @@ export const sessionSchema = z.object({
   /** Why the state is `error`. */
   error: z.string().nullable(),
   parent: sessionIdSchema.nullable(),
+  /** How many agents up the one that a person started is. */
+  depth: z.number().int(),
   /** `deny` answers at once whatever the agent would ask a person. */
   ask_policy: askPolicySchema,
   created_at: z.number(),
   closed_at: z.number().nullable(),
 });
 export type Session = z.infer<typeof sessionSchema>;
+
+/** What a session may not have although its agent could: given by whoever started it. */
+export type SessionLimits = {
+  /** Replaces the agent's model. */
+  model: string | null;
+  /** The most it may do. */
+  permission: Permission | null;
+  /** Kept from it besides what its agent is denied. */
+  deny_tools: readonly string[];
+};
 
 /** A session with what a client's list shows beside it. */
 export const sessionViewSchema = sessionSchema.extend({

@@ -10,14 +10,17 @@ import { recordToolCall } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
 import { groupTools } from "../plane/tools/groups.ts";
 import { metaTool } from "../plane/tools/meta.ts";
+import { poolTools } from "../plane/tools/pool.ts";
 import { queueTools } from "../plane/tools/queues.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
+import { subagentTools } from "../plane/tools/subagents.ts";
 import { Asks } from "../runtime/asks/asks.ts";
 import { EventHub } from "../runtime/events/hub.ts";
 import { Broadcasts } from "../runtime/groups/broadcasts.ts";
 import { Groups } from "../runtime/groups/groups.ts";
 import { ReducerRegistry } from "../runtime/groups/reducers.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
+import { Pool } from "../runtime/pool/pool.ts";
 import { Queues } from "../runtime/queues/queues.ts";
 import { AgentRegistry } from "../runtime/registry/agents.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
@@ -27,6 +30,7 @@ import { createPersist } from "../runtime/sessions/persist.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
+import { Subagents } from "../runtime/subagents/subagents.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
@@ -57,6 +61,8 @@ export type Runtime = {
   hub: EventHub;
   inbox: Inbox;
   asks: Asks;
+  subagents: Subagents;
+  pool: Pool;
   queues: Queues;
   groups: Groups;
   broadcasts: Broadcasts;
@@ -81,6 +87,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const persist = createPersist({ store, clock, log, signal });
   const ask: HostOptions["permission"] = (session, request, abort) => asks.permission(session.id, request, abort);
   const maxHops = () => settings().config.messages.max_hops;
+  const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
   const inbox: Inbox = new Inbox({
     store,
@@ -102,6 +109,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     plane: (session, scoped) =>
       mayUsePlane(scoped.agent) ? plane.open(session, scoped) : { address: null, revoke: () => {} },
     toolsChanged: () => plane.toolsChanged(),
+    briefing: (session) => subagents.briefing(session),
   });
   const turns: Turns = new Turns({
     persist,
@@ -121,6 +129,34 @@ export function buildRuntime(options: BuildOptions): Runtime {
     conversations,
     random: Math.random,
   });
+  const subagents = new Subagents({
+    store,
+    persist,
+    clock,
+    log,
+    agents,
+    inbox,
+    sessions,
+    conversations,
+    maxHops,
+    settings: () => settings().config.subagents,
+    waiting: [(session) => openQuestions(asks, session)],
+  });
+  signal.addEventListener("abort", () => subagents.stop(), { once: true });
+  const pool = new Pool({
+    store,
+    persist,
+    clock,
+    log,
+    agents,
+    inbox,
+    sessions,
+    turns,
+    max: () => settings().config.pool.max,
+    settings: () => settings().config.subagents,
+    remembers: (session) => canResume(session) || conversations.has(session.id),
+  });
+  signal.addEventListener("abort", () => pool.stop(), { once: true });
   const queues = new Queues({
     store,
     persist,
@@ -132,25 +168,28 @@ export function buildRuntime(options: BuildOptions): Runtime {
     sessions,
     maxHops,
     declared: () => declaredQueues(settings().config),
-    waiting: [(session) => openQuestions(asks, session)],
+    waiting: [(session) => openQuestions(asks, session), (session) => subagents.stillRunning(session)],
   });
   const reducers = new ReducerRegistry();
   const defaults = () => settings().config.groups.defaults;
   const broadcasts = new Broadcasts({ store, clock, log, inbox, sessions, turns, reducers, defaults });
   const presets = () => settings().config.groups.presets;
-  const groups = new Groups({ store, clock, log, agents, sessions, broadcasts, reducers, presets });
+  const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
   signal.addEventListener("abort", broadcasts.follow(), { once: true });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
+  for (const tool of subagentTools({ subagents, turns, clock })) tools.add(tool);
+  for (const tool of poolTools({ pool, turns })) tools.add(tool);
   for (const tool of queueTools({ queues, turns })) tools.add(tool);
   for (const tool of groupTools({ groups, broadcasts, turns })) tools.add(tool);
   tools.add(metaTool(tools));
-  const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   return {
     agents,
     hub,
     inbox,
     asks,
+    subagents,
+    pool,
     queues,
     groups,
     broadcasts,
@@ -162,9 +201,13 @@ export function buildRuntime(options: BuildOptions): Runtime {
     tools,
     harnesses: (abort) => probeAll(drivers, abort),
     async recover() {
+      const ended = await subagents.recover();
+      if (ended.interrupted > 0) log.warn("subagents were at work when Aegis stopped", ended);
+      await pool.recover();
       const recovered = await recover({ store, clock, inbox, canResume });
       await groups.resume();
       await broadcasts.resume();
+      await subagents.start();
       return recovered;
     },
   };

@@ -97,6 +97,8 @@ function serve(
       inbox: runtime.inbox,
       asks: runtime.asks,
       queues: runtime.queues,
+      subagents: runtime.subagents,
+      pool: runtime.pool,
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       events: runtime.hub,
@@ -150,8 +152,10 @@ async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
   runtime.queues.stop();
   await Promise.race([runtime.sessions.stop(), aborted(deadline)]);
   runtime.asks.stop();
+  runtime.subagents.stop();
+  runtime.pool.stop();
   await runtime.turns.abandon();
-  await Promise.race([runtime.queues.settled(), aborted(deadline)]);
+  await Promise.race([Promise.all([runtime.queues.settled(), runtime.subagents.settled()]), aborted(deadline)]);
 }
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {

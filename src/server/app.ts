@@ -16,6 +16,7 @@ import { queueHandlers } from "./queues.ts";
 import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
 import type { Services } from "./services.ts";
 import { sessionHandlers } from "./sessions.ts";
+import { subagentHandlers } from "./subagents.ts";
 
 export type AppOptions = {
   services: Services;
@@ -37,6 +38,7 @@ export function createApp(options: AppOptions): App {
     ...messageHandlers(services),
     ...askHandlers(services),
     ...queueHandlers(services),
+    ...subagentHandlers(services),
     ...groupHandlers(services),
     ...eventHandlers(services),
   };

@@ -7,6 +7,7 @@ import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contr
 import type { AskId, BroadcastId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
+import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
 import type { Turn } from "../contract/turn.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
@@ -17,6 +18,8 @@ export type Services = {
   inbox: InboxService;
   asks: AskService;
   queues: QueueService;
+  subagents: SubagentService;
+  pool: PoolService;
   groups: GroupService;
   broadcasts: BroadcastService;
   events: EventService;
@@ -88,6 +91,19 @@ export interface QueueService {
   cancel(id: TaskId): Promise<CancelOutcome>;
   /** Throws `conflict` when the task has not failed. */
   retry(id: TaskId): Promise<TaskView>;
+}
+
+export interface SubagentService {
+  list(filter: { status?: SubagentStatus | undefined; archived: boolean; limit: number }): Promise<SubagentView[]>;
+  /** Throws `not_found`. */
+  view(runId: string): Promise<SubagentView>;
+  /** Ends it and everything below it; what had ended before stays as it is. */
+  killRun(runId: string): Promise<KillOutcome>;
+}
+
+export interface PoolService {
+  readonly max: number;
+  list(): Promise<PooledAgentView[]>;
 }
 
 export interface InboxService {

@@ -28,6 +28,7 @@ export const sessionView: SessionView = {
   state: "ready",
   error: null,
   parent: null,
+  depth: 0,
   ask_policy: "wait",
   created_at: 1,
   closed_at: null,
@@ -112,6 +113,12 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         throw new AegisError("not_found", `no ask ${id}`);
       },
     },
+    subagents: {
+      list: async () => [],
+      view: async (run) => noSubagent(run),
+      killRun: async (run) => noSubagent(run),
+    },
+    pool: { max: 15, list: async () => [] },
     queues: {
       list: async () => [],
       queue: async (name) => noQueue(name),
@@ -214,4 +221,8 @@ function noQueue(name: string): never {
 
 function noTask(id: string): never {
   throw new AegisError("not_found", `no task ${id}`);
+}
+
+function noSubagent(run: string): never {
+  throw new AegisError("not_found", `no subagent ${run}`);
 }

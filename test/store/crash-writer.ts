@@ -21,10 +21,12 @@ await store.transact((tx) =>
     state: "ready",
     error: null,
     parent: null,
+    depth: 0,
     ask_policy: "wait",
     created_at: systemClock.now(),
     closed_at: null,
     resume: null,
+    limits: null,
   }),
 );
 

@@ -5,6 +5,7 @@ import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts
 import type { Message } from "../../src/contract/message.ts";
 import type { SessionRow, Store, StoreTx, TurnRow } from "../../src/store/store.ts";
 import { groupStoreSuite } from "./store-groups.ts";
+import { queueStoreSuite } from "./store-queues.ts";
 
 export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
 
@@ -22,10 +23,12 @@ export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
     state: "ready",
     error: null,
     parent: null,
+    depth: 0,
     ask_policy: "wait",
     created_at: 1_000,
     closed_at: null,
     resume: null,
+    limits: null,
     ...change,
   };
 }
@@ -461,6 +464,7 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
     });
 
     groupStoreSuite(() => store, { addSession, message });
+    queueStoreSuite(() => store, { addSession });
 
     it("says how it is", async () => {
       const health = await store.health();

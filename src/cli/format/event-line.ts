@@ -126,6 +126,18 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.red, `${event.data.workflow}: run ${event.data.run} is parked: ${event.data.detail}`);
     case "run.ended":
       return runEnd(event.data, style);
+    case "subagent.spawned":
+      return plain(`started the subagent ${event.data.subagent.label}: ${event.data.subagent.task}`);
+    case "subagent.ended":
+      return subagentEnd(event.data, style);
+    case "subagent.forwarded":
+      return painted(style.dim, `the result of the subagent ${event.data.label} was passed on`);
+    case "subagent.archived":
+      return painted(style.dim, `the subagent ${event.data.label} was cleaned up`);
+    case "pool.leased":
+      return painted(style.dim, `${event.data.key} is used by ${options.names.label(event.data.holder)}`);
+    case "pool.evicted":
+      return painted(style.dim, `${event.data.key} left the pool: ${event.data.reason}`);
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -143,6 +155,7 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "turn.ended":
       return endText(event.data.reason, event.data.error, style);
     case "tool.called":
+    case "pool.released":
     case "turn.accepted":
     case "turn.usage":
     case "turn.context":
@@ -173,6 +186,12 @@ function stepLine({ workflow, label, status, error }: EventOf<"run.step">["data"
 function runEnd({ workflow, run, status, error }: EventOf<"run.ended">["data"], style: Style): Text {
   const paint = { ok: style.green, error: style.red, cancelled: style.yellow }[status];
   return (room) => paint(truncate(`${workflow}: run ${run} ended: ${error === null ? status : error.message}`, room));
+}
+
+function subagentEnd({ label, status, result, error }: EventOf<"subagent.ended">["data"], style: Style): Text {
+  const paint = status === "done" ? style.green : style.yellow;
+  const more = error ?? result;
+  return (room) => paint(truncate(`subagent ${label} ${status}${more ? `: ${more}` : ""}`, room));
 }
 
 function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {

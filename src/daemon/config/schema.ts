@@ -135,6 +135,15 @@ export const configSchema = z.strictObject({
       max_children: positive.default(5),
       default_timeout: seconds.default(300),
       session_ttl_minutes: z.number().positive().default(60),
+      budget: z
+        .strictObject({
+          agents: positive.default(20),
+          spawns: positive.default(200),
+          minutes: z.number().positive().optional(),
+          output_tokens: positive.optional(),
+          usd: z.number().positive().optional(),
+        })
+        .prefault({}),
     })
     .prefault({}),
   pool: z.strictObject({ max: positive.default(15) }).prefault({}),

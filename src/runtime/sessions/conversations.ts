@@ -8,11 +8,13 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
+import { limitedAgent } from "../registry/limits.ts";
 import type { ToolRegistry } from "../registry/tools.ts";
 import { Toolset } from "../registry/toolset.ts";
 import { systemPrompt } from "./primer.ts";
 
-type Open = { conversation: Conversation; scope: AsyncDisposableStack; agent: Agent; tools: Toolset };
+/** `profile` is the agent as it is registered; what the session has of it is in its tools. */
+type Open = { conversation: Conversation; scope: AsyncDisposableStack; profile: Agent; tools: Toolset };
 
 export type ConversationsOptions = {
   store: Store;
@@ -27,6 +29,8 @@ export type ConversationsOptions = {
   host: (session: SessionRow, tools: Toolset) => ConversationHost;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
+  /** What the session is told besides its agent's prompt; nothing for most. */
+  briefing: (session: SessionRow) => Promise<string>;
   /** Told when an open conversation sees other tools from now on. */
   toolsChanged: () => void;
 };
@@ -59,6 +63,11 @@ export class Conversations {
     return (await pending).conversation;
   }
 
+  /** Whether the session's agent still has in mind what was said. */
+  has(session: SessionId): boolean {
+    return this.#open.has(session);
+  }
+
   /** Ends the conversation and its processes. Resolves when they are gone. */
   async close(session: SessionId): Promise<void> {
     const current = this.#open.get(session);
@@ -87,10 +96,11 @@ export class Conversations {
   }
 
   async #openConversation(id: SessionId): Promise<Open> {
-    const { store, agents, drivers, cwd, stateDir, host, plane } = this.#options;
+    const { store, agents, drivers, cwd, stateDir, host, plane, briefing } = this.#options;
     const session = await store.read.sessions.get(id);
     if (!session) throw new Error(`session ${id} is not in the store`);
-    const agent = agents.get(session.agent);
+    const profile = agents.get(session.agent);
+    const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
     const memory = await this.#memory(id);
@@ -104,7 +114,7 @@ export class Conversations {
         agent,
         cwd,
         stateDir: folder,
-        systemPrompt: systemPrompt(session, agent, address === null ? [] : tools.names),
+        systemPrompt: systemPrompt(session, agent, address === null ? [] : tools.names, await briefing(session)),
         // A conversation of another harness means nothing to this one.
         resume: session.harness === agent.harness ? session.resume : null,
         memory,
@@ -113,7 +123,7 @@ export class Conversations {
       },
       scope,
     );
-    return { conversation, scope: scope.move(), agent, tools };
+    return { conversation, scope: scope.move(), profile, tools };
   }
 
   async #memory(session: SessionId): Promise<unknown[]> {
@@ -134,8 +144,9 @@ export class Conversations {
   }
 
   #outdated(open: Open): boolean {
-    const agent = this.#options.agents.find(open.agent.ref);
-    if (!agent || agent === open.agent || !this.#options.drivers.find(agent.harness)?.capabilities.resume) return false;
-    return JSON.stringify(agent) !== JSON.stringify(open.agent);
+    const agent = this.#options.agents.find(open.profile.ref);
+    if (!agent || agent === open.profile || !this.#options.drivers.find(agent.harness)?.capabilities.resume)
+      return false;
+    return JSON.stringify(agent) !== JSON.stringify(open.profile);
   }
 }

@@ -7,8 +7,9 @@ export function systemPrompt(
   agent: Pick<Agent, "prompt">,
   /** What the agent has of the plane. */
   tools: readonly string[],
+  briefing: string,
 ): string {
-  return [agent.prompt.trim(), primer(session.handle, tools)].filter((part) => part !== "").join("\n\n");
+  return [agent.prompt.trim(), primer(session.handle, tools), briefing].filter((part) => part !== "").join("\n\n");
 }
 
 /** The tools an agent needs to find its peers; one that lacks any of them is only told which it has. */

@@ -6,6 +6,7 @@ import {
   type AskPolicy,
   handlePattern,
   type Session,
+  type SessionLimits,
   type SessionView,
   type TitleSource,
 } from "../../contract/session.ts";
@@ -14,7 +15,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, Store, StoreTx, TurnRow } from "../../store/store.ts";
-import { type Admission, type Inbox, receiptOf } from "../inbox/inbox.ts";
+import { type Admission, type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
 import { type AgentRegistry, offlineHarness } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
 import type { Conversations } from "./conversations.ts";
@@ -36,7 +37,14 @@ export type NewSession = {
   cause?: Admission["cause"];
   /** Makes a repeated request harmless: the same id is created once. */
   id?: SessionId | undefined;
+  /** The session that starts it and is told what becomes of it. */
+  parent?: SessionId | undefined;
+  depth?: number | undefined;
+  limits?: SessionLimits | undefined;
 };
+
+/** What a close inside a transaction leaves to do after the commit. */
+export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
 
 export type SessionsOptions = {
   store: Store;
@@ -65,7 +73,17 @@ export class Sessions {
   }
 
   async create(input: NewSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
-    const { store, agents, drivers, inbox, clock } = this.#options;
+    const made = await this.#options.store.transact((tx) => this.createIn(tx, input));
+    if (made.admitted) this.wake(made.row.id);
+    return {
+      session: await this.view(made.row.id, "default"),
+      receipt: made.admitted === null ? null : receiptOf(made.admitted, false),
+    };
+  }
+
+  /** Creates inside a transaction of the caller, who wakes the session after the commit. */
+  async createIn(tx: StoreTx, input: NewSession): Promise<{ row: SessionRow; admitted: Admitted | null }> {
+    const { agents, drivers, inbox, clock } = this.#options;
     const agent = agents.get(input.agent);
     if (!drivers.find(agent.harness)) {
       throw new AegisError(
@@ -76,43 +94,38 @@ export class Sessions {
         },
       );
     }
-    const made = await store.transact(async (tx) => {
-      const before = input.id === undefined ? null : await tx.sessions.get(input.id);
-      if (before) return { row: before, admitted: null };
-      const now = clock.now();
-      const title = cleanTitle(input.title ?? "");
-      const row: SessionRow = {
-        id: input.id ?? newId("ses", now),
-        handle: input.handle ?? (await this.#freeHandle(tx)),
-        agent: agent.ref,
-        harness: agent.harness,
-        offline: agent.harness === offlineHarness,
-        title,
-        title_source: title === "" ? null : "human",
-        state: "ready",
-        error: null,
-        parent: null,
-        ask_policy: input.ask_policy ?? "wait",
-        created_at: now,
-        closed_at: null,
-        resume: null,
-      };
-      await tx.sessions.insert(row);
-      await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
-      if (input.prompt === undefined) return { row, admitted: null };
-      const admitted = await inbox.admitIn(tx, {
-        session: row.id,
-        sender: input.sender ?? { kind: "human" },
-        body: input.prompt,
-        cause: input.cause,
-      });
-      return { row, admitted };
-    });
-    if (made.admitted) this.wake(made.row.id);
-    return {
-      session: await this.view(made.row.id, "default"),
-      receipt: made.admitted === null ? null : receiptOf(made.admitted, false),
+    const before = input.id === undefined ? null : await tx.sessions.get(input.id);
+    if (before) return { row: before, admitted: null };
+    const now = clock.now();
+    const title = cleanTitle(input.title ?? "");
+    const row: SessionRow = {
+      id: input.id ?? newId("ses", now),
+      handle: input.handle ?? (await this.#freeHandle(tx)),
+      agent: agent.ref,
+      harness: agent.harness,
+      offline: agent.harness === offlineHarness,
+      title,
+      title_source: title === "" ? null : "human",
+      state: "ready",
+      error: null,
+      parent: input.parent ?? null,
+      depth: input.depth ?? 0,
+      ask_policy: input.ask_policy ?? "wait",
+      created_at: now,
+      closed_at: null,
+      resume: null,
+      limits: input.limits ?? null,
     };
+    await tx.sessions.insert(row);
+    await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
+    if (input.prompt === undefined) return { row, admitted: null };
+    const admitted = await inbox.admitIn(tx, {
+      session: row.id,
+      sender: input.sender ?? { kind: "human" },
+      body: input.prompt,
+      cause: input.cause,
+    });
+    return { row, admitted };
   }
 
   /** A hint that the session has work. Safe to lose. */
@@ -202,21 +215,29 @@ export class Sessions {
 
   /** Closes for good: waiting messages are refused and their senders told, the turn under way is cut. */
   async close(id: SessionId, reason: string): Promise<MessageId[]> {
-    const { store, clock, turns, conversations } = this.#options;
-    const { refused, told } = await store.transact(async (tx) => {
-      const row = await liveRow(tx, id);
-      const waiting = await tx.messages.list(id, { status: "pending" });
-      const ids = waiting.map((message) => message.id);
-      const now = clock.now();
-      await tx.messages.setStatus(ids, "refused", null);
-      await tx.sessions.update(id, { state: "closed", error: null, closed_at: now });
-      await tx.events.append({ type: "session.closed", session: id, data: { reason, refused: ids } }, now);
-      return { refused: ids, told: await this.#tellRefused(tx, row, waiting) };
-    });
+    const closed = await this.#options.store.transact((tx) => this.closeIn(tx, id, reason));
+    await this.leave(closed);
+    return closed.refused;
+  }
+
+  /** Closes inside a transaction of the caller, who has it leave after the commit. `informed` learns it elsewhere. */
+  async closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
+    const row = await liveRow(tx, id);
+    const waiting = await tx.messages.list(id, { status: "pending" });
+    const refused = waiting.map((message) => message.id);
+    const now = this.#options.clock.now();
+    await tx.messages.setStatus(refused, "refused", null);
+    await tx.sessions.update(id, { state: "closed", error: null, closed_at: now });
+    await tx.events.append({ type: "session.closed", session: id, data: { reason, refused } }, now);
+    const toTell = waiting.filter(({ sender }) => sender.kind !== "agent" || sender.session !== informed);
+    return { id, refused, told: await this.#tellRefused(tx, row, toTell) };
+  }
+
+  /** Ends what a closed session still does. Resolves when its processes are gone. */
+  async leave({ id, told }: Closed): Promise<void> {
     for (const sender of told) this.wake(sender);
-    await turns.interrupt(id);
-    await conversations.close(id);
-    return refused;
+    await this.#options.turns.interrupt(id);
+    await this.#options.conversations.close(id);
   }
 
   async interrupt(id: SessionId): Promise<boolean> {
@@ -287,7 +308,7 @@ function unknownSession(id: SessionId): AegisError {
 }
 
 function publicSession(row: SessionRow): Session {
-  const { resume: _, ...session } = row;
+  const { resume: _, limits: __, ...session } = row;
   return session;
 }
 

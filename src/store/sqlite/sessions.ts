@@ -1,13 +1,13 @@
 /** Sessions. At most one is alive under a handle. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import type { Session } from "../../contract/session.ts";
+import type { Session, SessionLimits } from "../../contract/session.ts";
 import type { SessionRow, SessionTable } from "../store.ts";
 import type { Sql, Value } from "./connection.ts";
 import { onConstraint } from "./errors.ts";
 
-/** As stored: SQLite has no booleans. */
-type Stored = Omit<SessionRow, "offline"> & { offline: number };
+/** As stored: SQLite has no booleans, and limits are JSON. */
+type Stored = Omit<SessionRow, "offline" | "limits"> & { offline: number; limits: string | null };
 
 const columns = [
   "id",
@@ -20,10 +20,12 @@ const columns = [
   "state",
   "error",
   "parent",
+  "depth",
   "ask_policy",
   "created_at",
   "closed_at",
   "resume",
+  "limits",
 ] as const satisfies (keyof SessionRow)[];
 const select = `SELECT ${columns.join(", ")} FROM sessions`;
 const insert = `INSERT INTO sessions (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
@@ -85,8 +87,9 @@ export class SqliteSessions implements SessionTable {
   }
 }
 
-function toValue(value: string | number | boolean | null | undefined): Value {
+function toValue(value: string | number | boolean | object | null | undefined): Value {
   if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value === "object" && value !== null) return JSON.stringify(value);
   return value ?? null;
 }
 
@@ -95,5 +98,6 @@ function toRow(record: Stored | undefined): SessionRow | null {
 }
 
 function fromRecord(record: Stored): SessionRow {
-  return { ...record, offline: record.offline === 1 };
+  const limits = record.limits === null ? null : (JSON.parse(record.limits) as SessionLimits);
+  return { ...record, offline: record.offline === 1, limits };
 }

@@ -6,12 +6,14 @@ import type { Sql } from "./connection.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteGroups } from "./groups.ts";
 import { SqliteMessages } from "./messages.ts";
+import { SqlitePool } from "./pool.ts";
 import { SqliteQueues } from "./queues.ts";
 import { SqliteRuns } from "./runs.ts";
 import { SqliteSeen } from "./seen.ts";
 import { SqliteSessions } from "./sessions.ts";
 import { SqliteSignals } from "./signals.ts";
 import { SqliteSteps } from "./steps.ts";
+import { SqliteSubagents } from "./subagents.ts";
 import { SqliteTasks } from "./tasks.ts";
 import { SqliteTurns } from "./turns.ts";
 
@@ -31,5 +33,7 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     runs: new SqliteRuns(sql),
     steps: new SqliteSteps(sql),
     signals: new SqliteSignals(sql),
+    subagents: new SqliteSubagents(sql),
+    pool: new SqlitePool(sql),
   };
 }

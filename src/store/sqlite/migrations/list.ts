@@ -5,5 +5,6 @@ import { asks } from "./0002-asks.ts";
 import { queues } from "./0003-queues.ts";
 import { groups } from "./0004-groups.ts";
 import { runs } from "./0005-runs.ts";
+import { subagents } from "./0006-subagents.ts";
 
-export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs];
+export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs, subagents];

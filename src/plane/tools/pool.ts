@@ -1,0 +1,94 @@
+/** Tools to have an agent of the pool do a task, and to ask it more about it. */
+import { z } from "zod";
+import { AegisError, type ErrorCode, isAegisError } from "../../contract/errors.ts";
+import { derivedId } from "../../runtime/inbox/derived-id.ts";
+import type { Pool, PoolAnswer, PoolCall } from "../../runtime/pool/pool.ts";
+import { type Thoroughness, thoroughnessSchema } from "../../runtime/pool/task.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import type { Turns } from "../../runtime/sessions/turns.ts";
+import { causeOf, senderOf } from "./caller.ts";
+
+export type PoolToolsOptions = { pool: Pool; turns: Turns };
+
+const thoroughness = thoroughnessSchema
+  .default("uncapped")
+  .describe("when it is cut off: after 1, 3 or 6 minutes, or never");
+
+export function poolTools(options: PoolToolsOptions): Tool[] {
+  return [run(options), ask(options)];
+}
+
+function run(options: PoolToolsOptions): Tool {
+  return defineTool({
+    name: "agent",
+    description:
+      "Have an agent do a task and wait for its result. It may remember earlier tasks; ask it more with agent_ask.",
+    input: z.object({
+      agent_name: z.string().describe("a name from aegis_list_agents"),
+      task_prompt: z.string().describe("all it needs to know"),
+      thoroughness,
+      context_files: z.array(z.string().min(1).max(4_096)).max(100).default([]).describe("files it reads first"),
+    }),
+    readOnly: false,
+    run: (input, context) =>
+      typed(() =>
+        options.pool.run({
+          ...callOf(options, input.thoroughness, context),
+          agent: input.agent_name,
+          prompt: input.task_prompt,
+          files: input.context_files,
+        }),
+      ),
+  });
+}
+
+function ask(options: PoolToolsOptions): Tool {
+  return defineTool({
+    name: "agent_ask",
+    description: "Ask an agent that did a task for you; it remembers it.",
+    input: z.object({ agent_id: z.string().describe("as given by agent"), message: z.string(), thoroughness }),
+    readOnly: false,
+    run: (input, context) =>
+      typed(() =>
+        options.pool.ask({
+          ...callOf(options, input.thoroughness, context),
+          agent_id: input.agent_id,
+          text: input.message,
+        }),
+      ),
+  });
+}
+
+function callOf({ turns }: PoolToolsOptions, thoroughness: Thoroughness, context: ToolContext): PoolCall {
+  return {
+    caller: context.caller,
+    callerAgent: context.agent,
+    sender: senderOf(context),
+    message: derivedId("msg", context.key),
+    cause: causeOf(context, turns),
+    thoroughness,
+    signal: context.signal,
+  };
+}
+
+const validation: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid", "not_found", "too_large"]);
+const permission: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["forbidden", "too_many"]);
+
+/** A refusal in the shape that agents are taught to read. */
+async function typed(work: () => Promise<PoolAnswer>): Promise<PoolAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAegisError(error)) throw error;
+    const { code, message, hint } = error;
+    const error_type = validation.has(code)
+      ? "validation_error"
+      : permission.has(code)
+        ? "permission_error"
+        : code === "timeout"
+          ? "timeout_error"
+          : "execution_error";
+    const text = hint === undefined ? message : `${message} (${hint})`;
+    throw new AegisError(code, JSON.stringify({ success: false, error: text, error_type }), { cause: error });
+  }
+}

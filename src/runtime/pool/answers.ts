@@ -1,0 +1,118 @@
+/** Waits for what a pooled agent answers, and cuts its turn when nobody waits any longer. */
+import { AegisError, isAegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
+import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Store, StoreReads, TurnRow } from "../../store/store.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { lastWords } from "../sessions/last-words.ts";
+import type { Turns } from "../sessions/turns.ts";
+import { until } from "../subagents/until.ts";
+
+export type AnswersOptions = { store: Store; clock: Clock; inbox: Inbox; turns: Turns };
+
+export type Question = {
+  session: SessionId;
+  message: MessageId;
+  caller: SessionId;
+  /** The call was made before: somebody else may use the session meanwhile. */
+  repeated: boolean;
+  timeoutMs: number | null;
+  signal: AbortSignal;
+  /** Aborts when Aegis stops: the turn goes on after the next start, and the call is repeated. */
+  stopping: AbortSignal;
+};
+
+export class Answers {
+  readonly #options: AnswersOptions;
+
+  constructor(options: AnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Throws when the turn failed, was cut, or took too long; it no longer goes on then. */
+  async get(question: Question): Promise<string> {
+    const { session, timeoutMs } = question;
+    const { read } = this.#options.store;
+    const callerTurn = await openTurn(read, question.caller);
+    const turn = await this.#wait(question, callerTurn).catch(async (error: unknown) => {
+      if (!question.stopping.aborted) await this.#cut(question);
+      throw error;
+    });
+    if (turn === null) {
+      await this.#cut(question);
+      const words = await lastWords(read, session);
+      throw new AegisError(
+        "timeout",
+        `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} minute(s) and was cut off`,
+        {
+          hint: `agent_ask ${session} goes on with it; ${words === null ? "it had said nothing yet" : `its last words: ${words}`}`,
+        },
+      );
+    }
+    if (turn.reason !== "completed") {
+      const why = turn.error?.message ?? `its turn was ${turn.reason}`;
+      throw new AegisError("unavailable", `the agent did not complete the task: ${why}`);
+    }
+    return turn.text === "" ? "The agent completed the task but said nothing about it." : turn.text;
+  }
+
+  async #wait(question: Question, callerTurn: TurnId | null): Promise<TurnRow | null> {
+    const { store, clock } = this.#options;
+    return until({
+      store,
+      clock,
+      signal: AbortSignal.any([question.signal, question.stopping]),
+      timeoutMs: question.timeoutMs,
+      mayChange: (event) => hints.has(event.type),
+      look: async () => {
+        const answer = await answerTo(store.read, question);
+        if (answer !== null) return answer;
+        const asking = callerTurn === null ? null : await store.read.turns.get(callerTurn);
+        // A harness that was interrupted may leave its call hanging.
+        if (asking !== null && asking.ended_at !== null) throw new AegisError("closed", "the turn that asked is over");
+        return null;
+      },
+    });
+  }
+
+  /** Takes the message back, or cuts the turn that has it. */
+  async #cut({ session, message, repeated }: Question): Promise<void> {
+    try {
+      await this.#options.inbox.cancel(message);
+    } catch (error) {
+      if (!isAegisError(error) || error.code !== "conflict") throw error;
+      const inTurn = this.#options.turns.current(session).some((one) => one.id === message);
+      // A turn that followed, such as one about results of subagents, is still the holder's.
+      if (inTurn || !repeated) await this.#options.turns.interrupt(session);
+    }
+  }
+}
+
+async function openTurn(read: StoreReads, session: SessionId): Promise<TurnId | null> {
+  const [turn] = await read.turns.list(session, 1);
+  return turn === undefined || turn.ended_at !== null ? null : turn.id;
+}
+
+/** The last turn once nothing is left to do: results of subagents may have come after the one that took the message. */
+async function answerTo(read: StoreReads, { session, message: id, repeated }: Question): Promise<TurnRow | null> {
+  const message = await read.messages.get(id);
+  if (message === null) throw new AegisError("not_found", `no message ${id}`);
+  if (message.status === "refused" || message.status === "cancelled" || message.status === "lost") {
+    throw new AegisError("closed", `the agent never answered: the task was ${message.status}`);
+  }
+  if (message.status !== "done" || message.turn === null) return null;
+  const own = await read.turns.get(message.turn);
+  if (repeated && own?.reason === "completed") return own;
+  if ((await read.messages.countPending(session)) > 0 || (await read.subagents.countRunning(session)) > 0) return null;
+  const [last] = await read.turns.list(session, 1);
+  return last === undefined || last.ended_at === null ? null : last;
+}
+
+const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "turn.ended",
+  "session.closed",
+  "message.cancelled",
+  "message.lost",
+  "subagent.ended",
+]);

@@ -1,0 +1,37 @@
+/** Waits for the turn that answers a message. */
+import { AegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
+import type { MessageId } from "../../contract/ids.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Store, TurnRow } from "../../store/store.ts";
+import { until } from "./until.ts";
+
+export type Reply = { text: string; turn: TurnRow };
+
+export type ReplyOptions = { store: Store; clock: Clock; signal: AbortSignal; timeoutMs: number | null };
+
+/** Null when the time is over. Throws when the message will never be answered, or the signal aborts. */
+export function replyTo(id: MessageId, options: ReplyOptions): Promise<Reply | null> {
+  const { read } = options.store;
+  return until({
+    ...options,
+    mayChange: (event) => hints.has(event.type),
+    async look() {
+      const message = await read.messages.get(id);
+      if (message === null) throw new AegisError("not_found", `no message ${id}`);
+      if (message.status === "refused" || message.status === "cancelled" || message.status === "lost") {
+        throw new AegisError("closed", `the message ${id} will not be answered: it was ${message.status}`);
+      }
+      if (message.status !== "done" || message.turn === null) return null;
+      const turn = await read.turns.get(message.turn);
+      return turn === null || turn.ended_at === null ? null : { text: turn.text, turn };
+    },
+  });
+}
+
+const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "turn.ended",
+  "session.closed",
+  "message.cancelled",
+  "message.lost",
+]);

@@ -1,0 +1,88 @@
+/** Who may start whom: the project's settings, narrowed or widened by what the calling agent's profile says. */
+import type { Agent } from "../../contract/agent.ts";
+import { AegisError } from "../../contract/errors.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { SessionRow, TreeTotals } from "../../store/store.ts";
+
+/** What all subagents below one session that a person started may use up together. */
+export type TreeBudget = {
+  /** Under way at once. */
+  agents: number;
+  /** Ever started. */
+  spawns: number;
+  /** From the start of a child of the root to the end of everything below it. */
+  minutes?: number | undefined;
+  output_tokens?: number | undefined;
+  usd?: number | undefined;
+};
+
+export type SubagentSettings = {
+  enabled: boolean;
+  max_spawn_depth: number;
+  max_children: number;
+  default_timeout: number;
+  session_ttl_minutes: number;
+  budget: TreeBudget;
+};
+
+/** Only these tools start others; who is too deep to do so does not even see them. */
+export const spawningTools: readonly string[] = ["sessions_spawn", "agent"];
+
+export type SpawnRules = SubagentSettings & { allow_agents: readonly string[] };
+
+export function rulesFor(agent: Agent, settings: SubagentSettings): SpawnRules {
+  const own = Object.entries(agent.subagents).filter(([, value]) => value !== undefined);
+  return { ...settings, allow_agents: ["*"], ...Object.fromEntries(own) };
+}
+
+export function checkEnabled(rules: SpawnRules): void {
+  if (rules.enabled) return;
+  throw new AegisError("forbidden", "refused: subagents are switched off here", {
+    hint: "subagents.enabled in the configuration allows them",
+  });
+}
+
+/** The depth is the caller's own, as it is on record. */
+export function checkDepth(rules: SpawnRules, caller: Pick<SessionRow, "depth">): void {
+  if (caller.depth < rules.max_spawn_depth) return;
+  throw new AegisError(
+    "forbidden",
+    `refused: you are at depth ${caller.depth}, and agents at depth ${rules.max_spawn_depth} start no others`,
+    { hint: "do the work yourself, or report that it needs to be divided further up" },
+  );
+}
+
+export function checkChildren(rules: SpawnRules, running: number): void {
+  if (running < rules.max_children) return;
+  throw new AegisError("too_many", `refused: ${running} of your subagents are running, and no more than that may be`, {
+    hint: "end your turn to wait for them, or end one with sessions_kill",
+  });
+}
+
+export function checkAllowed(rules: SpawnRules, agent: Agent): void {
+  const { allow_agents: allowed } = rules;
+  if (["*", agent.slug, agent.ref].some((name) => allowed.includes(name))) return;
+  const near = didYouMean(agent.slug, allowed);
+  throw new AegisError("forbidden", `refused: you may not start the agent "${agent.slug}"${near}`, {
+    hint: allowed.length === 0 ? "you may start none" : `you may start: ${allowed.join(", ")}`,
+  });
+}
+
+export function checkBudget({ budget }: SpawnRules, totals: TreeTotals): void {
+  const parts: [string, number, number | undefined][] = [
+    ["agents at work", totals.live, budget.agents],
+    ["agents ever started", totals.spawned, budget.spawns],
+    ["output tokens", totals.output_tokens, budget.output_tokens],
+    ["US dollars", totals.cost, budget.usd],
+  ];
+  for (const [what, used, limit] of parts) {
+    if (limit === undefined || used < limit) continue;
+    throw new AegisError(
+      "too_many",
+      `refused: your tree of agents has used up its budget: ${used} of ${limit} ${what}`,
+      {
+        hint: "finish with what you have; subagents.budget in the configuration sets the limits",
+      },
+    );
+  }
+}
