@@ -3,13 +3,11 @@ import { AegisError } from "../../contract/errors.ts";
 import type { NewEvent } from "../../contract/event.ts";
 import type { Group, GroupMember, GroupView } from "../../contract/group.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
-import type { SessionView } from "../../contract/session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { Store, StoreTx } from "../../store/store.ts";
+import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Broadcasts } from "./broadcasts.ts";
 import { liveGroup } from "./find.ts";
@@ -21,7 +19,6 @@ export type GroupsOptions = {
   store: Store;
   clock: Clock;
   log: Logger;
-  agents: AgentRegistry;
   sessions: Sessions;
   broadcasts: Broadcasts;
   reducers: ReducerRegistry;
@@ -48,25 +45,18 @@ export class Groups {
 
   /** Adds members to the group, which is made if there is none of that name. All of them start, or none. */
   async spawn(input: NewMembers): Promise<{ group: GroupView; handles: string[] }> {
-    const { store, agents, reducers, sessions } = this.#options;
+    const { store, reducers, sessions } = this.#options;
     const recipe = this.#recipe(input);
-    for (const agent of recipe.agents) agents.get(agent);
     if (recipe.reducer !== undefined) reducers.get(recipe.reducer);
-    const made: SessionView[] = [];
-    try {
+    const { group, made } = await store.transact(async (tx) => {
+      const made: SessionRow[] = [];
       for (const [index, agent] of recipe.agents.entries()) {
         const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
-        made.push((await sessions.create({ id, agent, handle: input.handle })).session);
+        made.push((await sessions.createIn(tx, { id, agent, handle: input.handle })).row);
       }
-      const group = await store.transact((tx) => this.#join(tx, input, recipe, made));
-      return { group: await this.#view(group), handles: made.map((session) => session.handle) };
-    } catch (error) {
-      await this.#closeAll(
-        made.map((session) => session.id),
-        "its group could not be made",
-      );
-      throw error;
-    }
+      return { group: await this.#join(tx, input, recipe, made), made };
+    });
+    return { group: await this.#view(group), handles: made.map((session) => session.handle) };
   }
 
   async list(): Promise<GroupView[]> {
@@ -132,7 +122,7 @@ export class Groups {
     });
   }
 
-  async #join(tx: StoreTx, input: NewMembers, recipe: GroupPreset, made: readonly SessionView[]): Promise<Group> {
+  async #join(tx: StoreTx, input: NewMembers, recipe: GroupPreset, made: readonly SessionRow[]): Promise<Group> {
     const now = this.#options.clock.now();
     const [first] = made;
     const joined = first && (await tx.groups.ofSession(first.id));
