@@ -7,6 +7,7 @@ import type { Logger } from "../../lib/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
+import { lastWords } from "../sessions/last-words.ts";
 import type { Persist } from "../sessions/persist.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { checkTask, insertTask, type NewTask } from "./admission.ts";
@@ -18,7 +19,6 @@ import { type RecoveredTasks, recoverTasks } from "./recover.ts";
 import type { StillWaiting } from "./verdict.ts";
 import { QueueViews, type TaskFilter, unknownTask } from "./views.ts";
 import { type WaitLimits, Waits } from "./waits.ts";
-import { lastWords } from "./words.ts";
 import { Workers } from "./workers.ts";
 
 export type QueuesOptions = {

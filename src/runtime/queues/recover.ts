@@ -6,11 +6,11 @@ import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Task } from "../../contract/task.ts";
 import type { Store } from "../../store/store.ts";
+import { lastWords } from "../sessions/last-words.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { QueueCatalog } from "./catalog.ts";
 import type { Endings } from "./endings.ts";
 import { interruptedError } from "./verdict.ts";
-import { lastWords } from "./words.ts";
 import type { Workers } from "./workers.ts";
 
 export type RecoverOptions = {

@@ -1,7 +1,8 @@
 /** Whether a worker is done with its task, from what is on record of its session. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { StoreReads, StoreTx, TurnRow } from "../../store/store.ts";
-import { type Ending, lastWords } from "./words.ts";
+import { lastWords } from "../sessions/last-words.ts";
+import type { Ending } from "./words.ts";
 
 /** What a session waits for that will end by itself, in words; none when it waits for nothing. */
 export type StillWaiting = (session: SessionId) => Promise<readonly string[]>;

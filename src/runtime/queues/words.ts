@@ -1,26 +1,11 @@
-/** What is said of a task when it ends: the worker's last words, and the message its producer gets. */
-import type { SessionId } from "../../contract/ids.ts";
+/** How a task ends, and what its producer is told. */
 import { messageMaxBytes } from "../../contract/message.ts";
-import type { EventReads } from "../../store/store.ts";
 
 export type Ending =
   | { status: "completed"; result: string }
   /** `no` when another try would end the same way; `at once` when the task is not to blame. */
   | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "at once" }
   | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
-
-const mostParts = 100;
-
-/** The worker's whole last message so far, or null when it has said nothing. */
-export async function lastWords(from: { readonly events: EventReads }, worker: SessionId): Promise<string | null> {
-  const events = await from.events.list({ session: worker, types: ["turn.text"], limit: mostParts, from: "newest" });
-  const said = events.flatMap((event) => (event.type === "turn.text" ? [event.data] : []));
-  const last = said.at(-1);
-  if (last === undefined) return null;
-  // A message may come in several parts, with tool calls between them.
-  const parts = said.filter((part) => part.turn === last.turn && part.message === last.message);
-  return parts.map((part) => part.text).join("\n\n");
-}
 
 /** The message that tells the producer. */
 export function callbackBody(ending: Ending): string {

@@ -10,11 +10,12 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
 import { Drains } from "../sessions/drains.ts";
+import { lastWords } from "../sessions/last-words.ts";
 import type { Persist } from "../sessions/persist.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Endings } from "./endings.ts";
 import { judge, type StillWaiting } from "./verdict.ts";
-import { type Ending, lastWords } from "./words.ts";
+import type { Ending } from "./words.ts";
 
 export type WorkersOptions = {
   store: Store;
