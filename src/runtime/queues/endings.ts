@@ -9,9 +9,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { backoffMs } from "./backoff.ts";
+import { callbackBody, type Ending } from "./callback.ts";
 import type { QueueCatalog } from "./catalog.ts";
 import { usageOfWorker } from "./spending.ts";
-import { callbackBody, type Ending } from "./words.ts";
 
 export type EndingsOptions = {
   clock: Clock;

@@ -2,7 +2,7 @@
 import type { SessionId } from "../../contract/ids.ts";
 import type { StoreReads, StoreTx, TurnRow } from "../../store/store.ts";
 import { lastWords } from "../sessions/last-words.ts";
-import type { Ending } from "./words.ts";
+import type { Ending } from "./callback.ts";
 
 /** What a session waits for that will end by itself, in words; none when it waits for nothing. */
 export type StillWaiting = (session: SessionId) => Promise<readonly string[]>;

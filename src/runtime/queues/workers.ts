@@ -13,9 +13,9 @@ import { Drains } from "../sessions/drains.ts";
 import { lastWords } from "../sessions/last-words.ts";
 import type { Persist } from "../sessions/persist.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { Ending } from "./callback.ts";
 import type { Endings } from "./endings.ts";
 import { judge, type StillWaiting } from "./verdict.ts";
-import type { Ending } from "./words.ts";
 
 export type WorkersOptions = {
   store: Store;
