@@ -42,9 +42,10 @@ export class TurnPrinter {
   }
 
   #delta(delta: LiveDelta): void {
-    if (delta.type === "text" && this.#followed.has(delta.turn)) {
-      this.#append(`${delta.turn}/${delta.message}`, delta.text);
-    }
+    if (delta.type !== "text" || !this.#followed.has(delta.turn)) return;
+    const key = `${delta.turn}/${delta.message}`;
+    // Behind a gap in the stream nothing fits until the whole text comes.
+    if (delta.offset === (this.#shown.get(key)?.length ?? 0)) this.#append(key, delta.text);
   }
 
   #event(event: Event): void {

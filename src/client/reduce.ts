@@ -22,13 +22,15 @@ export function reduce(state: State, event: Event): State {
   return { ...next, sessions: { ...next.sessions, [before.id]: reduceSession(before, event) } };
 }
 
-/** Deltas are for the eye: the whole text replaces them, and a missed one does no harm. */
+/** Deltas are for the eye: the whole text replaces them. Behind a missed one they wait for it, so that no text has a hole. */
 export function applyDelta(state: State, delta: LiveDelta): State {
   const session = state.sessions[delta.session];
   const turn = session?.turns.findLast((candidate) => candidate.id === delta.turn);
   if (session === undefined || turn === undefined || turn.ended_at !== null) return state;
-  const text = (turn.writing[delta.message]?.text ?? "") + delta.text;
-  const writing = { ...turn.writing, [delta.message]: { type: delta.type, text } };
+  const written = turn.writing[delta.message];
+  const before = written?.type === delta.type ? written.text : "";
+  if (delta.offset !== before.length) return state;
+  const writing = { ...turn.writing, [delta.message]: { type: delta.type, text: before + delta.text } };
   return { ...state, sessions: { ...state.sessions, [session.id]: withTurn(session, { ...turn, writing }) } };
 }
 

@@ -195,6 +195,8 @@ export const liveDeltaSchema = z.object({
   session: sessionIdSchema,
   turn: turnIdSchema,
   message: z.string(),
+  /** Characters of this text that came before: a delta that does not begin where the last one ended follows a gap. */
+  offset: z.int().nonnegative(),
   text: z.string(),
 });
 export type LiveDelta = z.infer<typeof liveDeltaSchema>;

@@ -64,7 +64,9 @@ describe("event streams", () => {
     await plain.sees("the end", isEnd);
     const deltas = live.blocks.filter((block) => block.event === "delta");
     expect(deltas.length).toBeGreaterThan(1);
-    const texts = deltas.map((block) => (JSON.parse(block.data ?? "{}") as { text: string }).text);
+    const parts = deltas.map((block) => JSON.parse(block.data ?? "{}") as { text: string; offset: number });
+    const texts = parts.map((part) => part.text);
+    expect(parts.map((part) => part.offset)).toEqual(texts.map((_, index) => texts.slice(0, index).join("").length));
     expect(texts.join("")).toBe(words);
     expect(plain.blocks.filter((block) => block.event === "delta")).toEqual([]);
     expect(plain.events).toEqual(live.events);

@@ -16,9 +16,9 @@ const started = (id = turn, messages = [message]) => event("turn.started", { tur
 const text = (whole: string, id = turn) => event("turn.text", { turn: id, message: "m1", text: whole });
 const tool = event("turn.tool_call", { turn, call: "c", name: "list", title: "List files", kind: "read" });
 const ended = (id = turn) => event("turn.ended", { turn: id, reason: "completed", error: null, text: "", usage: null });
-const delta = (part: string, id = turn): Followed => ({
+const delta = (part: string, offset = 0, id = turn): Followed => ({
   kind: "delta",
-  delta: { type: "text", session, turn: id, message: "m1", text: part },
+  delta: { type: "text", session, turn: id, message: "m1", offset, text: part },
 });
 
 function show(items: Followed[], only: MessageId | null = null): string {
@@ -36,32 +36,42 @@ function show(items: Followed[], only: MessageId | null = null): string {
 
 describe("a turn on a terminal", () => {
   it("shows streamed text once, also when only its end comes whole", () => {
-    expect(show([started(), delta("Hel"), delta("lo"), text("Hello"), ended()])).toBe("Hello\n");
+    expect(show([started(), delta("Hel"), delta("lo", 3), text("Hello"), ended()])).toBe("Hello\n");
     expect(show([started(), delta("Hel"), text("Hello there"), ended()])).toBe("Hello there\n");
     expect(show([started(), text("Hello"), ended()])).toBe("Hello\n");
   });
 
-  it("tells text again from its beginning when part of the stream was missed", () => {
-    expect(show([started(), delta("lo th"), text("Hello there")])).toBe("lo th\nHello there\n");
+  it("shows text once when part of the stream was missed", () => {
+    expect(show([started(), delta("lo th", 3), text("Hello there")])).toBe("Hello there\n");
+    expect(show([started(), delta("Hel"), delta("ere", 8), text("Hello there")])).toBe("Hello there\n");
+  });
+
+  it("tells text again from its beginning when it was changed after it streamed", () => {
+    expect(show([started(), delta("Hello"), text("Goodbye")])).toBe("Hello\nGoodbye\n");
   });
 
   it("leaves out the stream of a turn whose start it did not see", () => {
-    expect(show([delta("llo"), text("Hello"), ended()])).toBe("Hello\n");
+    expect(show([delta("llo", 2), text("Hello"), ended()])).toBe("Hello\n");
   });
 
   it("puts tool calls on lines of their own", () => {
-    expect(show([started(), delta("I look."), tool, delta(" Done."), text("I look. Done.")])).toBe(
+    expect(show([started(), delta("I look."), tool, delta(" Done.", 7), text("I look. Done.")])).toBe(
       "I look.\n[→ List files]\n Done.\n",
     );
   });
 
   it("shows only the turn that took the message it waits for", () => {
     const other: TurnId = newId("trn", 1);
-    const items = [started(other, [newId("msg", 5)]), delta("not mine", other), text("not mine", other), ended(other)];
+    const items = [
+      started(other, [newId("msg", 5)]),
+      delta("not mine", 0, other),
+      text("not mine", other),
+      ended(other),
+    ];
     expect(show([...items, started(), text("mine"), ended()], message)).toBe("mine\n");
   });
 
   it("lets no escape sequence through", () => {
-    expect(show([started(), delta("a\u001b"), delta("[2Jb"), text("a\u001b[2Jb")])).toBe("a[2Jb\n");
+    expect(show([started(), delta("a\u001b"), delta("[2Jb", 2), text("a\u001b[2Jb")])).toBe("a[2Jb\n");
   });
 });

@@ -111,7 +111,14 @@ test("deltas come to those who ask", async () => {
   const items = followEvents(client, { live: true, session: sessionA });
   const next = items.next();
   await waitUntil("it follows", () => services.store.listeners.size === 1);
-  const delta = { type: "text", session: sessionA, turn: newId("trn", 1), message: "m", text: "hel" } as const;
+  const delta = {
+    type: "text",
+    session: sessionA,
+    turn: newId("trn", 1),
+    message: "m",
+    offset: 0,
+    text: "hel",
+  } as const;
   services.hub.publishDelta(delta);
   expect((await next).value).toEqual({ kind: "delta", delta });
   await items.return();

@@ -121,10 +121,11 @@ test("asks wait until they are settled", () => {
 });
 
 test("deltas show text until the whole of it comes", () => {
-  const delta = { type: "text", session: sessionA, turn, message: "m", text: "hello " } as const;
+  const delta = { type: "text", session: sessionA, turn, message: "m", offset: 0, text: "hello " } as const;
   let state = play(created, started);
-  state = applyDelta(applyDelta(state, delta), { ...delta, text: "wor" });
+  state = applyDelta(applyDelta(state, delta), { ...delta, offset: 6, text: "wor" });
   expect(only(state).turns[0]?.writing).toEqual({ m: { type: "text", text: "hello wor" } });
+  expect(applyDelta(state, { ...delta, offset: 12, text: "d" })).toBe(state);
   state = reduce(state, { ...text, seq: 3, at: 1 });
   expect(only(state).turns[0]?.writing).toEqual({});
   const over = reduce(applyDelta(state, { ...delta, message: "n" }), { ...ended("completed"), seq: 4, at: 1 });

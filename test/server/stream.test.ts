@@ -53,7 +53,14 @@ test("events carry their number, deltas none, and the start is told first", asyn
   expect(stream.response.headers["content-type"]).toContain("text/event-stream");
   expect(stream.response.headers["x-content-type-options"]).toBe("nosniff");
   await waitUntil("the subscription is live", () => services.store.listeners.size === 1);
-  services.hub.publishDelta({ type: "text", session: sessionA, turn: newId("trn", 1), message: "m", text: "wor\n" });
+  services.hub.publishDelta({
+    type: "text",
+    session: sessionA,
+    turn: newId("trn", 1),
+    message: "m",
+    offset: 0,
+    text: "wor\n",
+  });
   services.store.commit(notice("line\nbreak", sessionB));
   let text = "";
   while (!text.includes("break")) text += String((await stream.bytes.next()).value);

@@ -23,6 +23,8 @@ export class TurnRecorder {
   #usage: Usage | null = null;
   #lastMessage: string | null = null;
   #text = "";
+  /** How much of each text has been told as deltas since it was last told whole. */
+  readonly #streamed = new Map<string, number>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -71,15 +73,14 @@ export class TurnRecorder {
     const { session, turn, persist, publishDelta } = this.#options;
     switch (event.type) {
       case "text_delta":
-      case "thinking_delta":
-        publishDelta({
-          type: event.type === "text_delta" ? "text" : "thinking",
-          session,
-          turn,
-          message: event.message,
-          text: event.text,
-        });
+      case "thinking_delta": {
+        const { message, text } = event;
+        const type = event.type === "text_delta" ? "text" : "thinking";
+        const offset = this.#streamed.get(`${type}/${message}`) ?? 0;
+        this.#streamed.set(`${type}/${message}`, offset + text.length);
+        publishDelta({ type, session, turn, message, offset, text });
         return;
+      }
       case "accepted":
         await persist(async (tx) => {
           await tx.turns.accept(turn);
@@ -92,6 +93,10 @@ export class TurnRecorder {
       case "text":
         this.#text = event.message === this.#lastMessage ? `${this.#text}\n\n${event.text}` : event.text;
         this.#lastMessage = event.message;
+        this.#streamed.delete(`text/${event.message}`);
+        break;
+      case "thinking":
+        this.#streamed.delete(`thinking/${event.message}`);
         break;
     }
     const { type, ...item } = event.type === "tool_result" ? { ...event, output: capped(event.output) } : event;

@@ -31,7 +31,7 @@ function seqs(items: readonly StreamItem[]): number[] {
 }
 
 function delta(text: string, session = sessionA): LiveDelta {
-  return { type: "text", session, turn: newId("trn", 1), message: "m", text };
+  return { type: "text", session, turn: newId("trn", 1), message: "m", offset: 0, text };
 }
 
 test("replays what is stored, then gives what is committed", async () => {
