@@ -1,0 +1,41 @@
+/** What the daemon's live tests know of one real CLI: how to point it at a fake model, and where it differs from the others. */
+import type { Agent } from "../../../src/contract/agent.ts";
+
+export type LiveHarness = {
+  /** As agents name it. */
+  harness: string;
+  /** The npm package whose pinned version was driven. */
+  package: string;
+  start(folder: string): Promise<LiveModel>;
+  /** A tool of the plane as the model names it. */
+  planeTool(name: string): string;
+  /** A prompt whose tool call needs a person's consent and makes the file at this path. */
+  makeFile(path: string): string;
+  /** Where the CLI keeps its conversations. */
+  histories(places: Places): Promise<string[]>;
+  expected: Expected;
+};
+
+/** `folder` is the one that `start` was given. */
+export type Places = { folder: string; home: string; state: string };
+
+/** The fake model of one test, and an agent that uses it. */
+export type LiveModel = {
+  agent: Pick<Agent, "model" | "env" | "options">;
+  /** The model calls that offered tools, oldest first, as JSON: others make titles and the like. */
+  calls(): string[];
+  close(): Promise<void>;
+};
+
+/** Where the CLIs differ. Each test holds its CLI to this, so that a new version that changes it is noticed. */
+export type Expected = {
+  /** What the CLI writes to the model when a person denies a call. */
+  denial: string;
+  /** Whether it can read an answer of a tool that is a JSON list. */
+  readsLists: boolean;
+  /** By HTTP status: the code that a failed model call ends the turn with, or that the CLI tries again for minutes. */
+  failures: Record<FailedStatus, string>;
+};
+
+export const failedStatuses = [401, 429, 529] as const;
+export type FailedStatus = (typeof failedStatuses)[number];

@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { geminiTools, startFakeGemini } from "../../fake-gemini.ts";
+import type { LiveHarness } from "../harness.ts";
+
+const program = fileURLToPath(new URL("../../node_modules/@google/gemini-cli/bundle/gemini.js", import.meta.url));
+
+export const gemini: LiveHarness = {
+  harness: "gemini",
+  package: "@google/gemini-cli",
+  async start(folder) {
+    const fake = await startFakeGemini();
+    const home = join(folder, "gemini-user");
+    await mkdir(join(home, ".gemini"), { recursive: true });
+    // It would try ten times, which takes minutes.
+    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify({ general: { maxAttempts: 1 } }));
+    return {
+      agent: {
+        model: "gemini-2.5-pro",
+        env: { GEMINI_API_KEY: "key-of-no-account", GOOGLE_GEMINI_BASE_URL: fake.url, GEMINI_CLI_HOME: home },
+        options: { command: [process.execPath, program] },
+      },
+      calls: () =>
+        fake.requests.filter((request) => geminiTools(request).length > 0).map((request) => JSON.stringify(request)),
+      close: fake.close,
+    };
+  },
+  planeTool: (name) => `mcp_aegis_${name}`,
+  makeFile: (path) => `TOOL write_file ${JSON.stringify({ file_path: path, content: "made" })}`,
+  async histories({ state }) {
+    const conversations = join(state, "conversations");
+    const sessions = await readdir(conversations);
+    return sessions
+      .map((session) => join(conversations, session, "gemini-home", ".gemini", "tmp"))
+      .filter((path) => existsSync(path));
+  },
+  expected: {
+    denial: "was canceled by the user",
+    // It takes text that is JSON for a structured answer, and of those only objects are valid.
+    readsLists: false,
+    failures: { 401: "not_logged_in", 429: "rate_limited", 529: "overloaded" },
+  },
+};
