@@ -100,7 +100,12 @@ export function signalProcess(pid: number, signal: "SIGTERM" | "SIGKILL"): boole
  * The log must hold the daemon's words, not Node's about features this project uses on purpose. A daemon mostly waits,
  * so that memory given back is worth more than the last bit of speed.
  */
-const nodeOptions = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=2", "--optimize-for-size"];
+const nodeOptions = [
+  "--disable-warning=ExperimentalWarning",
+  "--max-semi-space-size=2",
+  "--optimize-for-size",
+  "--max-opt=2",
+];
 
 function argumentsFor(root: string, options: DaemonOptions): string[] {
   const { agent, port, bind, allowRemote } = options;
