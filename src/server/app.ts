@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { type Route, routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
-import { type AppContext, type Handlers, type JsonRoute, readRequest } from "./adapter.ts";
+import { type AppContext, type Handlers, type JsonRoute, requestReader } from "./adapter.ts";
 import { agentHandlers } from "./agents.ts";
 import { askHandlers } from "./asks.ts";
 import { daemonHandlers } from "./daemon.ts";
@@ -46,15 +46,17 @@ export function createApp(options: AppOptions): App {
   function addJson<N extends JsonRoute>(name: N): void {
     const handler = handlers[name];
     const { method, path } = routes[name];
+    const read = requestReader(name, maxBodyBytes);
     app.on(method, path, async (c: AppContext) => {
-      const request = await readRequest(name, c, maxBodyBytes);
+      const request = await read(c);
       return Response.json(await handler(request, c.req.raw.signal));
     });
   }
 
   for (const name of Object.keys(handlers) as JsonRoute[]) addJson(name);
+  const readStream = requestReader("streamEvents", maxBodyBytes);
   app.on(routes.streamEvents.method, routes.streamEvents.path, async (c: AppContext) => {
-    const { query } = await readRequest("streamEvents", c, maxBodyBytes);
+    const { query } = await readStream(c);
     const after = await streamStart(c, services.events, query.after);
     if (c.req.method === "HEAD") return new Response(null, { headers: streamHeaders });
     const { session, live } = query;
