@@ -164,6 +164,8 @@ export class Turns {
     work: (recorder: TurnRecorder, signal: AbortSignal) => Promise<TurnEnded>,
   ): Promise<void> {
     const controller = new AbortController();
+    // A turn whose start was being written while the others were abandoned belongs to them.
+    if (this.#abandoned) controller.abort();
     const recorder = new TurnRecorder({ ...this.#options, session: begun.session, turn: begun.turn });
     const done = this.#work(begun, recorder, () => work(recorder, controller.signal), controller.signal);
     this.#running.set(begun.session, { ...begun, controller, done });
