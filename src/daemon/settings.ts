@@ -1,4 +1,5 @@
 /** The settings in force: what the project's files say, and what is found on the machine where they say nothing. */
+import { join } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../contract/agent.ts";
 import { AegisError } from "../contract/errors.ts";
 import { findProgram } from "../lib/find-program.ts";
@@ -8,7 +9,7 @@ import type { AgentFiles } from "./agents/files.ts";
 import { agentPlaces } from "./agents/places.ts";
 import { type Config, toAgent } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
-import { formatProblem } from "./config/problem.ts";
+import { type ConfigProblem, formatProblem } from "./config/problem.ts";
 import { detectAgents, offlineAgent } from "./detect.ts";
 
 export type Settings = {
@@ -43,8 +44,13 @@ export async function readSettings(options: SettingsOptions): Promise<SettingsRe
   const loaded = await loadConfig({ cwd: root, harnesses, agents: named });
   if (loaded.config === null) return { settings: null, problems: loaded.problems.map(formatProblem) };
   const { agents, choice } = await chooseAgents(loaded.config, files.profiles, options);
-  const { diagnostics } = files;
+  const diagnostics = [...files.diagnostics, ...loaded.warnings.map((warning) => fromConfig(root, warning))];
   return { settings: { config: loaded.config, files: loaded.files, agents, choice, diagnostics }, problems: [] };
+}
+
+function fromConfig(root: string, { file, line, key, message }: ConfigProblem): AgentDiagnostic {
+  const [, agent = null, field] = key.split(".");
+  return { level: "warning", agent, plugin: null, file: join(root, file), line, message: `${field}: ${message}` };
 }
 
 type Chosen = Pick<Settings, "agents" | "choice">;

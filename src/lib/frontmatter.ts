@@ -137,6 +137,8 @@ function readYaml(yaml: string, header: number): Pick<Frontmatter, "fields" | "p
       places.set(name, line);
     }
     const fields = document.toJS({ maxAliasCount }) as Record<string, unknown>;
+    // An alias inside what it names makes data without end, which nobody after us expects.
+    if (yaml.includes("*")) JSON.stringify(fields);
     return { fields, problems, lineOf: (key) => places.get(key) ?? header };
   } catch (error) {
     // Aliases that unfold without end and values nested without end are told this way.

@@ -2,14 +2,14 @@
 import { join } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { undeclaredAgents } from "../agents/names.ts";
-import { combine, type Finding } from "./combine.ts";
+import { type Combined, combine, type Finding } from "./combine.ts";
 import { type Config, resolveConfig } from "./config.ts";
 import { explainIssues } from "./explain.ts";
 import { type ConfigFiles, diskFiles, type ReadSources, readSources } from "./files.ts";
 import { type ConfigProblem, sortProblems } from "./problem.ts";
 import { readPrompts } from "./prompts.ts";
 import { checkReferences, type KnownNames } from "./references.ts";
-import { configSchema } from "./schema.ts";
+import { configSchema, type ParsedConfig } from "./schema.ts";
 
 export type LoadedConfig = {
   /** The project's folder. */
@@ -19,6 +19,8 @@ export type LoadedConfig = {
   /** Null when there are problems: then nothing may start. */
   config: Config | null;
   problems: ConfigProblem[];
+  /** What is valid and most likely not meant. */
+  warnings: ConfigProblem[];
 };
 
 export type LoadOptions = KnownNames & {
@@ -60,7 +62,17 @@ export async function loadProject(root: string, known: KnownNames, files: Config
     files: [...read.map((source) => join(root, source.file)), ...prompts.files],
     config: parsed.success && problems.length === 0 ? resolveConfig(parsed.data, prompts.texts) : null,
     problems,
+    warnings: parsed.success ? emptyToolLists(parsed.data, combined) : [],
   };
+}
+
+function emptyToolLists({ agents }: ParsedConfig, { report }: Combined): ConfigProblem[] {
+  const message = "an empty list counts as not written; for an agent without tools write none";
+  return Object.entries(agents).flatMap(([slug, entry]) => {
+    const key = entry.tools === undefined ? "tools_allow" : "tools";
+    if (entry[key]?.length !== 0) return [];
+    return report({ path: ["agents", slug, key], at: "value", message }) ?? [];
+  });
 }
 
 /** Most configurations name only agents they declare; the agent files are read for the others. */

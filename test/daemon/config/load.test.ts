@@ -181,3 +181,11 @@ describe("loadConfig", () => {
     expect(Math.min(...times)).toBeLessThan(20);
   });
 });
+
+it("warns of an empty list of tools, which counts as not written", async () => {
+  const { config, warnings } = await load({
+    ".aegis.yaml": "agents:\n  a: {harness: scripted, tools: []}\n  b: {harness: scripted, tools: none}\n",
+  });
+  expect([config.agents.a?.tools, config.agents.b?.tools]).toEqual([null, []]);
+  expect(warnings).toMatchObject([{ file: ".aegis.yaml", line: 2, key: "agents.a.tools" }]);
+});

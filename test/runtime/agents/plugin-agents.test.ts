@@ -1,0 +1,98 @@
+/** The agents of a plugin's manifest, over their files. */
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { mergeFields, readPluginAgents } from "../../../src/runtime/agents/plugin-agents.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
+
+const file = "---\nname: other\ndescription: from the file\nmodel: file-model\ntemperature: 0.7\n---\nYou are it.\n";
+
+async function load(entries: unknown, files: Record<string, string> = { "agent.md": file }) {
+  const folder = await tempDir();
+  const root = join(folder, "plugin");
+  await mkdir(join(root, "agents"), { recursive: true });
+  await writeFile(join(folder, "secret.md"), file);
+  await symlink(join(folder, "secret.md"), join(root, "link.md"));
+  await symlink(folder, join(root, "out"));
+  for (const [path, text] of Object.entries(files)) await writeFile(join(root, path), text);
+  return readPluginAgents({ plugin: "db", root, entries, read: (path) => readFile(path, "utf8") });
+}
+
+const entry = { name: "dba", description: "SQL", system_prompt_file: "agent.md" };
+
+describe("a manifest's entry", () => {
+  it("rules over the file, also with zero and an empty list; an empty text does not", async () => {
+    const { profiles, diagnostics } = await load([
+      { ...entry, description: "", temperature: 0, model: "", tools: [], reasoning_effort: "low" },
+    ]);
+    expect(profiles).toMatchObject([
+      {
+        slug: "dba",
+        plugin: "db",
+        source: "plugin",
+        description: "from the file",
+        model: "file-model",
+        temperature: 0,
+        effort: "low",
+        tools: null,
+        prompt: "You are it.",
+      },
+    ]);
+    expect(diagnostics).toMatchObject([{ level: "warning", plugin: "db", agent: "dba", file: "agent.md" }]);
+    expect(mergeFields({ temperature: 0, model: null }, { temperature: 1, model: "m" })).toEqual({
+      temperature: 0,
+      model: "m",
+    });
+  });
+
+  it("is enough for a file that is only a prompt", async () => {
+    const { profiles } = await load([entry], { "agent.md": "You are it.\n" });
+    expect(profiles).toMatchObject([{ slug: "dba", description: "SQL", prompt: "You are it." }]);
+  });
+
+  it("that comes twice counts once, the first", async () => {
+    const { profiles, diagnostics } = await load([entry, { ...entry, description: "again" }]);
+    expect(profiles.map((profile) => profile.description)).toEqual(["SQL"]);
+    expect(diagnostics).toMatchObject([{ level: "warning", agent: "dba", message: expect.stringContaining("twice") }]);
+  });
+
+  it.each([
+    ["no map", 5, "expected a map"],
+    ["without a name", { description: "d", system_prompt_file: "agent.md", name: 3 }, "expected text"],
+    ["without a file", { name: "dba", description: "d" }, "system_prompt_file: expected the path"],
+    ["with a file that is not there", { ...entry, system_prompt_file: "gone.md" }, "cannot be read"],
+    ["with a folder as its file", { ...entry, system_prompt_file: "agents" }, "cannot be read"],
+    ["with a path out of the plugin", { ...entry, system_prompt_file: "../secret.md" }, "inside the plugin"],
+    ["with a longer path out", { ...entry, system_prompt_file: "agents/../../secret.md" }, "inside the plugin"],
+    ["with an absolute path", { ...entry, system_prompt_file: "/etc/passwd" }, "inside the plugin"],
+    ["with a link that leads out", { ...entry, system_prompt_file: "link.md" }, "inside the plugin"],
+    ["with a folder that leads out", { ...entry, system_prompt_file: "out/secret.md" }, "inside the plugin"],
+    ["with a NUL in its path", { ...entry, system_prompt_file: "a\0.md" }, "inside the plugin"],
+    ["with a bad name", { ...entry, name: "../dba" }, "name: expected lower-case"],
+    ["with tools as a number", { ...entry, tools: 7 }, "tools: expected a list"],
+  ])("%s costs only itself and is named", async (_, bad, message) => {
+    const { profiles, diagnostics } = await load([bad, { ...entry, name: "good" }]);
+    expect(profiles.map((profile) => profile.slug)).toEqual(["good"]);
+    const [found] = diagnostics;
+    expect(found).toMatchObject({ level: "error", plugin: "db", agent: expect.any(String) });
+    expect(diagnostics.map((one) => one.message).join()).toContain(message);
+  });
+
+  it("with a broken file is told with its line", async () => {
+    const { diagnostics } = await load([entry], { "agent.md": "---\nname: a\ntools: [\n---\nx" });
+    expect(diagnostics).toMatchObject([{ level: "error", agent: "dba", file: "agent.md", line: expect.any(Number) }]);
+  });
+});
+
+it.each([
+  [undefined, 0],
+  [null, 0],
+  [[], 0],
+  ["agents", 1],
+  [{ a: 1 }, 1],
+  [Array.from({ length: 300 }, () => 1), 201],
+])("a list that is %j brings no agent", async (entries, faults) => {
+  const { profiles, diagnostics } = await load(entries);
+  expect(profiles).toEqual([]);
+  expect(diagnostics).toHaveLength(faults);
+});

@@ -1,0 +1,181 @@
+/** Which agent a name means, whatever comes and goes. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentProfile,
+  type AgentSource,
+  agentSourceSchema,
+  unsaidAgentFields,
+} from "../../../src/contract/agent.ts";
+import { AgentRegistry } from "../../../src/runtime/registry/agents.ts";
+
+function profile(slug: string, source: AgentSource, more: Partial<AgentProfile> = {}): AgentProfile {
+  const { overrides: _, ...unsaid } = unsaidAgentFields;
+  return { ...unsaid, slug, source, description: "", prompt: "p", harness: null, permission: null, ...more };
+}
+const ofPlugin = (plugin: string, slug: string, more: Partial<AgentProfile> = {}) =>
+  profile(slug, "plugin", { plugin, file: `/${plugin}/${slug}.md`, ...more });
+const base = profile("dev", "config", { harness: "native", model: "a/b", permission: "write", options: { x: 1 } });
+const registryOf = (...profiles: AgentProfile[]) =>
+  new AgentRegistry([base, ...profiles], { slug: "dev", why: "a test" });
+
+describe("a name that several go by", () => {
+  it("means the strongest, and the next one when that is gone", () => {
+    const registry = registryOf(profile("helper", "builtin", { prompt: "builtin" }));
+    const undo = registry.registerPluginAgents([ofPlugin("a", "helper"), ofPlugin("b", "helper")]);
+    expect(registry.get("helper").plugin).toBe("a");
+    expect(registry.get("b:helper")).toMatchObject({ plugin: "b", ref: "b:helper", overrides: [] });
+    expect(registry.diagnostics()).toMatchObject([{ level: "warning", agent: "helper", plugin: "a" }]);
+    expect(registry.diagnostics()[0]?.message).toContain("b:helper");
+
+    expect(registry.unregisterPluginAgent("a", "helper")).toBe(true);
+    expect(registry.unregisterPluginAgent("a", "helper")).toBe(false);
+    expect(registry.get("helper").plugin).toBe("b");
+    expect(registry.find("a:helper")).toBeNull();
+    undo();
+    expect(registry.get("helper")).toMatchObject({ source: "builtin", prompt: "builtin" });
+  });
+
+  it("tells whom the winner stands in front of", () => {
+    const registry = registryOf(profile("helper", "user"), profile("helper", "builtin"));
+    registry.registerPluginAgent(ofPlugin("a", "helper"));
+    expect(registry.get("helper").overrides).toEqual([
+      { source: "plugin", plugin: "a", slug: "helper" },
+      { source: "builtin", plugin: null, slug: "helper" },
+    ]);
+  });
+
+  it("is decided by the file's name within one folder, and said", () => {
+    const registry = registryOf(
+      profile("helper", "project", { file: "/z.md" }),
+      profile("helper", "project", { file: "/a.md" }),
+    );
+    expect(registry.get("helper").file).toBe("/a.md");
+    expect(registry.diagnostics()[0]?.message).toContain("/z.md");
+  });
+
+  it("a new configuration leaves the agents of plugins alone", () => {
+    const registry = registryOf();
+    registry.registerPluginAgent(ofPlugin("a", "helper"));
+    registry.replace([base], { slug: "dev", why: "again" });
+    expect(registry.get("helper").plugin).toBe("a");
+  });
+
+  const sources = fc.constantFrom(...agentSourceSchema.options.filter((source) => source !== "plugin"));
+  const slugs = fc.constantFrom("a", "b", "c");
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("replace" as const), entries: fc.array(fc.tuple(slugs, sources), { maxLength: 6 }) }),
+    fc.record({ kind: fc.constant("add" as const), plugin: fc.constantFrom("p", "q", "r"), slug: slugs }),
+    fc.record({ kind: fc.constant("remove" as const), plugin: fc.constantFrom("p", "q", "r"), slug: slugs }),
+  );
+
+  it("listing and loading agree, and the order of loading never matters", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const registry = registryOf();
+        let files: AgentProfile[] = [];
+        const plugins = new Map<string, AgentProfile>();
+        for (const one of steps) {
+          if (one.kind === "replace") {
+            files = one.entries.map(([slug, source], index) => profile(slug, source, { file: `/${index}.md` }));
+            registry.replace([base, ...files], registry.choice);
+          } else if (one.kind === "add" && !plugins.has(`${one.plugin}:${one.slug}`)) {
+            const added = ofPlugin(one.plugin, one.slug);
+            plugins.set(`${one.plugin}:${one.slug}`, added);
+            registry.registerPluginAgent(added);
+          } else if (one.kind === "remove") {
+            const there = plugins.delete(`${one.plugin}:${one.slug}`);
+            expect(registry.unregisterPluginAgent(one.plugin, one.slug)).toBe(there);
+          }
+          const listed = registry.list();
+          const all = [base, ...files, ...plugins.values()];
+          expect(new Set(listed.map((agent) => agent.slug))).toEqual(new Set(all.map((agent) => agent.slug)));
+          for (const summary of listed) {
+            const agent = registry.get(summary.slug);
+            expect(summary).toMatchObject({ source: agent.source, plugin: agent.plugin });
+            const same = all.filter((candidate) => candidate.slug === agent.slug);
+            const best = Math.min(...same.map((candidate) => agentSourceSchema.options.indexOf(candidate.source)));
+            expect(agentSourceSchema.options.indexOf(agent.source)).toBe(best);
+            expect(agent.overrides).toHaveLength(same.length - 1);
+          }
+          for (const [ref, { plugin, slug }] of plugins) expect(registry.get(ref)).toMatchObject({ plugin, slug });
+        }
+        const fresh = new AgentRegistry([base, ...files.toReversed()], registry.choice);
+        fresh.registerPluginAgents([...plugins.values()].toReversed());
+        for (const { slug } of registry.list()) expect(fresh.get(slug)).toEqual(registry.get(slug));
+      }),
+    );
+  });
+});
+
+describe("what is not there", () => {
+  it("is an error with the nearest name, never another agent", () => {
+    const registry = registryOf(profile("reviewer", "builtin"));
+    registry.registerPluginAgent(ofPlugin("db", "dba"));
+    expect(() => registry.get("reviwer")).toThrow('no agent "reviwer" (did you mean "reviewer"?)');
+    expect(() => registry.get("db:dbb")).toThrow('(did you mean "db:dba"?)');
+    expect(() => registry.get("x:reviewer")).toThrow('no agent "x:reviewer"');
+    for (const name of ["", ":", "db:", ":dba", "../dev", "__proto__", "constructor"])
+      expect(registry.find(name)).toBeNull();
+  });
+
+  it.each(["a/b", "..", "a:b", "", "A", "x".repeat(65), "-a", "a b"])("%j is refused as a name", (slug) => {
+    expect(() => registryOf(profile(slug, "user"))).toThrow("is no name for an agent");
+    expect(() => registryOf().registerPluginAgent(ofPlugin("p", slug))).toThrow("is no name for an agent");
+  });
+
+  it("an agent without a plugin, a second one of the same, or half of a set is refused", () => {
+    const registry = registryOf();
+    expect(() => registry.registerPluginAgent(profile("x", "plugin"))).toThrow("without its plugin");
+    expect(() => registry.registerPluginAgents([ofPlugin("p", "x"), ofPlugin("p", "x")])).toThrow('has an agent "x"');
+    expect(registry.find("x")).toBeNull();
+    expect(() => registry.registerPluginAgent(ofPlugin("a:b", "x"))).toThrow("no name for a plugin");
+  });
+});
+
+describe("what an agent leaves out", () => {
+  it("comes from the default agent: harness, its settings, model and rights", () => {
+    expect(registryOf(profile("x", "builtin")).get("x")).toMatchObject({
+      harness: "native",
+      model: "a/b",
+      permission: "write",
+      options: { x: 1 },
+    });
+  });
+
+  it("comes from the first agent with a harness when the default one has none", () => {
+    const registry = new AgentRegistry([base, profile("x", "builtin")], { slug: "x", why: "asked for" });
+    expect(registry.get()).toMatchObject({ slug: "x", harness: "native" });
+    expect(registry.list().find((agent) => agent.default)?.slug).toBe("x");
+  });
+
+  it("another harness brings none of that", () => {
+    const other = registryOf(profile("x", "project", { harness: "codex" })).get("x");
+    expect(other).toMatchObject({ harness: "codex", model: null, options: {} });
+  });
+
+  it("a plugin's agent can only narrow the rights it would have anyway", () => {
+    const rights = (own: AgentProfile["permission"], basic: AgentProfile["permission"]) => {
+      const registry = new AgentRegistry([{ ...base, permission: basic }], { slug: "dev", why: "a test" });
+      registry.registerPluginAgent(ofPlugin("p", "x", { permission: own }));
+      return registry.get("x").permission;
+    };
+    expect(rights("full", "auto")).toBe("auto");
+    expect(rights("full", "write")).toBe("write");
+    expect(rights("write", "full")).toBe("write");
+    expect(rights("read", "full")).toBe("read");
+    expect(rights("full", "read")).toBe("read");
+    expect(rights(null, "write")).toBe("write");
+  });
+
+  it("a model that only Claude Code knows is not sent to another harness, and that is said", () => {
+    const registry = registryOf(profile("x", "claude", { model: "sonnet", temperature: 0 }));
+    expect(registry.get("x")).toMatchObject({ model: "a/b", temperature: 0 });
+    expect(registry.diagnostics().map((one) => one.message)).toEqual([expect.stringContaining('"sonnet"')]);
+    const claude = new AgentRegistry([{ ...base, harness: "claude-code" }, profile("x", "claude", { model: "opus" })], {
+      slug: "dev",
+      why: "a test",
+    });
+    expect(claude.get("x").model).toBe("opus");
+  });
+});
