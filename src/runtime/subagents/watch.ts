@@ -139,12 +139,19 @@ export class Watch {
     for (let left = row.deadline - clock.now(); left > 0; left = row.deadline - clock.now()) {
       await clock.sleep(Math.min(left, longestSleepMs), signal);
     }
-    const error = `Timed out after ${row.timeout}s`;
     await this.end(async (tx) => {
-      const result = await lastWords(tx, row.session);
-      return endings.end(tx, row.run_id, { status: "timeout", result, error });
+      const { run_id, session, timeout } = await highestExpired(tx, row, clock.now());
+      const result = await lastWords(tx, session);
+      return endings.end(tx, run_id, { status: "timeout", result, error: `Timed out after ${timeout}s` });
     });
   }
+}
+
+/** Whoever got the rest of its parent's time ends with it, not a moment before as a result that nobody reads. */
+async function highestExpired(tx: StoreTx, row: SubagentRow, now: number): Promise<SubagentRow> {
+  const above = await tx.subagents.ofSession(row.parent);
+  const isOver = above?.status === "running" && above.deadline <= now;
+  return isOver ? highestExpired(tx, above, now) : row;
 }
 
 /** Events of a session after which it may have ended; the end of a child is an event of its parent. */

@@ -123,7 +123,7 @@ export async function forest(options: { dir?: string; config?: string; resume?: 
     const cut = () => {
       if (!entry.deaf || closed) entry.end.resolve([cancelled]);
     };
-    if (turn.signal.aborted) cut();
+    if (turn.signal.aborted || closed) cut();
     turn.signal.addEventListener("abort", cut, { once: true });
     const events = await entry.end.promise;
     entry.over = true;
