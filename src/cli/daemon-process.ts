@@ -25,9 +25,6 @@ export const defaultDaemonOptions: DaemonOptions = {
   allowRemote: false,
 };
 
-/** What the daemon exits with when another one has the project. */
-export const projectTaken = 4;
-
 export type BackgroundDaemon = {
   pid: number;
   /** Where this start begins in the log. */

@@ -2,13 +2,13 @@
 import { open } from "node:fs/promises";
 import { createClient } from "../client/client.ts";
 import { systemClock } from "../lib/clock.ts";
+import { daemonExit } from "../lib/daemon-exit.ts";
 import { type DaemonFile, daemonLogPath, inspectDaemonFile } from "../lib/daemon-file.ts";
 import { type CliContext, exitCodes } from "./context.ts";
 import {
   type BackgroundDaemon,
   type DaemonOptions,
   defaultDaemonOptions,
-  projectTaken,
   startBackgroundDaemon,
 } from "./daemon-process.ts";
 import { CliError } from "./failure.ts";
@@ -38,8 +38,15 @@ export async function startDaemon(
       return { file: found.file, own: found.file.pid === child.pid };
     }
     const now = systemClock.now();
-    if (now - begun > deadlineMs) throw await failure(root, logOffset, `did not answer within ${deadlineMs / 1000} s`);
-    if (failed(child)) throw await failure(root, logOffset, `could not start (exit code ${child.exit()?.code})`);
+    if (now - begun > deadlineMs)
+      throw await failure(root, logOffset, exitCodes.noDaemon, `did not answer within ${deadlineMs / 1000} s`);
+    if (failed(child)) {
+      const code = child.exit()?.code;
+      const refused = code === daemonExit.invalid;
+      throw refused
+        ? await failure(root, logOffset, exitCodes.usage, "could not start")
+        : await failure(root, logOffset, exitCodes.noDaemon, `could not start (exit code ${code})`);
+    }
     if (child.exit() !== null) takenSince ??= now;
     if (takenSince !== null && now - takenSince > retryMs) {
       takenSince = null;
@@ -55,7 +62,7 @@ export async function startDaemon(
 
 function failed(child: BackgroundDaemon): boolean {
   const exit = child.exit();
-  return exit !== null && exit.code !== projectTaken;
+  return exit !== null && exit.code !== daemonExit.projectTaken;
 }
 
 async function answers({ url, token }: DaemonFile): Promise<boolean> {
@@ -68,12 +75,18 @@ async function answers({ url, token }: DaemonFile): Promise<boolean> {
 }
 
 /** What this start left in the log says more than an exit code. */
-async function failure(root: string, logOffset: number, what: string): Promise<CliError> {
+async function failure(root: string, logOffset: number, exitCode: number, what: string): Promise<CliError> {
   const path = daemonLogPath(root);
   const problems = (await linesFrom(path, logOffset)).map(logProblem).filter((line) => line !== null);
-  const lines = [`the daemon ${what}`, ...problems.slice(-8).map((line) => `  ${line.replace(/^aegis: /, "")}`)];
-  return new CliError(exitCodes.noDaemon, lines.join("\n"), { hint: `the whole log: ${path}` });
+  // Its last words are told whole: a configuration may have any number of problems.
+  const lastWords = problems.findLastIndex((line) => line.startsWith(lastWordsMark));
+  const told = lastWords === -1 ? problems.slice(-8) : problems.slice(lastWords);
+  const lines = [`the daemon ${what}`, ...told.map((line) => `  ${line.replace(lastWordsMark, "")}`)];
+  return new CliError(exitCode, lines.join("\n"), { hint: `the whole log: ${path}` });
 }
+
+/** How the daemon begins to say why it ends. */
+const lastWordsMark = "aegis: ";
 
 const mostBytes = 256 * 1024;
 

@@ -1,6 +1,7 @@
 /** Entry of the daemon process: `node daemon.js --project <folder> [--foreground]`. */
 import { parseArgs } from "node:util";
 import { AegisError, isAegisError } from "../contract/errors.ts";
+import { daemonExit } from "../lib/daemon-exit.ts";
 import { errorText } from "../lib/log.ts";
 import { ProjectTakenError } from "./lock.ts";
 import { type DaemonOptions, runDaemon } from "./run.ts";
@@ -13,7 +14,14 @@ try {
     ? [error.message, error.hint].filter(Boolean).join("\n")
     : String(error instanceof Error ? error.stack : error);
   process.stderr.write(`aegis: ${text}\n`);
-  process.exit(error instanceof ProjectTakenError ? 4 : 1);
+  process.exit(exitCodeOf(error));
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof ProjectTakenError) return daemonExit.projectTaken;
+  // What arguments or the configuration ask for and cannot have.
+  const refused = isAegisError(error) && ["invalid", "forbidden", "not_found"].includes(error.code);
+  return refused ? daemonExit.invalid : daemonExit.failed;
 }
 
 function readArguments(): DaemonOptions {

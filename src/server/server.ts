@@ -101,7 +101,7 @@ function requireSafeBind({ bind, token, allowRemote }: ServerOptions): void {
   if (token === "") throw new AegisError("invalid", "the server needs a token");
   if (isLoopback(bind) || allowRemote === true) return;
   throw new AegisError("forbidden", `${bind} can be reached from other machines, and remote access is not allowed`, {
-    hint: "bind 127.0.0.1 and use a tunnel, or allow remote access explicitly",
+    hint: "bind 127.0.0.1 and use a tunnel, or allow it with --allow-remote",
   });
 }
 

@@ -194,7 +194,7 @@ describe("what keeps it from starting", () => {
   ])("%s", async (_, args, words) => {
     const project = await testProject();
     const exit = await project.launch({ args }).exited;
-    expect(exit.code).toBe(1);
+    expect(exit.code).toBe(2);
     expect(exit.stderr).toContain(words);
     expect(exit.stderr).not.toContain("    at ");
     expect(await exists(daemonFilePath(project.dir))).toBe(false);

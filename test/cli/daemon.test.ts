@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -40,12 +42,26 @@ it("brings a daemon up once, however many ask at the same time, and takes it dow
 });
 
 it("shows why a daemon could not start", async () => {
-  const project = await aegisProject({ ".aegis.yaml": "default_agent: dev\nagents:\n  dev: { harnes: scripted }\n" });
+  const wrong = Array.from({ length: 20 }, (_, index) => `  dev${index}: { harnes: scripted }\n`);
+  const project = await aegisProject({ ".aegis.yaml": `default_agent: dev0\nagents:\n${wrong.join("")}` });
   const { code, stderr } = await project.aegis("up");
-  expect(code).toBe(3);
-  expect(stderr).toContain(".aegis.yaml:3");
+  expect(code).toBe(2);
   expect(stderr).toContain("harness");
-  expect(await project.json("up")).toMatchObject({ error: { code: "unavailable" } });
+  for (const index of wrong.keys()) expect(stderr).toContain(`.aegis.yaml:${index + 3}:`);
+  expect(await project.json("up")).toMatchObject({ error: { code: "invalid" } });
+  expect((await project.aegis("serve")).code).toBe(2);
+});
+
+it("says which port is taken", async () => {
+  await using taken = new AsyncDisposableStack();
+  const server = createServer().listen(0, "127.0.0.1");
+  taken.defer(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const project = await aegisProject();
+  const { code, stderr } = await project.aegis("up", "--port", String(port));
+  expect(code).toBe(3);
+  expect(stderr).toContain(`port ${port} of 127.0.0.1 is taken by another program`);
 });
 
 it("serves in the foreground with a log people can read, and refuses a second one", async () => {

@@ -1,10 +1,11 @@
 /** `aegis serve`: the daemon in the foreground, with a log people can read. */
+import { AegisError } from "../../contract/errors.ts";
+import { daemonExit } from "../../lib/daemon-exit.ts";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { findDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { type DaemonOptions, startForegroundDaemon } from "../daemon-process.ts";
-import { CliError } from "../failure.ts";
 import { logLine } from "../format/log-line.ts";
 import { createStyle } from "../format/style.ts";
 import type { Terminal } from "../terminal.ts";
@@ -12,7 +13,7 @@ import type { Terminal } from "../terminal.ts";
 export async function serve(cx: Terminal, args: DaemonOptions): Promise<number> {
   const running = await findDaemon(cx);
   if (running !== null) {
-    throw new CliError(exitCodes.failed, `a daemon runs here already (pid ${running.daemon.pid})`, {
+    throw new AegisError("conflict", `a daemon runs here already (pid ${running.daemon.pid})`, {
       hint: "stop it with aegis down, or follow it with aegis logs -f",
     });
   }
@@ -22,7 +23,8 @@ export async function serve(cx: Terminal, args: DaemonOptions): Promise<number> 
   try {
     for await (const line of lines(daemon.output)) cx.print(cx.json ? line : logLine(line, style));
     const code = await daemon.exited;
-    return code === 0 ? exitCodes.ok : exitCodes.failed;
+    if (code === 0) return exitCodes.ok;
+    return code === daemonExit.invalid ? exitCodes.usage : exitCodes.failed;
   } finally {
     undo();
   }
