@@ -102,7 +102,8 @@ function serve(
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       events: runtime.hub,
-      status: async () => readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested }),
+      status: async () =>
+        readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested, agents }),
       harnesses: (signal) => runtime.harnesses(signal),
       config: async () => keeper.describe(),
       reloadConfig: () => keeper.reload(),
@@ -112,6 +113,7 @@ function serve(
     bind: options.bind ?? settings.bind,
     port: options.port ?? settings.port,
     allowRemote: options.allowRemote,
+    allowedHosts: settings.allowed_hosts,
     log,
     version,
     clock,

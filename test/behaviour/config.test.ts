@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { daemonFilePath } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
+import { raw } from "./raw.ts";
 import { createSession, eventsOf, refusal, talk } from "./talk.ts";
 
 const config = obedient[".aegis.yaml"];
@@ -15,12 +16,22 @@ describe("a broken configuration at the start", () => {
       ".aegis.yaml": `${config}  other: { harness: scriptd }\nserver: { prot: 1 }\nmessages: { max_hops: many }\n`,
     });
     const exit = await project.launch().exited;
-    expect(exit.code).toBe(1);
+    expect(exit.code).toBe(2);
     for (const words of [/:4:.*scriptd.*scripted/, /:5:.*prot.*port/, /:6:.*max_hops/])
       expect(exit.stderr).toMatch(words);
     expect(exit.stderr).not.toContain("    at ");
     await expect(access(daemonFilePath(project.dir))).rejects.toThrow();
   });
+});
+
+it("answers under a name the configuration allows, and under no other", async () => {
+  const project = await testProject({
+    ...obedient,
+    ".aegis.yaml": `${config}server: { allowed_hosts: [aegis.example] }\n`,
+  });
+  const daemon = await project.start();
+  expect((await raw(daemon, "/v1/status", { headers: { host: "aegis.example" } })).status).toBe(200);
+  expect((await raw(daemon, "/v1/status", { headers: { host: "other.example" } })).status).toBe(403);
 });
 
 describe("a configuration that changes while the daemon runs", () => {

@@ -161,6 +161,9 @@ export const configSchema = z.strictObject({
         .default("127.0.0.1"),
       port: z.int().min(0).max(65535).default(0),
       token_file: text.optional(),
+      allowed_hosts: z
+        .array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/i, { error: "expected a host name, with or without a port" }))
+        .default([]),
     })
     .prefault({}),
   telegram: z
