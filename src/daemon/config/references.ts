@@ -16,7 +16,7 @@ export type KnownNames = {
 
 export function checkReferences(config: unknown, known: KnownNames): Finding[] {
   if (!isRecord(config)) return [];
-  const agents = [...Object.keys(section(config, "agents")), ...(known.agents ?? [])];
+  const agents = [...new Set([...Object.keys(section(config, "agents")), ...(known.agents ?? [])])];
   const queues = Object.keys(section(config, "queues"));
   return [
     ...checkName(["default_agent"], config.default_agent, "agent", agents),

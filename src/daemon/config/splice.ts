@@ -135,7 +135,9 @@ class Changes {
     if (last === undefined || first === undefined) throw new CannotSplice();
     const indent = this.#indentAt(this.#ownLineStart(first));
     let at = this.#pastLine(contentEnd(last));
-    const comment = new RegExp(`^ {${indent.length},}#.*(\n|$)`);
+    // At the top level a deeper comment still belongs to the entry above it, also behind an empty line.
+    const comment =
+      indent === "" ? /^(#.*(\n|$)|([ \t]*\n)*[ \t]+#.*(\n|$))/ : new RegExp(`^ {${indent.length},}#.*(\n|$)`);
     for (let next = comment.exec(this.#text.slice(at)); next !== null; next = comment.exec(this.#text.slice(at)))
       at += next[0].length;
     const airy = indent === "" && /\n[ \t]*\n(#.*\n)*[^\s#]/.test(this.#text);

@@ -65,6 +65,14 @@ describe("editing", () => {
     expect(await project.read()).toBe(text.replace(before, after));
   });
 
+  it("leaves commented-out entries with the section they belong to", async () => {
+    const commented =
+      "default_agent: dev\n\nagents:\n  dev:\n    harness: codex\n    # effort: high\n\n  # rev:\n  #   harness: codex\n\n# later\n";
+    const project = await createProject({ ".aegis.yaml": commented });
+    await setValue(project, ["pool", "max"], 3);
+    expect(await project.read()).toBe(commented.replace("\n\n# later", "\n\npool:\n  max: 3\n\n# later"));
+  });
+
   it("removes an entry with its own lines only", async () => {
     const project = await createProject({ ".aegis.yaml": text });
     await removeEntry(project, "queues", "a");
