@@ -1,5 +1,5 @@
 /** Text for an agent: from the command line, or from standard input. */
-import { text as readAll } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { usageError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -8,7 +8,15 @@ export async function textArgument(cx: Terminal, given: string | undefined, what
   if (given === undefined && cx.stdinIsTerminal) {
     throw usageError(`the ${what} is missing`, "give it as an argument, or pipe it in");
   }
-  const text = given === undefined || given === "-" ? await readAll(cx.stdin) : given;
+  const text = given === undefined || given === "-" ? decode(await buffer(cx.stdin), what) : given;
   if (text.trim() === "") throw usageError(`the ${what} is empty`);
   return text;
+}
+
+function decode(bytes: Buffer, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw usageError(`the ${what} is not UTF-8 text`, "convert it first, or name a file the agent can read itself");
+  }
 }

@@ -3,7 +3,7 @@ import { type Id, type IdPrefix, isId } from "./ids.ts";
 
 function idSchema<P extends IdPrefix>(prefix: P) {
   return z.custom<Id<P>>((value) => typeof value === "string" && isId(prefix, value), {
-    error: `expected an id that starts with "${prefix}_"`,
+    error: `expected an id: ${prefix}_ and 26 letters and digits`,
   });
 }
 

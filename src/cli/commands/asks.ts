@@ -54,6 +54,7 @@ export async function answer(cx: Terminal, args: { ask: string; answer: string }
 /** By id, or by a session that asks exactly one thing. */
 async function findAsk(client: Client, reference: string): Promise<Ask> {
   if (isId("ask", reference)) return (await client.call("getAsk", { path: { ask: reference } })).ask;
+  if (reference.startsWith("ask_")) throw usageError(`"${reference}" is not an ask's id`, "aegis asks lists them");
   const { session } = await client.call("getSession", { path: { session: reference } });
   const { asks: open } = await client.call("listAsks");
   const [first, ...more] = open.filter((ask) => ask.session === session.id);

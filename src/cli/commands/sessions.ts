@@ -1,6 +1,5 @@
 /** Commands over sessions that ask the daemon once and show its answer. */
-import type { MessageId } from "../../contract/ids.ts";
-import { isId } from "../../contract/ids.ts";
+import { isId, type MessageId, newId } from "../../contract/ids.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { usageError } from "../failure.ts";
@@ -102,5 +101,7 @@ export async function cancel(cx: Terminal, args: { message: string }): Promise<n
 
 export function messageId(text: string): MessageId {
   if (isId("msg", text)) return text;
-  throw usageError(`"${text}" is not a message's id: expected one that starts with msg_`);
+  throw usageError(
+    `"${text}" is not a message's id: expected msg_ and 26 letters and digits, as in ${newId("msg", Date.now())}`,
+  );
 }

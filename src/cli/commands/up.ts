@@ -1,5 +1,8 @@
 /** `aegis up`: brings the daemon up; with `--attach` stays with it, as `npm start` does. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Status } from "../../contract/api.ts";
+import { configFileName } from "../../lib/daemon-file.ts";
 import { type Connection, ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import type { DaemonOptions } from "../daemon-process.ts";
@@ -31,6 +34,9 @@ export async function up(cx: Terminal, args: UpArgs): Promise<number> {
   }
 }
 
+const installOne = "Install Claude Code, Codex, Gemini CLI or OpenCode, or set a model key, and start again.";
+const nameAnother = "aegis doctor lists what else can run here; aegis config agent add declares it.";
+
 function announce(
   cx: Terminal,
   { started, daemon }: Connection,
@@ -46,7 +52,7 @@ function announce(
     print(`Agent: ${style.cyan(agent)}, because ${status.agent_choice}.`);
     if (status.offline) {
       print(style.yellow("It is the offline agent: it follows a script and no model answers."));
-      print(style.yellow("Install Claude Code, Codex, Gemini CLI or OpenCode, or set a model key, and start again."));
+      print(style.yellow(existsSync(join(status.project, configFileName)) ? nameAnother : installOne));
     }
   } else {
     print(`Agent: ${style.cyan(agent)} was asked for; the running daemon's default stays ${status.default_agent}.`);
