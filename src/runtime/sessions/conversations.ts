@@ -2,7 +2,7 @@
 import { basename, dirname } from "node:path";
 import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import type { Conversation, ConversationHost, PlaneAddress } from "../../drivers/driver.ts";
+import { type Conversation, type ConversationHost, DriverError, type PlaneAddress } from "../../drivers/driver.ts";
 import { makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
@@ -99,6 +99,8 @@ export class Conversations {
     const { store, agents, drivers, cwd, stateDir, host, plane, briefing } = this.#options;
     const session = await store.read.sessions.get(id);
     if (!session) throw new Error(`session ${id} is not in the store`);
+    // Closed between the start of its turn and here: nobody would ever end what is opened now.
+    if (session.closed_at !== null) throw new DriverError({ code: "start", message: "the session was closed" });
     const profile = agents.get(session.agent);
     const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
