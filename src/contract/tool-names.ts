@@ -52,7 +52,7 @@ export type ToolEntry = {
 };
 
 export function parseToolEntry(text: string): ToolEntry {
-  const limited = /^([^()]+)\((.*)\)$/s.exec(text);
+  const limited = text.endsWith(")") ? /^([^()]+)\((.*)\)$/s.exec(text) : null;
   const name = (limited?.[1] ?? text).trim();
   const limit = limited === null || limited[2] === "*" ? null : (limited[2] ?? null);
   const prefix = `mcp__${planeServer}`;

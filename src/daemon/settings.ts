@@ -34,6 +34,9 @@ export type SettingsOptions = {
   agent?: string | undefined;
 };
 
+/** More would bury the problems of the configuration. */
+const brokenAtMost = 5;
+
 export type SettingsResult = { settings: Settings; problems: [] } | { settings: null; problems: string[] };
 
 /** Reads everything anew. With any problem there are no settings: nothing half-valid is ever in force. */
@@ -42,10 +45,18 @@ export async function readSettings(options: SettingsOptions): Promise<SettingsRe
   const files = await agentFiles.load(agentPlaces(root, home));
   const named = [offlineAgent.slug, ...files.profiles.map((profile) => profile.slug)];
   const loaded = await loadConfig({ cwd: root, harnesses, agents: named });
-  if (loaded.config === null) return { settings: null, problems: loaded.problems.map(formatProblem) };
+  if (loaded.config === null) {
+    // A name that seems to be missing is often that of a file that cannot be used.
+    const broken = files.diagnostics.filter((diagnostic) => diagnostic.level === "error").slice(0, brokenAtMost);
+    return { settings: null, problems: [...loaded.problems.map(formatProblem), ...broken.map(formatDiagnostic)] };
+  }
   const { agents, choice } = await chooseAgents(loaded.config, files.profiles, options);
   const diagnostics = [...files.diagnostics, ...loaded.warnings.map((warning) => fromConfig(root, warning))];
   return { settings: { config: loaded.config, files: loaded.files, agents, choice, diagnostics }, problems: [] };
+}
+
+function formatDiagnostic({ file, line, message }: AgentDiagnostic): string {
+  return `${file}${line === null ? "" : `:${line}`}: ${message}`;
 }
 
 function fromConfig(root: string, { file, line, key, message }: ConfigProblem): AgentDiagnostic {

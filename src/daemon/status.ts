@@ -1,9 +1,9 @@
 /** What the daemon says about itself. */
 import type { Status } from "../contract/api.ts";
-import { offlineHarness } from "../runtime/registry/agents.ts";
+import { type AgentRegistry, offlineHarness } from "../runtime/registry/agents.ts";
 import type { Foundation } from "./foundation.ts";
 
-export type Standing = { url: string; startedAt: number; stopping: boolean };
+export type Standing = { url: string; startedAt: number; stopping: boolean; agents: AgentRegistry };
 
 export async function readStatus(foundation: Foundation, standing: Standing): Promise<Status> {
   const { root, version, keeper, store } = foundation;
@@ -13,7 +13,7 @@ export async function readStatus(foundation: Foundation, standing: Standing): Pr
     store.read.events.lastSeq(),
     store.health(),
   ]);
-  const { choice, agents } = keeper.current;
+  const { choice } = standing.agents;
   return {
     version,
     pid: process.pid,
@@ -23,7 +23,7 @@ export async function readStatus(foundation: Foundation, standing: Standing): Pr
     state: standing.stopping ? "stopping" : "running",
     default_agent: choice.slug,
     agent_choice: choice.why,
-    offline: agents.find((agent) => agent.slug === choice.slug)?.harness === offlineHarness,
+    offline: standing.agents.find(choice.slug)?.harness === offlineHarness,
     sessions,
     pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
     last_seq: lastSeq,

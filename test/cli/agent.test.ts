@@ -99,7 +99,19 @@ it("lets the configuration name agents that only have a file", async () => {
   });
   const { agents } = await project.json<Listed>("agents");
   expect(agents.find((agent) => agent.default)).toMatchObject({ slug: "mine", harness: "scripted" });
+  expect(await project.json("status")).toMatchObject({ default_agent: "mine", offline: true });
   expect((await project.aegis("config", "show")).code).toBe(0);
   const wrong = await project.aegis("config", "set", "queues.q.agent", "reviwer");
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean "reviewer"?') });
+});
+
+it("says which file is broken when the default agent is missing for that", async () => {
+  const project = await aegisProject({
+    ".aegis.yaml": "default_agent: mine\nagents:\n  dev: { harness: scripted }\n",
+    ".aegis/agents/mine.md": "---\nname: mine\ndescription: d\ntools: 5\n---\nx\n",
+  });
+  const { code, stderr } = await project.aegis("agents");
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('found "mine"');
+  expect(stderr).toContain("mine.md:4: tools: expected a list of names");
 });

@@ -65,27 +65,29 @@ export function describeAgent(options: AgentsOptions, ref: string): AgentDetail 
 
 /** Everything an author should know, from files, from names that meet, and from tools that do not exist. */
 export function agentDiagnostics({ agents, tools, fileDiagnostics }: AgentsOptions): AgentDiagnostic[] {
-  const known = allTools(tools);
+  const known = new Map(allTools(tools).map((tool) => [tool.name, tool]));
   const unknown = agents.list().flatMap(({ slug }) => unknownTools(agents.get(slug), known));
   return [...fileDiagnostics(), ...agents.diagnostics(), ...unknown];
 }
 
-function unknownTools(agent: Agent, known: readonly ScopedTool[]): AgentDiagnostic[] {
+function unknownTools(agent: Agent, known: ReadonlyMap<string, ScopedTool>): AgentDiagnostic[] {
   const { slug, plugin, file } = agent;
-  const names = known.map((tool) => tool.name);
   const check = (field: string, texts: readonly string[]) =>
     texts
       .filter((text) => !isKnown(text, known))
       .map((text): AgentDiagnostic => {
-        const message = `${field}: there is no tool "${text}"${didYouMean(text, names)}`;
+        const message = `${field}: there is no tool "${text}"${didYouMean(text, known.keys())}`;
         return { level: "warning", agent: slug, plugin, file, line: null, message };
       });
   return [...check("tools", agent.tools ?? []), ...check("deny_tools", agent.deny_tools)];
 }
 
-function isKnown(text: string, known: readonly ScopedTool[]): boolean {
+function isKnown(text: string, known: ReadonlyMap<string, ScopedTool>): boolean {
   const entry = parseToolEntry(text);
-  return isHarnessTool(entry.pattern) || known.some((tool) => matchesEntry(entry, tool));
+  if (isHarnessTool(entry.pattern)) return true;
+  const named = known.get(entry.pattern);
+  const candidates = entry.pattern.includes("*") ? known.values() : named === undefined ? [] : [named];
+  return [...candidates].some((tool) => matchesEntry(entry, tool));
 }
 
 function scopeNote({ harness, tools, deny_tools: denied }: Agent): string | null {

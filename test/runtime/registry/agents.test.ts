@@ -14,7 +14,7 @@ function profile(slug: string, source: AgentSource, more: Partial<AgentProfile> 
   return { ...unsaid, slug, source, description: "", prompt: "p", harness: null, permission: null, ...more };
 }
 const ofPlugin = (plugin: string, slug: string, more: Partial<AgentProfile> = {}) =>
-  profile(slug, "plugin", { plugin, file: `/${plugin}/${slug}.md`, ...more });
+  profile(slug, "plugin", { plugin, file: `/agents/${slug}.md`, ...more });
 const base = profile("dev", "config", { harness: "native", model: "a/b", permission: "write", options: { x: 1 } });
 const registryOf = (...profiles: AgentProfile[]) =>
   new AgentRegistry([base, ...profiles], { slug: "dev", why: "a test" });
