@@ -81,6 +81,18 @@ describe("a queue", () => {
     );
   });
 
+  it("gives a place away only when the worker that had it is gone", async () => {
+    const work = await line({}, { clock: fakeClock(1_000) });
+    const [first, next] = [await work.put("stubborn a"), await work.put("b")];
+    await waitUntil("the first runs", () => work.atWork().length === 1);
+    await work.runtime.queues.cancel(first);
+    await work.runtime.queues.resume("work");
+    expect((await work.task(first)).status).toBe("cancelled");
+    expect((await work.task(next)).status).toBe("pending");
+    work.finish("stubborn a");
+    await waitUntil("the next runs", () => work.atWork()[0] === "b");
+  });
+
   it("says 0 for a task that was started at once, else its place", async () => {
     const work = await line();
     const first = await work.runtime.queues.enqueue({ queue: "work", payload: "a", producer: null, callback: false });

@@ -154,6 +154,8 @@ describe("the end of a turn is not the end of the task", () => {
     expect(await eventsOfType(work.runtime.store, "task.ended")).toEqual([]);
     work.finish("and this", said("both are done"), completed);
     expect(await work.is(id, "completed")).toMatchObject({ result: "both are done", attempts: 1 });
+    const deferred = await eventsOfType(work.runtime.store, "task.deferred");
+    for (const { data } of deferred) expect(data.waiting_on).toEqual(["1 unread message(s)"]);
   });
 
   it("while a person has not answered", async () => {

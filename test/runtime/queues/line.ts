@@ -1,4 +1,7 @@
-/** A queue on a real runtime, whose workers the test holds at gates of their own. */
+/**
+ * A queue on a real runtime, whose workers the test holds at gates of their own. One whose payload begins with `stubborn`
+ * does not end when it is cut.
+ */
 import type { SessionId, TaskId } from "../../../src/contract/ids.ts";
 import { type QueueSettings, queueSettingsSchema, type Task } from "../../../src/contract/task.ts";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
@@ -62,6 +65,7 @@ export async function line(
     begun.push(text);
     working.push(text);
     const cut = new Promise<"cut">((resolve) => {
+      if (text.startsWith("stubborn")) return;
       if (signal.aborted) resolve("cut");
       signal.addEventListener("abort", () => resolve("cut"), { once: true });
     });
