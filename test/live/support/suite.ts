@@ -12,7 +12,7 @@ import { createSession, endings, eventsOf, messages, say } from "../../behaviour
 import { failedStatuses, type LiveHarness } from "./harness.ts";
 import { Recorder } from "./record.ts";
 import { columnOf, committedColumn } from "./table.ts";
-import { messageFrom, heard, turnFor, turnOf, turnsEnded } from "./talk.ts";
+import { heard, messageFrom, turnFor, turnOf, turnsEnded } from "./talk.ts";
 import { liveTeam, queue } from "./team.ts";
 
 /** `peer` is the harness that work is handed to. */

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { systemProcessTable } from "../../../src/lib/process/table.ts";
+import buildPackage from "../../helpers/global-setup.ts";
 import { obedient, sharedDaemon } from "../../helpers/project.ts";
 import type { LiveHarness, LiveModel, Places } from "./harness.ts";
 
@@ -34,6 +35,7 @@ export function liveTeam(harnesses: readonly LiveHarness[]): Team {
   const files = { ...obedient };
   let folder = "";
   beforeAll(async () => {
+    buildPackage();
     folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-live-")));
     for (const harness of harnesses) models.set(harness, await harness.start(folder));
     files[".aegis.yaml"] = JSON.stringify(settings(models));
@@ -49,7 +51,7 @@ export function liveTeam(harnesses: readonly LiveHarness[]): Team {
   });
 
   async function stopDaemon(): Promise<void> {
-    await shared.daemon.client.call("shutdown", { body: { force: true } });
+    await shared.daemon.client.call("shutdown", { body: { force: true } }).catch(() => shared.daemon.kill());
     await shared.daemon.exited;
   }
 
