@@ -44,7 +44,7 @@ export class Leases {
     const taken = known ?? idle[0];
     const session = taken?.session ?? (await this.#open(tx, wanted));
     await this.hold(tx, session, { id: lease, holder: holder.id, since: this.#options.clock.now() }, holder, !taken);
-    closed.push(...(await this.#shrink(tx)));
+    closed.push(...(await this.shrink(tx)));
     return { session, fresh: taken === undefined, closed };
   }
 
@@ -67,7 +67,18 @@ export class Leases {
       const data = { key: row.key, holder: row.lease.holder };
       await tx.events.append({ type: "pool.released", session, data }, now);
     }
-    return this.#shrink(tx);
+    return this.shrink(tx);
+  }
+
+  /** Back to the cap, the longest unused first. More than the cap stay only while all of them are at work. */
+  async shrink(tx: StoreTx): Promise<Closed[]> {
+    const over = (await tx.pool.count()) - this.#options.max();
+    if (over <= 0) return [];
+    const closed: Closed[] = [];
+    for (const row of (await tx.pool.idleForLongest()).slice(0, over)) {
+      closed.push(await this.#evict(tx, row, "the pool is full"));
+    }
+    return closed;
   }
 
   /** True when its agent is gone or no longer what it was. */
@@ -111,17 +122,6 @@ export class Leases {
       if (await this.isStale(tx, row)) closed.push(await this.#evict(tx, row, "its agent has changed"));
       else if (session !== null && !this.#options.remembers(session))
         closed.push(await this.#evict(tx, row, "its agent could not be resumed after a restart"));
-    }
-    return closed;
-  }
-
-  /** Back to the cap, the longest unused first. More than the cap stay only while all of them are at work. */
-  async #shrink(tx: StoreTx): Promise<Closed[]> {
-    const over = (await tx.pool.count()) - this.#options.max();
-    if (over <= 0) return [];
-    const closed: Closed[] = [];
-    for (const row of (await tx.pool.idleForLongest()).slice(0, over)) {
-      closed.push(await this.#evict(tx, row, "the pool is full"));
     }
     return closed;
   }

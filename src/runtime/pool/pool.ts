@@ -57,6 +57,10 @@ export class Pool {
     this.#options = options;
     this.#leases = new Leases(options);
     this.#answers = new Answers(options);
+    // After a restart turns end that nobody holds a lease for, and a new configuration may set a smaller cap.
+    options.store.onCommit((events) => {
+      if (events.some((event) => event.type === "turn.ended" || event.type === "config.reloaded")) this.#trim();
+    });
   }
 
   /** Has an agent of that name do the task: an idle one that knows of earlier ones, or a new one. */
@@ -201,6 +205,17 @@ export class Pool {
     const idle = (await tx.pool.idle(row)).some((one) => one.session === row.session);
     if (idle) return row.session;
     throw new AegisError("conflict", `Agent ${reference} is currently in use. Wait for current operation to complete.`);
+  }
+
+  #trim(): void {
+    const { store, persist, log } = this.#options;
+    const trim = async () => {
+      if ((await store.read.pool.count()) <= this.max || this.#stop.signal.aborted) return;
+      this.#leave(await persist((tx) => this.#leases.shrink(tx)));
+    };
+    trim().catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) log.error("the pool could not be trimmed", { error: errorText(error) });
+    });
   }
 
   #leave(closed: readonly Closed[]): void {

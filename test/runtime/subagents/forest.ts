@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
 import type { SubagentRow } from "../../../src/store/store.ts";
 import {
   cancelled,
@@ -112,7 +113,9 @@ export class Forest {
 }
 
 /** With the same folder again it is the runtime after a restart. */
-export async function forest(options: { dir?: string; config?: string; resume?: boolean } = {}): Promise<Forest> {
+export type ForestOptions = { dir?: string; config?: string; resume?: boolean; clock?: Clock };
+
+export async function forest(options: ForestOptions = {}): Promise<Forest> {
   const dir = options.dir ?? (await tempDir());
   if (options.config !== undefined) await writeFile(join(dir, ".aegis.yaml"), options.config);
   const turns: OpenTurn[] = [];
@@ -130,7 +133,7 @@ export async function forest(options: { dir?: string; config?: string; resume?: 
     yield* events;
   }
   const driver = testDriver(reply, { resume: options.resume ?? true });
-  const runtime = await testRuntime(dir, driver);
+  const runtime = await testRuntime(dir, driver, options.clock === undefined ? {} : { clock: options.clock });
   onTestFinished(() => {
     closed = true;
     for (const turn of turns) turn.end.resolve([cancelled]);
