@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { LiveHarness } from "./harness.ts";
-import type { Row } from "./rows.ts";
+import { type Row, rows } from "./rows.ts";
 
 /** `true` and `false` are yes and no. */
 export type Sight = boolean | string;
@@ -28,7 +28,9 @@ export class Recorder {
     return { harness, version: await pinnedVersion(this.#harness.package), sights: this.#sights };
   }
 
+  /** A run in which something failed keeps the record of the last good one. */
   async save(): Promise<void> {
+    if (Object.keys(rows).some((row) => !(row in this.#sights))) return;
     await mkdir(folder, { recursive: true });
     await writeFile(fileOf(this.#harness.harness), `${JSON.stringify(await this.seen(), null, 2)}\n`);
   }
