@@ -14,6 +14,9 @@ export type KnownNames = {
   workflows?: readonly string[] | undefined;
 };
 
+/** A line with a hundred names is not read. */
+const namesAtMost = 20;
+
 export function checkReferences(config: unknown, known: KnownNames): Finding[] {
   if (!isRecord(config)) return [];
   const agents = [...new Set([...Object.keys(section(config, "agents")), ...(known.agents ?? [])])];
@@ -94,7 +97,8 @@ function hasOption(entry: Entry, name: string): boolean {
 function checkName(path: KeyPath, value: unknown, kind: string, known: readonly string[]): Finding[] {
   if (typeof value !== "string" || known.includes(value)) return [];
   if (kind === "agent" && value.includes(":")) return [];
-  const names = known.length === 0 ? "there is none" : `known: ${known.join(", ")}`;
+  const more = known.length > namesAtMost ? `, and ${known.length - namesAtMost} more` : "";
+  const names = known.length === 0 ? "there is none" : `known: ${known.slice(0, namesAtMost).join(", ")}${more}`;
   const message = `expected the name of a declared ${kind}, found ${describeValue(value)}${didYouMean(value, known)}; ${names}`;
   return [
     { path, at: "value", message: kind === "agent" || kind === "queue" ? message : message.replace("declared ", "") },
