@@ -3,8 +3,10 @@ import { join } from "node:path";
 import type { Harness } from "../contract/api.ts";
 import type { SessionId } from "../contract/ids.ts";
 import { mayUsePlane } from "../contract/scope.ts";
+import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
+import type { Processes } from "../lib/process.ts";
 import { Plane } from "../plane/plane.ts";
 import { recordToolCall } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
@@ -14,6 +16,7 @@ import { poolTools } from "../plane/tools/pool.ts";
 import { queueTools } from "../plane/tools/queues.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
 import { subagentTools } from "../plane/tools/subagents.ts";
+import { workflowTools } from "../plane/tools/workflows.ts";
 import { Asks } from "../runtime/asks/asks.ts";
 import { EventHub } from "../runtime/events/hub.ts";
 import { Broadcasts } from "../runtime/groups/broadcasts.ts";
@@ -31,7 +34,9 @@ import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
 import { Subagents } from "../runtime/subagents/subagents.ts";
+import type { Workflows } from "../runtime/workflows/workflows.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
 import type { Settings } from "./settings.ts";
@@ -46,6 +51,9 @@ export type BuildOptions = {
   drivers: DriverRegistry;
   clock: Clock;
   log: Logger;
+  processes: Processes;
+  /** The environment the daemon was started in. */
+  env: Environment;
   settings: () => Settings;
   version: string;
   /** Where the daemon listens; asked for once it does. */
@@ -67,6 +75,7 @@ export type Runtime = {
   groups: Groups;
   broadcasts: Broadcasts;
   reducers: ReducerRegistry;
+  workflows: Workflows;
   plane: Plane;
   sessions: Sessions;
   turns: Turns;
@@ -176,12 +185,14 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const presets = () => settings().config.groups.presets;
   const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
   signal.addEventListener("abort", broadcasts.follow(), { once: true });
+  const workflows = buildWorkflows({ ...options, sessions, inbox, asks, queues, groups, broadcasts, maxHops });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
   for (const tool of subagentTools({ subagents, turns, clock })) tools.add(tool);
   for (const tool of poolTools({ pool, turns })) tools.add(tool);
   for (const tool of queueTools({ queues, turns })) tools.add(tool);
   for (const tool of groupTools({ groups, broadcasts, turns })) tools.add(tool);
+  for (const tool of workflowTools({ workflows, turns })) tools.add(tool);
   tools.add(metaTool(tools));
   return {
     agents,
@@ -194,6 +205,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     groups,
     broadcasts,
     reducers,
+    workflows,
     plane,
     sessions,
     turns,

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { stateDir as stateDirOf } from "../lib/daemon-file.ts";
 import { makePrivateDir } from "../lib/files.ts";
 import { errorText, type Logger } from "../lib/log.ts";
-import { createProcesses } from "../lib/process.ts";
+import { createProcesses, type Processes } from "../lib/process.ts";
 import { packageVersion } from "../lib/version.ts";
 import { createMirror } from "../runtime/events/mirror.ts";
 import { DriverRegistry } from "../runtime/registry/drivers.ts";
@@ -35,6 +35,9 @@ export type Foundation = {
   drivers: DriverRegistry;
   keeper: SettingsKeeper;
   store: Store;
+  processes: Processes;
+  /** The environment the daemon was started in. */
+  env: FoundationOptions["env"];
 };
 
 /** Throws when the project cannot be served; `scope` then gives back whatever was taken. */
@@ -65,7 +68,7 @@ export async function layFoundation(options: FoundationOptions, scope: AsyncDisp
   const redact = (text: string) => secrets.redact(text);
   const mirror = await createMirror({ store, dir: join(stateDir, "sessions"), redact, log });
   scope.defer(() => mirror.close());
-  return { root, stateDir, version: packageVersion(), clock, log, secrets, drivers, keeper, store };
+  return { root, stateDir, version: packageVersion(), clock, log, secrets, drivers, keeper, store, processes, env };
 }
 
 async function projectFolder(path: string): Promise<string> {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { NewEvent } from "../contract/event.ts";
 import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
-import { createQueueMirror } from "../runtime/events/mirror.ts";
+import { createQueueMirror, createRunMirror } from "../runtime/events/mirror.ts";
+import { createLedgers } from "../runtime/workflows/ledger.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
 import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
@@ -45,6 +46,10 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const redact = (text: string) => secrets.redact(text);
   const mirror = await createQueueMirror({ store, dir: join(stateDir, "queues"), redact, log });
   scope.defer(() => mirror.close());
+  const runMirror = await createRunMirror({ store, dir: join(stateDir, "workflows"), redact, log });
+  scope.defer(() => runMirror.close());
+  const ledgers = await createLedgers({ store, dir: stateDir, log });
+  scope.defer(() => ledgers.close());
   const tasks = await runtime.queues.recover();
   if (tasks.interrupted > 0) log.warn("tasks were under way when Aegis stopped", tasks);
 
@@ -65,6 +70,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await runtime.asks.resume();
   await runtime.sessions.wakeAll();
   await runtime.queues.start();
+  const resumed = await runtime.workflows.launch();
+  if (resumed.length > 0) log.info("runs were taken up again", { runs: resumed.map((run) => run.id) });
 
   const reason = await stop.requested;
   log.info("stopping", { reason, turns: runtime.turns.count });
@@ -101,6 +108,7 @@ function serve(
       pool: runtime.pool,
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
+      workflows: runtime.workflows,
       events: runtime.hub,
       status: async () =>
         readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested, agents }),
@@ -152,6 +160,7 @@ async function announce(root: string, url: string, token: string, version: strin
 async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
   const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
   runtime.queues.stop();
+  await runtime.workflows.stop();
   await Promise.race([runtime.sessions.stop(), aborted(deadline)]);
   runtime.asks.stop();
   runtime.subagents.stop();

@@ -17,6 +17,7 @@ import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusa
 import type { Services } from "./services.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { subagentHandlers } from "./subagents.ts";
+import { workflowHandlers } from "./workflows.ts";
 
 export type AppOptions = {
   services: Services;
@@ -40,6 +41,7 @@ export function createApp(options: AppOptions): App {
     ...queueHandlers(services),
     ...subagentHandlers(services),
     ...groupHandlers(services),
+    ...workflowHandlers(services),
     ...eventHandlers(services),
   };
 

@@ -4,8 +4,9 @@ import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
 import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
-import type { AskId, BroadcastId, MessageId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
+import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/run.ts";
 import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
 import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
@@ -22,6 +23,7 @@ export type Services = {
   pool: PoolService;
   groups: GroupService;
   broadcasts: BroadcastService;
+  workflows: WorkflowService;
   events: EventService;
   status(): Promise<Status>;
   harnesses(signal: AbortSignal): Promise<Harness[]>;
@@ -169,4 +171,29 @@ export interface EventService {
     live: boolean;
     signal: AbortSignal;
   }): AsyncIterable<StreamItem>;
+}
+
+export interface WorkflowService {
+  list(): WorkflowView[];
+  /** Throws `not_found` with the nearest name. */
+  get(name: string): WorkflowView;
+  /** Throws `invalid` with everything that is wrong with the arguments. */
+  start(request: {
+    workflow: string;
+    id?: RunId | undefined;
+    args: Record<string, unknown>;
+    textArgs: Record<string, string | string[]>;
+    host: SessionId | null;
+    callback: boolean;
+  }): Promise<Run>;
+  resume(reference: string, options: { force: boolean }): Promise<Run>;
+  cancel(reference: string, reason: string): Promise<Run>;
+  fork(reference: string, options: { id?: RunId | undefined; checkpoints?: number | undefined }): Promise<Run>;
+  /** By id, or by the end of one that no other run has. */
+  runs: {
+    list(filter: { workflow?: string | undefined; status?: RunStatus | undefined; limit: number }): Promise<Run[]>;
+    view(reference: string): Promise<RunView>;
+    steps(reference: string, limit: number): Promise<Step[]>;
+    events(reference: string, page: { after: number; limit: number }): Promise<Event[]>;
+  };
 }

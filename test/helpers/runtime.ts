@@ -10,6 +10,7 @@ import type { Settings } from "../../src/daemon/settings.ts";
 import type { Capabilities, ConversationSpec, Driver, DriverEvent, Prompt } from "../../src/drivers/driver.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
+import { createProcesses } from "../../src/lib/process.ts";
 import { DriverRegistry } from "../../src/runtime/registry/drivers.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -83,6 +84,13 @@ export async function testRuntime(
     clock,
     log: silentLogger,
     settings: () => settings,
+    processes: createProcesses({
+      ledgerFile: join(dir, "processes.jsonl"),
+      owner: dir,
+      clock: systemClock,
+      log: silentLogger,
+    }),
+    env: { PATH: process.env.PATH },
     version: "test",
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
@@ -92,6 +100,7 @@ export async function testRuntime(
   const stop = async () => {
     if (stopped) return;
     stopped = true;
+    await runtime.workflows.stop();
     runtime.queues.stop();
     await runtime.turns.abandon();
     await runtime.queues.settled();

@@ -179,6 +179,17 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       get: getMessage,
       list: async () => [...messages.values()],
     },
+    workflows: {
+      list: () => [],
+      get: (name) => {
+        throw new AegisError("not_found", `no workflow "${name}"`);
+      },
+      start: notThere,
+      resume: notThere,
+      cancel: notThere,
+      fork: notThere,
+      runs: { list: async () => [], view: notThere, steps: async () => [], events: async () => [] },
+    },
     status: async () => status,
     agents: {
       list: () => [],
@@ -198,6 +209,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
 
 function noGroup(name: string): never {
   throw new AegisError("not_found", `no group "${name}"`);
+}
+
+async function notThere(): Promise<never> {
+  throw new AegisError("not_found", "no such run");
 }
 
 export function messageOf(id: MessageId, session: SessionId, change: Partial<Message> = {}): Message {

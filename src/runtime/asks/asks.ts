@@ -52,6 +52,42 @@ export class Asks {
     }
   }
 
+  /** Opens the ask of this id once, inside a transaction of the caller, who follows it by its id. */
+  async openIn(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
+    return (await tx.asks.get(id)) ?? this.#insert(tx, id, question);
+  }
+
+  /**
+   * Waits until an ask is settled, also by an earlier daemon. Rejects when the signal aborts, or the daemon stops: the ask
+   * stays open.
+   */
+  async settlement(id: AskId, signal: AbortSignal): Promise<Settled> {
+    const waiter = this.#waiting.get(id) ?? Promise.withResolvers<Settled>();
+    this.#waiting.set(id, waiter);
+    const ask = await this.get(id);
+    if (ask.status !== "open") {
+      this.#waiting.delete(id);
+      return ask;
+    }
+    this.#expireInTime(ask);
+    const left = Promise.withResolvers<never>();
+    const onAbort = () => left.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const settled = await Promise.race([waiter.promise, left.promise]);
+      this.#timers.signal.throwIfAborted();
+      return settled;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Takes a question back that nobody waits for any more. */
+  withdraw(id: AskId): void {
+    this.#settleQuietly(id, "withdrawn");
+  }
+
   /** An approval in the terms of the driver port. Never rejects. */
   async permission(session: SessionId, request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     try {
@@ -119,12 +155,16 @@ export class Asks {
       if (before.status === "answered") await tx.asks.markUsed(before.id);
       return before;
     }
+    return this.#insert(tx, newId("ask", this.#options.clock.now()), question);
+  }
+
+  async #insert(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
     const now = this.#options.clock.now();
     const { timeoutMs, ...rest } = question;
     const ask: Ask = {
       ...rest,
-      id: newId("ask", now),
-      digest,
+      id,
+      digest: digestOf(question),
       status: "open",
       answer: null,
       created_at: now,

@@ -1,5 +1,6 @@
 /**
- * Files people can grep, one event per line: `<session id>.jsonl` for each session, `<queue>.jsonl` for each queue. They
+ * Files people can grep, one event per line: `<session id>.jsonl` for each session, `<queue>.jsonl` for each queue,
+ * `<run id>.jsonl` for each run. They
  * are derived from the event log and never read back. A commit is only a hint that a file has news; what to write is asked
  * of the store, after the last number found in the file, so that a crash, a full disk or a deleted folder is made good by
  * the same path as a new event.
@@ -7,7 +8,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Event } from "../../contract/event.ts";
-import type { SessionId } from "../../contract/ids.ts";
+import type { RunId, SessionId } from "../../contract/ids.ts";
 import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Redact } from "../../lib/redact.ts";
@@ -23,6 +24,8 @@ type FileOptions = {
 
 export type MirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "sessions"> } };
 export type QueueMirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "queues" | "tasks"> } };
+
+export type RunMirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "runs"> } };
 
 export interface Mirror {
   /** Writes what is still missing, then stops following. */
@@ -51,6 +54,15 @@ export async function createQueueMirror({ store, ...files }: QueueMirrorOptions)
   });
 }
 
+/** The same for runs of workflows. */
+export async function createRunMirror({ store, ...files }: RunMirrorOptions): Promise<Mirror> {
+  return follow(files, store, {
+    fileOf: (event) => (event.type.startsWith("run.") && "run" in event.data ? String(event.data.run) : null),
+    query: (run) => ({ run: run as RunId }),
+    files: async () => (await store.read.runs.list({ limit: 1_000 })).map((run) => run.id),
+  });
+}
+
 async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mirror> {
   const mirror = new JsonlMirror({ ...files, store, by });
   await mirror.start();
@@ -61,7 +73,7 @@ async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mir
 type Grouping = {
   /** The file's name without its ending, or null for an event that is in none. */
   fileOf(event: Event): string | null;
-  query(file: string): Pick<EventQuery, "session" | "queue">;
+  query(file: string): Pick<EventQuery, "session" | "queue" | "run">;
   /** Files that may be behind when the mirror starts. */
   files(): Promise<string[]>;
 };

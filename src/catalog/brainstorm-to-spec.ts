@@ -1,0 +1,62 @@
+/** Five questions to a person, then a spec written from the answers. */
+import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
+import { slug, writeText } from "./files.ts";
+
+const input = z.object({
+  topic: z.string().min(1).optional().describe("what the spec is about; asked for when absent"),
+});
+
+export type BrainstormConfig = {
+  /** The agent that writes the spec. */
+  spec_writer: string;
+  spec_dir: string;
+  questions: string[];
+};
+
+type State = { topic: string; answers: string[] };
+
+export function brainstormToSpec(): Workflow<typeof input, BrainstormConfig> {
+  const config: BrainstormConfig = {
+    spec_writer: "spec_writer",
+    spec_dir: "docs/superpowers/specs",
+    questions: [
+      "What problem does it solve, and for whom?",
+      "What must it do at the least to be useful?",
+      "What must it not do, or leave to others?",
+      "What does it have to fit in with: code, formats, people, deadlines?",
+      "How will you know that it works?",
+    ],
+  };
+  return workflow(
+    "brainstorm_to_spec",
+    { description: "Ask a person five questions and have a spec written from the answers.", input, config },
+    async (engine, { topic: given }) => {
+      const state: State = (await engine.resumeState<State>()) ?? {
+        topic: given ?? (await engine.askHuman("What should the spec be about?")),
+        answers: [],
+      };
+      const { questions, spec_writer, spec_dir } = engine.config;
+      for (const question of questions.slice(state.answers.length)) {
+        state.answers.push(await engine.askHuman(`${state.topic}: ${question}`));
+        await engine.checkpoint(`question ${state.answers.length}`, state);
+      }
+      const writer = await engine.spawn(spec_writer, { alias: `spec: ${state.topic}` });
+      const spec = await engine.send(writer, prompt(state, questions));
+      await engine.close(writer);
+      if (spec.trim() === "") throw new WorkflowError(`${spec_writer} wrote nothing`);
+      const path = `${spec_dir}/${slug(state.topic)}.md`;
+      await writeText(engine as Engine<never>, path, spec);
+      return { spec: path, topic: state.topic };
+    },
+  );
+}
+
+function prompt({ topic, answers }: State, questions: readonly string[]): string {
+  const dialogue = questions.map((question, index) => `**${question}**\n\n${answers[index] ?? ""}`);
+  return [
+    `Write a specification for: ${topic}`,
+    "Answer with the whole document in Markdown and nothing else: purpose, scope, behaviour, limits, how to check it.",
+    "This is what was said about it:",
+    ...dialogue,
+  ].join("\n\n");
+}

@@ -1,0 +1,46 @@
+/** Reads a plan: a Markdown file with one `## Slice N — title` heading per slice. */
+import { WorkflowError } from "../plugin-api/index.ts";
+
+export type Slice = { number: number; title: string; body: string };
+
+const heading = /^##\s+Slice\s+(\d+)\s*(?:[—–:-]+\s*(.*))?$/iu;
+const fence = /^\s*(```+|~~~+)/u;
+
+/** Slices in the order of the file. Throws `WorkflowError` that says what is wrong with the plan, and where. */
+export function parsePlan(text: string, file: string): Slice[] {
+  const slices: Slice[] = [];
+  const seen = new Map<number, number>();
+  let lines: string[] = [];
+  let isCode = false;
+  const finish = () => {
+    const last = slices.at(-1);
+    if (last) last.body = lines.join("\n").trim();
+    lines = [];
+  };
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (fence.test(line)) isCode = !isCode;
+    const match = isCode ? null : heading.exec(line);
+    if (match === null) {
+      // Another heading of the same rank ends the slice: it is about the plan as a whole.
+      if (!isCode && /^#{1,2}\s/u.test(line)) {
+        finish();
+        if (slices.length > 0) lines = [];
+      }
+      lines.push(line);
+      continue;
+    }
+    finish();
+    const number = Number(match[1]);
+    const before = seen.get(number);
+    if (before !== undefined) {
+      throw new WorkflowError(`${file}:${index + 1}: slice ${number} was declared before, at line ${before}`);
+    }
+    seen.set(number, index + 1);
+    slices.push({ number, title: match[2]?.trim() || `slice ${number}`, body: "" });
+  }
+  finish();
+  if (slices.length === 0) {
+    throw new WorkflowError(`${file} has no slices: expected headings such as "## Slice 1 — a title"`);
+  }
+  return slices;
+}

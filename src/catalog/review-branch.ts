@@ -1,0 +1,102 @@
+/** Has a branch reviewed from several sides at once and writes one report. */
+import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
+import { quote, slug, writeText } from "./files.ts";
+
+const input = z.object({
+  base: z.string().min(1).default("main").describe("what the branch is compared with"),
+  report: z.string().min(1).optional().describe("where to write the report"),
+});
+
+export type ReviewBranchConfig = {
+  /** One agent each. */
+  reviewers: string[];
+  report_dir: string;
+  /** More of the diff than this is left to the reviewers to read themselves. */
+  most_diff_characters: number;
+};
+
+type Review = { reviewer: string; verdict: "ok" | "blocked" | "failed"; text: string };
+
+export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
+  const config: ReviewBranchConfig = {
+    reviewers: ["security-reviewer", "api-reviewer", "test-reviewer"],
+    report_dir: "docs/reviews",
+    most_diff_characters: 60_000,
+  };
+  return workflow(
+    "review_branch",
+    { description: "Review the current branch with several agents at once and write one report.", input, config },
+    async (engine, { base, report }) => {
+      const branch = await git(engine, "rev-parse --abbrev-ref HEAD");
+      const commit = await git(engine, "rev-parse --short HEAD");
+      const files = await git(engine, `diff --stat ${quote(base)}...HEAD`);
+      const diff = await git(engine, `diff ${quote(base)}...HEAD`);
+      if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
+      const reviews = await engine.parallel(
+        engine.config.reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
+      );
+      const path = report ?? `${engine.config.report_dir}/${slug(branch)}-${commit}.md`;
+      await writeText(engine as Engine<never>, path, reportText({ base, branch, commit, files, reviews }));
+      await engine.checkpoint("report", { path });
+      const count = (verdict: Review["verdict"]) => reviews.filter((one) => one.verdict === verdict).length;
+      if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer gave a review; see ${path}`);
+      return { report: path, ok: count("ok"), blocked: count("blocked"), failed: count("failed") };
+    },
+  );
+}
+
+/** A reviewer that fails leaves a hole in the report, which says so; the others are not wasted. */
+async function review(
+  engine: Engine<ReviewBranchConfig>,
+  reviewer: string,
+  branch: { base: string; branch: string; files: string; diff: string },
+): Promise<Review> {
+  try {
+    const handle = await engine.spawn(reviewer, { alias: `review of ${branch.branch}` });
+    const text = await engine.send(handle, prompt(reviewer, branch, engine.config.most_diff_characters));
+    await engine.close(handle);
+    return { reviewer, verdict: /^\W*verdict\W+block/imu.test(text) ? "blocked" : "ok", text };
+  } catch (error) {
+    if (!(error instanceof WorkflowError)) throw error;
+    return { reviewer, verdict: "failed", text: error.message };
+  }
+}
+
+function prompt(
+  reviewer: string,
+  { base, branch, files, diff }: { base: string; branch: string; files: string; diff: string },
+  most: number,
+): string {
+  const shown =
+    diff.length <= most ? diff : `${diff.slice(0, most)}\n[cut: read the rest with git diff ${base}...HEAD]`;
+  return [
+    `You are ${reviewer}. Review the branch ${branch} against ${base}, from your point of view only.`,
+    "Change nothing. Begin your answer with a line `Verdict: ok` or `Verdict: block`, then list your findings with file and line.",
+    files,
+    `\`\`\`diff\n${shown}\n\`\`\``,
+  ].join("\n\n");
+}
+
+function reportText(report: {
+  base: string;
+  branch: string;
+  commit: string;
+  files: string;
+  reviews: readonly Review[];
+}): string {
+  const { base, branch, commit, files, reviews } = report;
+  const rows = reviews.map(({ reviewer, verdict }) => `| ${reviewer} | ${verdict} |`);
+  return [
+    `# Review of ${branch} at ${commit}`,
+    `Compared with \`${base}\`.`,
+    ["| reviewer | verdict |", "|---|---|", ...rows].join("\n"),
+    `\`\`\`\n${files}\n\`\`\``,
+    ...reviews.map(({ reviewer, text }) => `## ${reviewer}\n\n${text.trim()}`),
+  ].join("\n\n");
+}
+
+async function git(engine: Engine<ReviewBranchConfig>, command: string): Promise<string> {
+  const { exit, stdout, stderr } = await engine.bash(`git ${command}`);
+  if (exit !== 0) throw new WorkflowError(`git ${command} failed: ${stderr.trim()}`);
+  return stdout.trim();
+}

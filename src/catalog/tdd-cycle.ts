@@ -1,0 +1,87 @@
+/** Test first: an agent writes a failing test, another makes it pass, a third one reviews. Commands check each phase. */
+import { type Engine, type Workflow, workflow, z } from "../plugin-api/index.ts";
+import { quote } from "./files.ts";
+
+const input = z.object({
+  feature: z.string().min(1).describe("what is to be built, in a few sentences"),
+  test_path: z.string().min(1).describe("the file that holds the test"),
+});
+
+export type TddCycleConfig = {
+  implementer: string;
+  reviewer: string;
+  /** Runs the test; `{test}` stands for its file. */
+  test_command: string;
+  max_retries: number;
+};
+
+type Phase = "red" | "green";
+type Task = z.output<typeof input> & { test: string };
+
+export function tddCycle(): Workflow<typeof input, TddCycleConfig> {
+  const config: TddCycleConfig = {
+    implementer: "implementer",
+    reviewer: "reviewer",
+    test_command: "npm test -- {test}",
+    max_retries: 3,
+  };
+  return workflow(
+    "tdd_cycle",
+    { description: "Build a feature test first: a failing test, the code that passes it, a review.", input, config },
+    async (engine, args) => {
+      const passed = await engine.resumeState<{ phase: Phase }>();
+      const test = engine.config.test_command.replaceAll("{test}", quote(args.test_path));
+      if (passed === null) await red(engine, { ...args, test });
+      if (passed?.phase !== "green") await green(engine, { ...args, test });
+      const review = await reviewed(engine, { ...args, test });
+      return { feature: args.feature, test_path: args.test_path, review };
+    },
+  );
+}
+
+async function red(engine: Engine<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
+  await withAgent(engine, engine.config.implementer, `writes a test: ${feature}`, async (agent) => {
+    await engine.send(
+      agent,
+      `Write a test in ${test_path} for this feature, and nothing else yet. It must fail.\n\n${feature}`,
+    );
+    // The test must exist and fail: a file that cannot be found is no failing test.
+    const failing = `test -f ${quote(test_path)} && ! ( ${test} )`;
+    const retryWith = `There is no failing test in ${test_path} yet: it is missing, or it passes already.\n\n{stdout}\n{stderr}`;
+    await engine.bashPredicate(failing, { retryWith, maxRetries: engine.config.max_retries, to: agent });
+  });
+  await engine.checkpoint("red: the test fails", { phase: "red" });
+}
+
+async function green(engine: Engine<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
+  await withAgent(engine, engine.config.implementer, `makes it pass: ${feature}`, async (agent) => {
+    await engine.send(
+      agent,
+      `Make the test in ${test_path} pass, without changing it. It is about this feature:\n\n${feature}`,
+    );
+    const retryWith = "The test still fails (exit {exit}). Go on.\n\n{stdout}\n{stderr}";
+    await engine.bashPredicate(test, { retryWith, maxRetries: engine.config.max_retries, to: agent });
+  });
+  await engine.checkpoint("green: the test passes", { phase: "green" });
+}
+
+function reviewed(engine: Engine<TddCycleConfig>, { feature, test_path }: Task): Promise<string> {
+  return withAgent(engine, engine.config.reviewer, `reviews: ${feature}`, (agent) =>
+    engine.send(
+      agent,
+      `A feature was built test first; its test is ${test_path}. Review test and code as they are now; change nothing.\n\n${feature}`,
+    ),
+  );
+}
+
+async function withAgent<T>(
+  engine: Engine<TddCycleConfig>,
+  agent: string,
+  alias: string,
+  work: (handle: string) => Promise<T>,
+): Promise<T> {
+  const handle = await engine.spawn(agent, { alias });
+  const result = await work(handle);
+  await engine.close(handle);
+  return result;
+}

@@ -1,0 +1,100 @@
+/** What a workflow takes: checked by its schema, read from text where it was typed, shown to those who ask. */
+import { z } from "zod";
+import { AegisError } from "../../contract/errors.ts";
+import type { WorkflowView } from "../../contract/run.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { Workflow } from "../../plugin-api/workflow.ts";
+
+export type TextArguments = Readonly<Record<string, string | readonly string[]>>;
+
+type PropertySchema = {
+  type?: string | string[];
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  items?: PropertySchema;
+};
+
+/** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
+export function checkArguments(
+  { name, input }: Workflow,
+  args: Readonly<Record<string, unknown>>,
+  typed: TextArguments = {},
+): Record<string, unknown> {
+  const properties = propertiesOf(input);
+  const problems: string[] = [];
+  const given: Record<string, unknown> = { ...args };
+  for (const [key, value] of Object.entries(typed)) {
+    if (key in args) problems.push(`${key} is given twice`);
+    try {
+      given[key] = fromText(value, properties[key]);
+    } catch (error) {
+      problems.push(`${key}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  const parsed = input.strict().safeParse(given);
+  if (!parsed.success)
+    problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, Object.keys(properties))));
+  if (parsed.success && problems.length === 0) return parsed.data;
+  throw new AegisError("invalid", `wrong arguments for ${name}: ${problems.join("; ")}`, {
+    hint: Object.keys(properties).length === 0 ? "it takes none" : `it takes ${usage(input)}`,
+  });
+}
+
+export function viewOf(workflow: Workflow, source: string): WorkflowView {
+  const { name, description, input, config } = workflow;
+  const schema = jsonSchema(input);
+  const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
+  const parameters = Object.entries(propertiesOf(input)).map(([parameter, property]) => ({
+    name: parameter,
+    type: typeName(property),
+    description: property.description ?? "",
+    required: required.has(parameter),
+    default: property.default ?? null,
+  }));
+  return { name, description, source, parameters, schema, config: { ...config } };
+}
+
+function usage(input: z.ZodObject): string {
+  return Object.entries(propertiesOf(input))
+    .map(([name, property]) => `--${name.replaceAll("_", "-")} <${typeName(property)}>`)
+    .join(" ");
+}
+
+function describe(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => `unknown argument "${key}"${didYouMean(key, known)}`);
+  return [`${issue.path.join(".") || "arguments"}: ${issue.message}`];
+}
+
+function jsonSchema(input: z.ZodObject): Record<string, unknown> {
+  return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
+}
+
+function propertiesOf(input: z.ZodObject): Record<string, PropertySchema> {
+  return (jsonSchema(input).properties ?? {}) as Record<string, PropertySchema>;
+}
+
+function typeName({ type, enum: values, items }: PropertySchema): string {
+  if (values) return values.map(String).join("|");
+  if (type === "array") return `${items ? typeName(items) : "any"}...`;
+  return Array.isArray(type) ? type.join("|") : (type ?? "any");
+}
+
+function fromText(value: string | readonly string[], property: PropertySchema | undefined): unknown {
+  const type = property?.type;
+  if (type === "array") return [value].flat().map((item) => fromText(item, property?.items));
+  if (typeof value !== "string") throw new Error("expected one value");
+  if (type === "number" || type === "integer") {
+    const number = Number(value);
+    if (value.trim() === "" || !Number.isFinite(number)) throw new Error(`expected a number, not "${value}"`);
+    return number;
+  }
+  if (type === "boolean") {
+    if (value === "true" || value === "") return true;
+    if (value === "false") return false;
+    throw new Error(`expected true or false, not "${value}"`);
+  }
+  if (type === "object") return JSON.parse(value) as unknown;
+  return value;
+}

@@ -1,0 +1,108 @@
+/**
+ * Files people can read beside the database: `<run>/meta.json` says what a run is, `<run>/ledger.jsonl` what it passed.
+ * They are derived from the event log, written whole each time and never read back.
+ */
+import { join } from "node:path";
+import type { Event } from "../../contract/event.ts";
+import { isId, type RunId } from "../../contract/ids.ts";
+import { isErrno, makePrivateDirsBelow, writeAtomic } from "../../lib/files.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Store } from "../../store/store.ts";
+
+export type LedgerOptions = {
+  store: Store;
+  /** The state folder, which is not made again when it is gone. */
+  dir: string;
+  log: Logger;
+};
+
+const kinds: readonly Event["type"][] = ["run.checkpoint", "run.resumed", "run.parked", "run.ended"];
+const mostEntries = 100_000;
+
+/** Follows the store from now on. Closing writes what is still missing. */
+export async function createLedgers(options: LedgerOptions): Promise<{ close(): Promise<void> }> {
+  const behind = new Set<RunId>();
+  let working: Promise<void> | null = null;
+  let isFailing = false;
+
+  const work = async () => {
+    for (const run of behind) {
+      behind.delete(run);
+      try {
+        await writeLedger(options, run);
+      } catch (error) {
+        if (!isFailing) options.log.warn("the ledger of a run cannot be written", { run, error: errorText(error) });
+        isFailing = true;
+      }
+    }
+    working = null;
+  };
+  const wake = () => {
+    if (behind.size > 0) working ??= work();
+  };
+  const stop = options.store.onCommit((events) => {
+    for (const event of events) {
+      if (event.type !== "run.started" && !kinds.includes(event.type)) continue;
+      const { run } = event.data as { run: RunId };
+      behind.add(run);
+    }
+    wake();
+  });
+  // A stop may have come between the last event of a run and its file.
+  for (const run of await options.store.read.runs.list({ limit: 100 })) behind.add(run.id);
+  wake();
+  return {
+    async close() {
+      stop();
+      await working;
+      wake();
+      await working;
+    },
+  };
+}
+
+async function writeLedger({ store, dir }: LedgerOptions, id: RunId): Promise<void> {
+  const run = await store.read.runs.get(id);
+  if (!run || !isId("run", id)) return;
+  const events = await store.read.events.list({ run: id, types: kinds, limit: mostEntries });
+  const entries = events.map(
+    (event) => `${JSON.stringify({ at: new Date(event.at).toISOString(), ...entryOf(event) })}\n`,
+  );
+  const { workflow, host, code, forked_from, created_at } = run;
+  const [begun] = await store.read.events.list({ run: id, types: ["run.started"], limit: 1 });
+  const args = begun?.type === "run.started" ? begun.data.args : {};
+  const meta = {
+    id,
+    name: workflow,
+    host,
+    kwargs: args,
+    code,
+    forked_from,
+    created_at: new Date(created_at).toISOString(),
+  };
+  try {
+    const folder = await makePrivateDirsBelow(dir, id);
+    await writeAtomic(join(folder, "meta.json"), `${JSON.stringify(meta, null, 2)}\n`, { mode: 0o600 });
+    await writeAtomic(join(folder, "ledger.jsonl"), entries.join(""), { mode: 0o600 });
+  } catch (error) {
+    // A project that was deleted stays deleted.
+    if (!isErrno(error, "ENOENT")) throw error;
+  }
+}
+
+function entryOf(event: Event): Record<string, unknown> {
+  switch (event.type) {
+    case "run.checkpoint":
+      return { kind: "checkpoint", name: event.data.name, payload: event.data.payload };
+    case "run.resumed":
+      return { kind: "resumed", steps: event.data.steps };
+    case "run.parked":
+      return { kind: "parked", reason: event.data.reason, detail: event.data.detail };
+    case "run.ended": {
+      const { status, result, error } = event.data;
+      return status === "ok" ? { kind: "finished", result } : { kind: "errored", error: error?.message, status };
+    }
+    default:
+      return { kind: event.type };
+  }
+}

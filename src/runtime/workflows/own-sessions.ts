@@ -1,0 +1,30 @@
+/** The sessions of one run. A handle is only a label: what a run started it finds again after a rename. */
+import { AegisError } from "../../contract/errors.ts";
+import { isId, type SessionId } from "../../contract/ids.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { SessionReads, SessionRow } from "../../store/store.ts";
+
+export class OwnSessions {
+  readonly #byHandle = new Map<string, SessionId>();
+
+  add(handle: string, session: SessionId): void {
+    this.#byHandle.set(handle, session);
+  }
+
+  has(session: SessionId): boolean {
+    return [...this.#byHandle.values()].includes(session);
+  }
+
+  get ids(): SessionId[] {
+    return [...this.#byHandle.values()];
+  }
+
+  /** Inside or outside of a transaction. Throws `not_found` with the nearest handle. */
+  async find(from: { sessions: SessionReads }, handle: string): Promise<SessionRow> {
+    const id = this.#byHandle.get(handle) ?? (isId("ses", handle) ? handle : undefined);
+    const row = id === undefined ? await from.sessions.byHandle(handle) : await from.sessions.get(id);
+    if (row) return row;
+    const live = (await from.sessions.list({ closed: false })).map((session) => session.handle);
+    throw new AegisError("not_found", `no session "${handle}"${didYouMean(handle, live)}`);
+  }
+}

@@ -1,0 +1,112 @@
+/** What belongs to the end of a run: its host is told, its sessions are closed. */
+import { isAegisError } from "../../contract/errors.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import { messageMaxBytes } from "../../contract/message.ts";
+import type { Run } from "../../contract/run.ts";
+import type { RunHooks } from "../../engine/engine.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Store, StoreTx } from "../../store/store.ts";
+import type { Groups } from "../groups/groups.ts";
+import { derivedId } from "../inbox/derived-id.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+
+export type RunEndsOptions = {
+  store: Store;
+  log: Logger;
+  inbox: Inbox;
+  sessions: Sessions;
+  groups: Groups;
+  maxHops: () => number;
+};
+
+/** Runs looked at after a stop for sessions they should have closed. */
+const recentRuns = 200;
+
+export class RunEnds implements RunHooks {
+  readonly #options: RunEndsOptions;
+
+  constructor(options: RunEndsOptions) {
+    this.#options = options;
+  }
+
+  async onEnd(tx: StoreTx, run: Run): Promise<"none" | "delivered" | "dropped"> {
+    if (!run.callback || run.host === null) return "none";
+    const { inbox, maxHops } = this.#options;
+    try {
+      await inbox.admitIn(tx, {
+        id: derivedId("msg", `${run.id}/${run.retries}/end`),
+        session: run.host,
+        sender: { kind: "workflow", name: run.workflow, run: run.id, status: run.status === "ok" ? "ok" : "error" },
+        body: callbackBody(run),
+        // The answer to what was accepted is never refused for the length of its chain.
+        cause: run.chain === null ? undefined : { chain: run.chain, hops: Math.min(run.hops + 1, maxHops() - 1) },
+      });
+      return "delivered";
+    } catch (error) {
+      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return "dropped";
+      throw error;
+    }
+  }
+
+  async afterEnd(run: Run): Promise<void> {
+    const { store, sessions, log } = this.#options;
+    if (run.callback && run.host !== null) sessions.wake(run.host);
+    try {
+      for (const session of await store.read.steps.sessions(run.id)) await this.#close(session, run);
+      await this.#dissolveGroups(run);
+    } catch (error) {
+      log.warn("the sessions of a run could not be closed", { run: run.id, error: errorText(error) });
+    }
+  }
+
+  /** Closes what runs that ended just before a stop left open. */
+  async recover(): Promise<void> {
+    const { store } = this.#options;
+    const recent = await store.read.runs.list({ limit: recentRuns });
+    for (const run of recent) if (run.ended_at !== null) await this.#dissolveGroups(run);
+    for (const session of await store.read.steps.straySessions()) await this.#close(session, null);
+  }
+
+  async #close(session: SessionId, run: Run | null): Promise<void> {
+    const { sessions, log } = this.#options;
+    const reason = run === null ? "its workflow has ended" : `workflow ${run.workflow} has ended`;
+    await sessions.close(session, reason).catch((error: unknown) => {
+      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return;
+      log.warn("a session of a run could not be closed", { session, error: errorText(error) });
+    });
+  }
+
+  async #dissolveGroups(run: Run): Promise<void> {
+    const { store, groups } = this.#options;
+    for (const step of await store.read.steps.list(run.id)) {
+      if (step.method !== "spawnGroup" || step.result === null) continue;
+      const made = JSON.parse(step.result) as { group: string; members: { session: SessionId }[] };
+      for (const { session } of made.members) await this.#close(session, run);
+      const left = await groups.view(made.group).catch(() => null);
+      if (left?.members.every((member) => member.state === "closed")) await groups.dissolve(made.group).catch(() => {});
+    }
+  }
+}
+
+function callbackBody(run: Run): string {
+  if (run.status === "ok") return storable(resultText(run.result));
+  const what = run.status === "cancelled" ? "cancelled" : (run.error?.name ?? "error");
+  return storable(`${what}: ${run.error?.message ?? "no reason was given"}`);
+}
+
+/** Text as it is, anything else as JSON. */
+function resultText(result: unknown): string {
+  if (typeof result === "string") return result.trim() === "" ? "finished without a result" : result;
+  return result === null || result === undefined ? "finished without a result" : JSON.stringify(result);
+}
+
+/** A workflow may give what no inbox takes: the message is cut rather than lost. */
+function storable(text: string): string {
+  const clean = text.replaceAll("\0", "\uFFFD").toWellFormed();
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= messageMaxBytes) return clean;
+  const note = `\n[cut: the whole result is ${bytes.length} bytes long; see aegis workflow status]`;
+  const kept = bytes.subarray(0, messageMaxBytes - Buffer.byteLength(note) - 4).toString("utf8");
+  return `${kept.replace(/\uFFFD+$/, "")}${note}`;
+}

@@ -1,0 +1,146 @@
+/** Steps that run commands. What a command writes is streamed to the run's log while it runs. */
+import { readFile, rm } from "node:fs/promises";
+import { constants } from "node:os";
+import { join, resolve } from "node:path";
+import type { RunContext } from "../../engine/engine.ts";
+import { childEnv } from "../../lib/child-env.ts";
+import { makePrivateDir } from "../../lib/files.ts";
+import { errorText } from "../../lib/log.ts";
+import type { Child, Exit } from "../../lib/process.ts";
+import type { BashOptions, BashResult, Engine } from "../../plugin-api/engine.ts";
+import { PredicateFailed, WorkflowError } from "../../plugin-api/errors.ts";
+import { derivedId } from "../inbox/derived-id.ts";
+import type { WorkflowDeps } from "./deps.ts";
+import { OutputLog } from "./output-log.ts";
+import { shortened } from "./shortened.ts";
+
+export type ShellSteps = Pick<Engine, "bash" | "bashPredicate">;
+
+/**
+ * `$1` reaches the shell untouched. Input is taken away because bash takes a socket there for a remote login and then
+ * reads the user's start-up file. Stderr goes to a file, so that all of it is kept apart from stdout.
+ */
+const wrapper =
+  'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" </dev/null 2>"$2"; else exec sh -c "$1" </dev/null 2>"$2"; fi';
+
+const defaultRetries = 3;
+
+export function shellSteps(
+  context: RunContext,
+  deps: WorkflowDeps,
+  send: Engine["send"],
+  host: string | null,
+): ShellSteps {
+  const bash = async (command: string, options: BashOptions = {}): Promise<BashResult> => {
+    const { onUncertain, ...given } = options;
+    return context.step<BashResult>(
+      { method: "bash", args: { command, ...given }, label: `bash ${command.trim().split("\n", 1)[0] ?? ""}` },
+      {
+        begin: async () => ({ value: null }),
+        perform({ key, again, signal }) {
+          if (again && onUncertain === "fail") {
+            throw new WorkflowError(
+              `the command was under way when Aegis stopped, so it may have taken effect: ${command}`,
+            );
+          }
+          return runCommand(context, deps, { command, options, key, signal });
+        },
+      },
+    );
+  };
+
+  return {
+    bash,
+    async bashPredicate(command, { retryWith, maxRetries = defaultRetries, to, ...options }) {
+      const listener = to ?? host;
+      for (let attempt = 0; ; attempt++) {
+        const result = await bash(command, options);
+        if (result.exit === 0) return result;
+        if (attempt >= maxRetries) {
+          throw new PredicateFailed(`still failing after ${attempt + 1} tries (exit ${result.exit}): ${command}`, {
+            details: { command, attempts: attempt + 1, ...result },
+          });
+        }
+        const feedback = typeof retryWith === "function" ? retryWith(result) : fill(retryWith, result);
+        if (listener !== null) await send(listener, feedback);
+      }
+    },
+  };
+}
+
+type Command = { command: string; options: BashOptions; key: string; signal: AbortSignal };
+
+async function runCommand(context: RunContext, deps: WorkflowDeps, run: Command): Promise<BashResult> {
+  const { processes, env, root, scratchDir, clock } = deps;
+  const { command, options, key, signal } = run;
+  signal.throwIfAborted();
+  await makePrivateDir(scratchDir);
+  const errors = join(scratchDir, `${derivedId("run", key)}.stderr`);
+  const output = new OutputLog(context, deps, command);
+  const child = await processes
+    .start({
+      argv: ["sh", "-c", wrapper, "sh", command, errors],
+      env: childEnv(env, [], options.env),
+      cwd: resolve(root, options.cwd ?? "."),
+    })
+    .catch((error: unknown) => {
+      throw new WorkflowError(`cannot run a command in ${resolve(root, options.cwd ?? ".")}: ${errorText(error)}`);
+    });
+  const timeoutMs = options.timeout === undefined ? null : options.timeout * 1000;
+  try {
+    const { exit, stdout, timedOut } = await supervise(child, { signal, timeoutMs, clock, output });
+    const stderr = shortened(await readFile(errors).catch(() => Buffer.alloc(0)));
+    output.push("stderr", stderr);
+    if (timedOut)
+      throw new WorkflowError(`bash timed out after ${options.timeout} s: ${command}`, { details: { stdout, stderr } });
+    return { exit: exitCode(exit), stdout, stderr };
+  } finally {
+    await output.flush();
+    await rm(errors, { force: true });
+  }
+}
+
+async function supervise(
+  child: Child,
+  options: { signal: AbortSignal; timeoutMs: number | null; clock: WorkflowDeps["clock"]; output: OutputLog },
+): Promise<{ exit: Exit; stdout: string; timedOut: boolean }> {
+  const { signal, timeoutMs, clock, output } = options;
+  const over = new AbortController();
+  let timedOut = false;
+  if (timeoutMs !== null) {
+    clock.sleep(timeoutMs, over.signal).then(
+      () => {
+        timedOut = true;
+        return child.stop();
+      },
+      () => {},
+    );
+  }
+  const onAbort = () => void child.stop();
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    child.stdin.end();
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of child.stdout) {
+      chunks.push(chunk);
+      output.push("stdout", Buffer.from(chunk).toString("utf8"));
+    }
+    const exit = await child.exited;
+    signal.throwIfAborted();
+    return { exit, stdout: shortened(Buffer.concat(chunks)), timedOut };
+  } finally {
+    over.abort();
+    signal.removeEventListener("abort", onAbort);
+    await child.stop();
+  }
+}
+
+/** As a shell tells it: 128 and the number of the signal that ended it. */
+function exitCode({ code, signal }: Exit): number {
+  return code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0));
+}
+
+function fill(template: string, result: BashResult): string {
+  return template.replace(/\{(exit|stdout|stderr)\}/g, (_, field: keyof BashResult) => String(result[field]));
+}

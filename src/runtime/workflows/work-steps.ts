@@ -1,0 +1,179 @@
+/** Steps that give work away: to queues, to groups, to a person. */
+import { defaultGroupTimeout, type GroupResult } from "../../contract/group.ts";
+import type { AskId, BroadcastId, SessionId, TaskId } from "../../contract/ids.ts";
+import { RunCancelled, type RunContext } from "../../engine/engine.ts";
+import type { Engine, GroupWait } from "../../plugin-api/engine.ts";
+import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { StoreTx } from "../../store/store.ts";
+import { derivedId } from "../inbox/derived-id.ts";
+import type { WorkflowDeps } from "./deps.ts";
+import type { OwnSessions } from "./own-sessions.ts";
+import { expected } from "./session-steps.ts";
+
+export type WorkSteps = Pick<
+  Engine,
+  "delegate" | "enqueue" | "askHuman" | "spawnGroup" | "broadcast" | "waitAll" | "waitAny"
+>;
+
+const defaultAskSeconds = 7 * 86_400;
+/** Timers count in 32 bits. */
+const longestAskSeconds = 24 * 86_400;
+
+export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessions): WorkSteps {
+  const { queues, groups, broadcasts, asks, sessions, clock } = deps;
+  const { run } = context;
+  const cause = run.chain === null ? undefined : { chain: run.chain, hops: run.hops };
+  const sender = { kind: "workflow" as const, name: run.workflow, run: run.id, status: null };
+
+  const enqueueTask = (queue: string, payload: string, key: string) =>
+    queues
+      .enqueue({ id: derivedId("tsk", key), queue, payload, producer: null, callback: false, cause })
+      .catch(expected);
+
+  /** A person answers in a session; a run without a host has one of its own for that. */
+  const placeToAsk = async (tx: StoreTx): Promise<{ session: SessionId; mine: boolean }> => {
+    const host = run.host === null ? null : await tx.sessions.get(run.host);
+    if (host && host.closed_at === null) return { session: host.id, mine: false };
+    const id = derivedId("ses", `${run.id}/${run.retries}/questions`);
+    const { row } = await sessions.createIn(tx, { id, title: `workflow ${run.workflow}` });
+    return { session: row.id, mine: true };
+  };
+
+  const wait = (mode: "all" | "any", group: string, options: GroupWait = {}): Promise<GroupResult> =>
+    context.step(
+      {
+        method: mode === "all" ? "waitAll" : "waitAny",
+        args: { group, ...options },
+        label: `wait for ${mode} of ${group}`,
+      },
+      {
+        begin: async () => ({ value: { until: clock.now() + (options.timeout ?? defaultGroupTimeout) * 1000 } }),
+        perform({ begun, signal }) {
+          const timeout = Math.max(0, (begun as { until: number }).until - clock.now()) / 1000;
+          return broadcasts.wait({ group, mode, timeout, reducer: options.reducer }, signal).catch(expected);
+        },
+      },
+    );
+
+  return {
+    enqueue: (queue, payload) =>
+      context.step(
+        { method: "enqueue", args: { queue, payload }, label: `enqueue in ${queue}` },
+        { perform: async ({ key }) => (await enqueueTask(queue, payload, key)).task.id },
+      ),
+
+    delegate: (queue, payload) =>
+      context.step(
+        { method: "delegate", args: { queue, payload }, label: `delegate to ${queue}` },
+        {
+          begin: async (_tx, key) => ({ value: { task: derivedId("tsk", key) } }),
+          async perform({ key, begun, signal }) {
+            const { task: id } = begun as { task: TaskId };
+            await enqueueTask(queue, payload, key);
+            const onAbort = () => {
+              if (signal.reason instanceof RunCancelled) void queues.cancel(id).catch(() => {});
+            };
+            signal.addEventListener("abort", onAbort, { once: true });
+            try {
+              const task = await queues.wait(id, { signal });
+              if (task?.status === "completed") return task.result ?? "";
+              throw new WorkflowError(
+                `task ${id} ${task?.status ?? "was lost"}: ${task?.error ?? "no reason was given"}`,
+                {
+                  details: { task: id, result: task?.result ?? null },
+                },
+              );
+            } finally {
+              signal.removeEventListener("abort", onAbort);
+            }
+          },
+        },
+      ),
+
+    askHuman(question, options = {}) {
+      const seconds = Math.min(options.timeout ?? defaultAskSeconds, longestAskSeconds);
+      return context.step(
+        {
+          method: "askHuman",
+          args: { question, options: [...(options.options ?? [])], seconds },
+          label: `ask: ${question}`,
+        },
+        {
+          async begin(tx, key) {
+            const { session, mine } = await placeToAsk(tx);
+            const id = derivedId("ask", key);
+            await asks.openIn(tx, id, {
+              session,
+              kind: "question",
+              question,
+              tool: null,
+              detail: { workflow: run.workflow, run: run.id },
+              options: [...(options.options ?? [])],
+              timeoutMs: seconds * 1000,
+            });
+            return { value: { ask: id }, ...(mine ? { session } : {}) };
+          },
+          async perform({ begun, signal }) {
+            const { ask } = begun as { ask: AskId };
+            const onAbort = () => {
+              if (signal.reason instanceof RunCancelled) asks.withdraw(ask);
+            };
+            signal.addEventListener("abort", onAbort, { once: true });
+            try {
+              const { status, answer } = await asks.settlement(ask, signal);
+              if (status === "answered" && answer) return answer.choice ?? answer.text;
+              const why = status === "expired" ? `nobody answered within ${seconds} s` : "the question was withdrawn";
+              throw new WorkflowError(`${why}: ${question}`);
+            } finally {
+              signal.removeEventListener("abort", onAbort);
+            }
+          },
+        },
+      );
+    },
+
+    async spawnGroup(name, agents) {
+      const { members } = await context.step<{ group: string; members: { handle: string; session: SessionId }[] }>(
+        { method: "spawnGroup", args: { name, agents }, label: `spawn group ${name}` },
+        {
+          async perform({ key }) {
+            const input = "preset" in agents ? { preset: agents.preset } : { agents };
+            const { handles, group } = await groups.spawn({ group: name, ...input, key }).catch(expected);
+            const made = group.members.filter(({ handle }) => handles.includes(handle));
+            return { group: name, members: made.map(({ handle, session }) => ({ handle, session })) };
+          },
+        },
+      );
+      for (const { handle, session } of members) own.add(handle, session);
+      return members.map(({ handle }) => handle);
+    },
+
+    broadcast(group, brief) {
+      const { objective, outputFormat, toolGuidance, boundaries } =
+        typeof brief === "string" ? { objective: brief } : brief;
+      return context.step<BroadcastId>(
+        { method: "broadcast", args: { group, brief }, label: `broadcast to ${group}` },
+        {
+          async perform({ key }) {
+            const sent = await broadcasts
+              .send({
+                id: derivedId("brd", key),
+                group,
+                sender,
+                cause,
+                objective,
+                output_format: outputFormat ?? "free text",
+                tool_guidance: toolGuidance ?? "none",
+                boundaries: boundaries ?? "none",
+              })
+              .catch(expected);
+            return sent.id;
+          },
+        },
+      );
+    },
+
+    waitAll: (group, options) => wait("all", group, options),
+    waitAny: (group, options) => wait("any", group, options),
+  };
+}

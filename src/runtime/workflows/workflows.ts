@@ -1,0 +1,134 @@
+/** Workflows: registered under a name, run with arguments of their own, taken up again after any stop. */
+import { createHash } from "node:crypto";
+import { AegisError } from "../../contract/errors.ts";
+import type { MessageId, RunId, SessionId } from "../../contract/ids.ts";
+import type { Run, WorkflowView } from "../../contract/run.ts";
+import type { Engine, RunContext } from "../../engine/engine.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { Workflow } from "../../plugin-api/workflow.ts";
+import { checkArguments, type TextArguments, viewOf } from "./arguments.ts";
+import { authorEngine } from "./author-engine.ts";
+import type { WorkflowDeps } from "./deps.ts";
+import type { RunEnds } from "./run-ends.ts";
+import { RunViews } from "./run-views.ts";
+
+export type WorkflowsOptions = WorkflowDeps & { engine: Engine; ends: RunEnds; maxHops: () => number };
+
+export type RunRequest = {
+  workflow: string;
+  args?: Readonly<Record<string, unknown>>;
+  /** As typed on a command line. */
+  textArgs?: TextArguments;
+  id?: RunId | undefined;
+  host?: SessionId | null;
+  callback?: boolean;
+  /** The message whose turn asks for the run. */
+  cause?: { chain: MessageId; hops: number } | undefined;
+};
+
+type Registered = { workflow: Workflow; source: string };
+
+export class Workflows {
+  readonly runs: RunViews;
+  readonly #options: WorkflowsOptions;
+  readonly #registered = new Map<string, Registered>();
+
+  constructor(options: WorkflowsOptions) {
+    this.#options = options;
+    this.runs = new RunViews(options.store, options.engine);
+  }
+
+  /** Returns its undo. A name that exists is refused, never overwritten. */
+  add(workflow: Workflow, source: string): () => void {
+    const { name } = workflow;
+    const before = this.#registered.get(name);
+    if (before) {
+      throw new AegisError("conflict", `a workflow "${name}" exists already, from ${before.source}`);
+    }
+    const undo = this.#options.engine.define({
+      name,
+      code: codeHash(workflow),
+      body: async (context, args) => {
+        const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
+        return workflow.body(authorEngine(context, this.#options, { host, config: workflow.config }), args as never);
+      },
+    });
+    this.#registered.set(name, { workflow, source });
+    return () => {
+      undo();
+      if (this.#registered.get(name)?.workflow === workflow) this.#registered.delete(name);
+    };
+  }
+
+  list(): WorkflowView[] {
+    return [...this.#registered.values()].map(({ workflow, source }) => viewOf(workflow, source));
+  }
+
+  get(name: string): WorkflowView {
+    const { workflow, source } = this.#find(name);
+    return viewOf(workflow, source);
+  }
+
+  /** Answers at once; the run goes on by itself. */
+  async start(request: RunRequest): Promise<Run> {
+    const { engine, maxHops } = this.#options;
+    const { workflow } = this.#find(request.workflow);
+    const args = checkArguments(workflow, request.args ?? {}, request.textArgs);
+    const hops = request.cause === undefined ? 0 : request.cause.hops + 1;
+    // Whatever the run sends is one message more.
+    if (hops + 1 > maxHops()) {
+      throw new AegisError("too_many", "refused: this run belongs to a chain of agents that is too long already", {
+        hint: `raise messages.max_hops (now ${maxHops()}) if the chain is meant to be that long`,
+      });
+    }
+    const chain = request.cause?.chain ?? null;
+    const { id, host = null, callback = false } = request;
+    return engine.start({ id, workflow: workflow.name, args, host, callback, chain, hops });
+  }
+
+  async resume(reference: string, options: { force: boolean }): Promise<Run> {
+    return this.#options.engine.resume((await this.runs.find(reference)).id, options);
+  }
+
+  async cancel(reference: string, reason: string): Promise<Run> {
+    return this.#options.engine.cancel((await this.runs.find(reference)).id, reason);
+  }
+
+  async fork(reference: string, options: { id?: RunId | undefined; checkpoints?: number | undefined }): Promise<Run> {
+    return this.#options.engine.fork((await this.runs.find(reference)).id, options);
+  }
+
+  /** Takes up what an earlier daemon left. Gives the runs that go on. */
+  async launch(): Promise<Run[]> {
+    const resumed = await this.#options.engine.launch();
+    await this.#options.ends.recover();
+    return resumed;
+  }
+
+  /** Lets go of all runs; the next launch takes them up. */
+  stop(): Promise<void> {
+    return this.#options.engine.stop();
+  }
+
+  #find(name: string): Registered {
+    const found = this.#registered.get(name);
+    if (found) return found;
+    const names = [...this.#registered.keys()];
+    throw new AegisError("not_found", `no workflow "${name}"${didYouMean(name, names)}`, {
+      hint: names.length === 0 ? "none is registered" : `workflows here: ${names.join(", ")}`,
+    });
+  }
+
+  /** On record, so that a rename does not change what the body says. */
+  #hostHandle(context: RunContext, session: SessionId): Promise<string> {
+    return context.step(
+      { method: "host", args: null, label: "host" },
+      { perform: async () => (await this.#options.store.read.sessions.get(session))?.handle ?? session },
+    );
+  }
+}
+
+/** The body's own text: helpers it calls are not part of it. */
+function codeHash({ name, body }: Workflow): string {
+  return createHash("sha256").update(`${name}\n${body.toString()}`).digest("hex").slice(0, 16);
+}
