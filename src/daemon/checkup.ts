@@ -33,9 +33,14 @@ export async function suggestAgent(env: Env): Promise<{ agent: Agent; why: strin
   return { agent: agents.find((agent) => agent.slug === choice.slug) ?? offlineAgent, why: choice.why };
 }
 
-export async function checkConfig(root: string, env: Env): Promise<{ files: string[]; problems: string[] }> {
-  const loaded = await loadConfig({ cwd: root, harnesses: harnessNames(root, env) });
-  return { files: loaded.files, problems: loaded.problems.map(formatProblem) };
+/** `address` is where the daemon would listen; null when the configuration is wrong. */
+export async function checkConfig(
+  root: string,
+  env: Env,
+): Promise<{ files: string[]; problems: string[]; address: { bind: string; port: number } | null }> {
+  const { files, problems, config } = await loadConfig({ cwd: root, harnesses: harnessNames(root, env) });
+  const address = config === null ? null : { bind: config.server.bind, port: config.server.port };
+  return { files, problems: problems.map(formatProblem), address };
 }
 
 /** Throws when the file is not one this version can use. */

@@ -53,15 +53,11 @@ it("shows why a daemon could not start", async () => {
 });
 
 it("says which port is taken", async () => {
-  await using taken = new AsyncDisposableStack();
-  const server = createServer().listen(0, "127.0.0.1");
-  taken.defer(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  await using taken = await takePort();
   const project = await aegisProject();
-  const { code, stderr } = await project.aegis("up", "--port", String(port));
+  const { code, stderr } = await project.aegis("up", "--port", String(taken.port));
   expect(code).toBe(3);
-  expect(stderr).toContain(`port ${port} of 127.0.0.1 is taken by another program`);
+  expect(stderr).toContain(`port ${taken.port} of 127.0.0.1 is taken by another program`);
 });
 
 it("serves in the foreground with a log people can read, and refuses a second one", async () => {
@@ -142,6 +138,7 @@ it("lets the doctor find and repair what is wrong", async () => {
       "disk",
       "config",
       "daemon",
+      "port",
       "store",
       "processes",
       "harness",
@@ -156,6 +153,9 @@ it("lets the doctor find and repair what is wrong", async () => {
   const fixed = await project.json<Report>("doctor", "--fix");
   expect(fixed.checks.filter(({ repaired }) => repaired).map(({ check }) => check)).toEqual(["state", "daemon"]);
   expect((await stat(state)).mode & 0o777).toBe(0o700);
+  await using taken = await takePort();
+  await writeFile(join(project.root, ".aegis.yaml"), `${offlineConfig}server: { port: ${taken.port} }\n`);
+  expect(levels(await project.json<Report>("doctor"))).toMatchObject({ config: "ok", port: "fail" });
   await writeFile(join(project.root, ".aegis.yaml"), `${offlineConfig}nonsense: 1\n`);
   const broken = await project.aegis("doctor");
   expect(broken.code).toBe(1);
@@ -176,3 +176,11 @@ it("completes handles in a real shell, quickly and in silence", async () => {
   const elsewhere = await aegisProject({});
   expect(await elsewhere.aegis("__complete", "send", "")).toEqual({ code: 0, stdout: "", stderr: "" });
 });
+
+/** A port that another program listens at until this is disposed. */
+async function takePort(): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const close = promisify((done: (error?: Error) => void) => server.close(done));
+  return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: close };
+}

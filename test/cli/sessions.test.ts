@@ -15,7 +15,10 @@ it("starts, names, titles, lists and closes sessions", async () => {
   expect((await project.aegis("title", "calm-turing", "the second")).stdout).toBe("calm-turing: the second\n");
   const table = (await project.aegis("ps")).stdout;
   expect(table).toMatch(/calm-turing +helper \(offline\) +ready +- +- +\S.* +the second/);
-  expect((await project.aegis("agents")).stdout).toMatch(/dev \* +scripted \(offline\)/);
+  const agents = (await project.aegis("agents")).stdout;
+  expect(agents).toMatch(/dev \* +scripted \(offline\)/);
+  expect(agents).toMatch(/scripted +ready/);
+  expect(agents).toMatch(/not here: claude-code, codex/);
   expect((await project.aegis("close", "calm-turing")).code).toBe(0);
   expect((await project.json<Sessions>("ps")).sessions).toEqual([]);
   expect((await project.json<Sessions>("ps", "--all")).sessions).toMatchObject([

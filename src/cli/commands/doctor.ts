@@ -40,7 +40,7 @@ async function examine(check: Check, fix: boolean): Promise<Reported[]> {
   }
   return Promise.all(
     findings.map(async ({ repair, ...finding }): Promise<Reported> => {
-      if (!fix || finding.level === "ok" || repair === undefined) {
+      if (!fix || repair === undefined) {
         return { check: check.name, ...finding, repaired: false };
       }
       const detail = await repair();
@@ -50,7 +50,12 @@ async function examine(check: Check, fix: boolean): Promise<Reported[]> {
 }
 
 function reportLines(report: Reported, style: Style): string[] {
-  const marks = { ok: style.green("ok  "), warn: style.yellow("warn"), fail: style.red("FAIL") };
+  const marks = {
+    ok: style.green("ok  "),
+    none: style.dim("-   "),
+    warn: style.yellow("warn"),
+    fail: style.red("FAIL"),
+  };
   const [first = "", ...more] = report.detail.split("\n");
   return [
     `${marks[report.level]}  ${report.check.padEnd(10)}  ${first}`,

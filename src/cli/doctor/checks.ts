@@ -1,5 +1,6 @@
 /** What the doctor looks at. */
 import { access, chmod, constants, rm, stat, statfs } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { type Client, createClient } from "../../client/client.ts";
 import type { Status } from "../../contract/api.ts";
@@ -13,7 +14,8 @@ import { bytes, plural } from "../format/text.ts";
 import { relativeTime } from "../format/time.ts";
 
 export type Finding = {
-  level: "ok" | "warn" | "fail";
+  /** `none`: not there, and not needed. */
+  level: "ok" | "none" | "warn" | "fail";
   detail: string;
   /** What to do about it. */
   fix: string | null;
@@ -41,6 +43,7 @@ export function createChecks(root: string, env: CliContext["env"]): Check[] {
     { name: "disk", run: () => checkDisk(root) },
     { name: "config", run: () => checkConfig(project) },
     { name: "daemon", run: () => checkDaemon(project) },
+    { name: "port", run: () => checkPort(project) },
     { name: "store", run: () => checkStore(project) },
     { name: "processes", run: () => checkProcesses(project) },
     { name: "harness", run: () => checkHarnesses(project) },
@@ -130,21 +133,41 @@ async function checkAnswer(file: LiveFile): Promise<Finding> {
   if (status.version !== own) {
     return warn(`version ${status.version} runs, this command is ${own}`, "restart it: aegis down && aegis up");
   }
+  const [problem] = status.config_problems;
+  if (problem !== undefined) {
+    return warn(`it goes on with the settings it had: ${problem}`, "edit the file; the daemon notices by itself");
+  }
   return ok(`version ${own} at ${status.url}, started ${relativeTime(status.started_at, Date.now())}`);
+}
+
+/** A daemon that is to listen at a certain port cannot start while another program has it. */
+async function checkPort({ root, env }: Project): Promise<Finding[]> {
+  const found = await inspectDaemonFile(root);
+  if (found.state === "live") return [ok(`${new URL(found.file.url).port}, in use by the daemon`)];
+  const checkup = await import("../../daemon/checkup.ts");
+  const { address } = await checkup.checkConfig(root, env);
+  if (address === null) return [warn("unknown while the configuration is wrong", "edit the configuration")];
+  const { bind, port } = address;
+  const refusal = await tryToListen(bind, port);
+  if (refusal === null) return [ok(port === 0 ? "any free one" : `${port} is free`)];
+  return [fail(`${bind} port ${port}: ${refusal}`, "end the program that has it, or set server.port to 0")];
+}
+
+function tryToListen(host: string, port: number): Promise<string | null> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", (error) => resolve(error.message));
+    server.listen(port, host, () => server.close(() => resolve(null)));
+  });
 }
 
 async function checkStore({ root }: Project): Promise<Finding[]> {
   const found = await inspectDaemonFile(root);
   const status = found.state === "live" ? await askStatus(found.file) : null;
-  if (status !== null) {
-    if (!status.store.writable)
-      return [
-        fail(`${status.store.path} cannot be written`, "free the disk or its rights, then aegis down && aegis up"),
-      ];
-    const problems = status.config_problems.map((problem) => warn(problem, "see aegis logs"));
-    return problems.length > 0 ? problems : [ok(`${bytes(status.store.bytes)}, schema ${status.store.schema}, in use`)];
+  if (status !== null && !status.store.writable) {
+    return [fail(`${status.store.path} cannot be written`, "free the disk or its rights, then aegis down && aegis up")];
   }
-  if (found.state === "live")
+  if (status === null && found.state === "live")
     return [warn("not looked at while a daemon that does not answer may use it", "aegis down --force")];
   const checkup = await import("../../daemon/checkup.ts");
   const finding = await checkup.checkStore(root);
@@ -156,7 +179,10 @@ async function checkStore({ root }: Project): Promise<Finding[]> {
       ),
     ];
   }
-  return [ok(finding.state === "ours" ? "the database is sound" : "no database yet")];
+  if (finding.state !== "ours") return [ok("no database yet")];
+  return [
+    ok(status === null ? "the database is sound" : `the database is sound, ${bytes(status.store.bytes)}, in use`),
+  ];
 }
 
 async function checkProcesses({ root, state }: Project): Promise<Finding[]> {
@@ -183,10 +209,10 @@ async function checkHarnesses({ root, env }: Project): Promise<Finding[]> {
     client === null
       ? await (await import("../../daemon/checkup.ts")).probeHarnesses(root, env, signal)
       : (await client.call("listHarnesses", { signal })).harnesses;
-  const findings = harnesses.map(({ harness, status, version, detail, fix }) => {
+  const findings = harnesses.map(({ harness, status, version, detail, fix }): Finding => {
     const text = `${harness}: ${[version, detail].filter(Boolean).join(", ")}`;
     if (status === "ready") return ok(text);
-    return status === "missing" ? { ...ok(text), fix } : warn(text, fix ?? "see its own documentation");
+    return status === "missing" ? { level: "none", detail: text, fix } : warn(text, fix ?? "see its own documentation");
   });
   const real = harnesses.some(({ harness, status }) => status === "ready" && harness !== "scripted");
   if (!real) findings.push(warn("only the offline agent can run here", "install a harness, or set a model key"));

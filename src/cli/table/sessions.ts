@@ -98,9 +98,9 @@ export const sessionCommands: readonly CommandSpec[] = [
   {
     path: "agents",
     group,
-    summary: "List the agents that can be started",
+    summary: "List the agents, and the harnesses found on this machine",
     examples: ["aegis agents"],
-    run: async (cx) => (await import("../commands/agent.ts")).agentList(cx),
+    run: async (cx) => (await import("../commands/agents.ts")).agents(cx),
   },
   {
     path: "tail",
