@@ -4,6 +4,7 @@ import { slug, writeText } from "./files.ts";
 
 const input = z.object({
   topic: z.string().min(1).optional().describe("what the spec is about; asked for when absent"),
+  spec_writer: z.string().min(1).optional().describe("the agent that writes the spec"),
 });
 
 export type BrainstormConfig = {
@@ -30,12 +31,12 @@ export function brainstormToSpec(): Workflow<typeof input, BrainstormConfig> {
   return workflow(
     "brainstorm_to_spec",
     { description: "Ask a person five questions and have a spec written from the answers.", input, config },
-    async (engine, { topic: given }) => {
+    async (engine, { topic: given, spec_writer = engine.config.spec_writer }) => {
       const state: State = (await engine.resumeState<State>()) ?? {
         topic: given ?? (await engine.askHuman("What should the spec be about?")),
         answers: [],
       };
-      const { questions, spec_writer, spec_dir } = engine.config;
+      const { questions, spec_dir } = engine.config;
       for (const question of questions.slice(state.answers.length)) {
         state.answers.push(await engine.askHuman(`${state.topic}: ${question}`));
         await engine.checkpoint(`question ${state.answers.length}`, state);

@@ -7,5 +7,5 @@ import { tddCycle } from "./tdd-cycle.ts";
 
 /** Made anew each time: what one configures is not configured for another. */
 export function catalog(): Workflow[] {
-  return [brainstormToSpec(), executePlan(), reviewBranch(), tddCycle()] as unknown as Workflow[];
+  return [brainstormToSpec(), executePlan(), reviewBranch(), tddCycle()];
 }

@@ -10,23 +10,19 @@ const fence = /^\s*(```+|~~~+)/u;
 export function parsePlan(text: string, file: string): Slice[] {
   const slices: Slice[] = [];
   const seen = new Map<number, number>();
-  let lines: string[] = [];
+  let current: { slice: Slice; lines: string[] } | null = null;
   let isCode = false;
   const finish = () => {
-    const last = slices.at(-1);
-    if (last) last.body = lines.join("\n").trim();
-    lines = [];
+    if (current) current.slice.body = current.lines.join("\n").trim();
+    current = null;
   };
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (fence.test(line)) isCode = !isCode;
     const match = isCode ? null : heading.exec(line);
     if (match === null) {
       // Another heading of the same rank ends the slice: it is about the plan as a whole.
-      if (!isCode && /^#{1,2}\s/u.test(line)) {
-        finish();
-        if (slices.length > 0) lines = [];
-      }
-      lines.push(line);
+      if (!isCode && /^#{1,2}\s/u.test(line)) finish();
+      else current?.lines.push(line);
       continue;
     }
     finish();
@@ -36,7 +32,9 @@ export function parsePlan(text: string, file: string): Slice[] {
       throw new WorkflowError(`${file}:${index + 1}: slice ${number} was declared before, at line ${before}`);
     }
     seen.set(number, index + 1);
-    slices.push({ number, title: match[2]?.trim() || `slice ${number}`, body: "" });
+    const slice = { number, title: match[2]?.trim() || `slice ${number}`, body: "" };
+    slices.push(slice);
+    current = { slice, lines: [] };
   }
   finish();
   if (slices.length === 0) {

@@ -4,6 +4,7 @@ import { quote, slug, writeText } from "./files.ts";
 
 const input = z.object({
   base: z.string().min(1).default("main").describe("what the branch is compared with"),
+  reviewers: z.array(z.string().min(1)).min(1).optional().describe("the agents that review, one each"),
   report: z.string().min(1).optional().describe("where to write the report"),
 });
 
@@ -26,14 +27,14 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
   return workflow(
     "review_branch",
     { description: "Review the current branch with several agents at once and write one report.", input, config },
-    async (engine, { base, report }) => {
+    async (engine, { base, report, reviewers = engine.config.reviewers }) => {
       const branch = await git(engine, "rev-parse --abbrev-ref HEAD");
       const commit = await git(engine, "rev-parse --short HEAD");
       const files = await git(engine, `diff --stat ${quote(base)}...HEAD`);
       const diff = await git(engine, `diff ${quote(base)}...HEAD`);
       if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
       const reviews = await engine.parallel(
-        engine.config.reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
+        reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
       );
       const path = report ?? `${engine.config.report_dir}/${slug(branch)}-${commit}.md`;
       await writeText(engine as Engine<never>, path, reportText({ base, branch, commit, files, reviews }));

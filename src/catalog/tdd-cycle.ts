@@ -5,6 +5,7 @@ import { quote } from "./files.ts";
 const input = z.object({
   feature: z.string().min(1).describe("what is to be built, in a few sentences"),
   test_path: z.string().min(1).describe("the file that holds the test"),
+  test_command: z.string().min(1).optional().describe("runs the test; {test} stands for its file"),
 });
 
 export type TddCycleConfig = {
@@ -30,7 +31,7 @@ export function tddCycle(): Workflow<typeof input, TddCycleConfig> {
     { description: "Build a feature test first: a failing test, the code that passes it, a review.", input, config },
     async (engine, args) => {
       const passed = await engine.resumeState<{ phase: Phase }>();
-      const test = engine.config.test_command.replaceAll("{test}", quote(args.test_path));
+      const test = (args.test_command ?? engine.config.test_command).replaceAll("{test}", quote(args.test_path));
       if (passed === null) await red(engine, { ...args, test });
       if (passed?.phase !== "green") await green(engine, { ...args, test });
       const review = await reviewed(engine, { ...args, test });

@@ -31,6 +31,8 @@ export type CommandSpec = {
   /** At least one, each a line a reader can paste. */
   examples: readonly string[];
   hidden?: boolean;
+  /** Options the table does not know, `--help` too, arrive among its arguments. */
+  open?: boolean;
   /** Loads the command's module and runs it. Gives the exit code. */
   run(cx: Terminal, input: Input): Promise<number>;
 };

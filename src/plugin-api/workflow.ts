@@ -18,7 +18,8 @@ export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<st
   readonly name: string;
   readonly description: string;
   readonly input: Input;
-  readonly body: WorkflowBody<z.output<Input>, Config>;
+  /** A method, so that a workflow of any input and configuration is a `Workflow`. */
+  body(engine: Engine<Config>, args: z.output<Input>): Promise<unknown>;
   readonly config: Readonly<Config>;
   /** Changes values of `engine.config` for every run started or taken up from now on. */
   configure(values: Partial<Config>): Workflow<Input, Config>;

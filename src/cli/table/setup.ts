@@ -9,6 +9,10 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   queue: { summary: "Named lines of work: put tasks in, see how they stand", group: "Queues:" },
   task: { summary: "What became of the tasks of all queues", group: "Queues:" },
   group: { summary: "Sessions that are asked together, and their replies as one", group: "Groups:" },
+  workflow: {
+    summary: "Procedures over several agents: run them, watch them, take them up again",
+    group: "Workflows:",
+  },
   agent: { summary: "The agents of this project, and files of your own", group: "Sessions:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },

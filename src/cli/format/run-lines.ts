@@ -1,0 +1,111 @@
+/** Runs of workflows as lines. */
+import type { Run, RunView, Step } from "../../contract/run.ts";
+import { type Cell, columns } from "./columns.ts";
+import { createStyle, type Style } from "./style.ts";
+import { oneLine, plural, truncate } from "./text.ts";
+import { duration, relativeTime } from "./time.ts";
+
+type Look = { color: boolean; width: number; now: number };
+
+const glyphs: Record<Run["status"], string> = { running: "▶", parked: "‖", ok: "✓", error: "✗", cancelled: "⊘" };
+
+export function runTable(runs: readonly Run[], { color, width, now }: Look): string[] {
+  const style = createStyle(color);
+  const header: Cell[] = ["", "WORKFLOW", "RUN", "STATUS", "PHASE", "STARTED", "RESULT"].map((text) => ({
+    text,
+    paint: style.dim,
+  }));
+  const rows = runs.map((run): Cell[] => [
+    { text: glyphs[run.status], paint: paintOf(run.status, style) },
+    { text: run.workflow, paint: style.cyan },
+    { text: shortId(run.id) },
+    { text: run.status, paint: paintOf(run.status, style) },
+    { text: run.phase ?? "-" },
+    { text: relativeTime(run.created_at, now) },
+    { text: outcome(run) },
+  ]);
+  return columns(header, rows, width);
+}
+
+/** How a run stands, as a block. `phases` are the checkpoints it passed, `lines` the last it logged. */
+export function runBlock(
+  run: RunView,
+  more: { phases: readonly string[]; lines: readonly string[] },
+  { color, width, now }: Look,
+): string[] {
+  const style = createStyle(color);
+  const asking = run.asks.length > 0 && run.status === "running";
+  const status = asking ? "awaiting reply" : run.status;
+  const head = [
+    `${asking ? "?" : glyphs[run.status]} ${run.workflow} ${shortId(run.id)}`,
+    ...(run.host_handle === null ? [] : [`host ${run.host_handle}`]),
+    status,
+    duration((run.ended_at ?? now) - run.created_at),
+    plural(run.steps_done, "step"),
+    ...(run.cost === null ? [] : [`$${run.cost.toFixed(2)}`]),
+  ].join(" · ");
+  const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
+  return [
+    paintOf(run.status, style)(truncate(head, width)),
+    ...more.phases.map((phase) => style.green(truncate(`  ✓ ${phase}`, width))),
+    ...run.open.map((step) => truncate(`  … ${step.label} · ${duration(now - step.started_at)}`, width)),
+    ...(open.length === 0 ? [] : [style.dim(truncate(`  agents: ${open.join(", ")}`, width))]),
+    ...run.asks.map((ask) => style.yellow(truncate(`  answer with: aegis answer ${ask} …`, width))),
+    ...more.lines.map((line) => style.dim(truncate(`  | ${line}`, width))),
+    ...(run.status === "running" ? [] : endLines(run, style)),
+  ];
+}
+
+export function stepTable(steps: readonly Step[], { color, width }: Look): string[] {
+  const style = createStyle(color);
+  const header: Cell[] = ["#", "STATUS", "TOOK", "CHECKPOINTS", "BRANCH", "STEP"].map((text) => ({
+    text,
+    paint: style.dim,
+  }));
+  const rows = steps.map((step): Cell[] => [
+    { text: step.ended === null ? "-" : String(step.ended) },
+    { text: step.status, ...(step.status === "error" ? { paint: style.red } : {}) },
+    { text: step.ended_at === null ? "-" : duration(step.ended_at - step.started_at) },
+    { text: String(step.epoch) },
+    { text: step.scope === "" ? "-" : step.scope },
+    { text: step.error === null ? step.label : `${step.label}: ${step.error}` },
+  ]);
+  return columns(header, rows, width);
+}
+
+/** How a run ended, and what can be done about it. */
+export function endLines(run: Run, style: Style): string[] {
+  const id = shortId(run.id);
+  if (run.parked !== null) {
+    const choices = ["resume --force", "cancel", "fork"].map(
+      (choice) => `aegis workflow ${choice.replace(/^(\w+)/, `$1 ${id}`)}`,
+    );
+    return [style.red(`  → ${run.parked.detail}`), style.dim(`  choose: ${choices.join(" | ")}`)];
+  }
+  if (run.error !== null) {
+    const fault = run.error.kind === "crash" ? ` (a fault in the workflow: aegis workflow logs ${id})` : "";
+    return [style.red(`  → ${run.error.name}: ${oneLine(run.error.message)}${fault}`)];
+  }
+  return run.result === null || run.result === undefined ? [] : [`  → ${resultText(run.result)}`];
+}
+
+/** What people type to name a run. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+function outcome(run: Run): string {
+  if (run.parked !== null) return run.parked.detail;
+  if (run.error !== null) return run.error.message;
+  return run.result === null || run.result === undefined ? "" : resultText(run.result);
+}
+
+function resultText(result: unknown): string {
+  return typeof result === "string" ? oneLine(result) : JSON.stringify(result);
+}
+
+function paintOf(status: Run["status"], style: Style): (text: string) => string {
+  return { running: style.cyan, parked: style.yellow, ok: style.green, error: style.red, cancelled: style.yellow }[
+    status
+  ];
+}
