@@ -12,6 +12,7 @@ import { type AgentFields, changeAgentText, newAgentText } from "../../runtime/a
 import { compareCandidates } from "../../runtime/registry/agent-order.ts";
 import { decodeText } from "../config/decode.ts";
 import { diskFiles } from "../config/files.ts";
+import { loadProject } from "../config/load.ts";
 import { withLock } from "../config/lock.ts";
 import { AgentFiles } from "./files.ts";
 import { type AgentPlace, agentPlaces } from "./places.ts";
@@ -129,8 +130,19 @@ async function change(
     await writeAtomic(path, text, { mode: old?.mode ?? 0o644 });
     // The umask applies to new files, and the replacement is one.
     if (old !== null) await chmod(path, old.mode);
-    return { file, diagnostics };
+    return { file, diagnostics: [...diagnostics, ...(await findStronger(project, profile.slug, file))] };
   });
+}
+
+/** Whoever writes a file wants it to count; a stronger agent of the same name keeps it from that. */
+async function findStronger(project: AgentProject, name: string, file: string): Promise<AgentDiagnostic[]> {
+  const { config } = await loadProject(project.root, project, diskFiles);
+  const declared = config !== null && Object.hasOwn(config.agents, name);
+  const winner = declared ? null : await findAgent(project, name);
+  if (winner?.file === file) return [];
+  const stronger = winner?.file ?? "the project's configuration";
+  const message = `has no effect yet: ${stronger} has an agent "${name}" too, which goes first`;
+  return [{ ...diagnostic(file, message, null), level: "warning", agent: name }];
 }
 
 async function readOld(path: string): Promise<{ text: string; mode: number } | null> {

@@ -132,6 +132,19 @@ describe("writing", () => {
     await expect(createAgent(place, mine)).rejects.toMatchObject({ code: "conflict" });
   });
 
+  it("says when a stronger agent of the name keeps a file from having an effect", async () => {
+    const place = await project({ "project/.aegis.yaml": "agents: { a: { harness: scripted } }\n" });
+    const make = (name: string, user: boolean) =>
+      createAgent(place, { ...created, name, user, fields: { description: "d" } });
+    expect((await make("a", false)).diagnostics).toMatchObject([
+      { level: "warning", message: expect.stringContaining("the project's configuration") },
+    ]);
+    expect((await make("b", false)).diagnostics).toEqual([]);
+    expect((await make("b", true)).diagnostics).toMatchObject([
+      { level: "warning", message: expect.stringContaining("project/.aegis/agents/b.md") },
+    ]);
+  });
+
   it("copies another agent", async () => {
     const place = await project();
     const from = await findAgent(place, "explorer");
