@@ -6,6 +6,8 @@ import { groupCommands } from "./table/groups.ts";
 import { queueCommands } from "./table/queues.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
+import { subagentCommands } from "./table/subagents.ts";
+import { workflowCommands } from "./table/workflows.ts";
 import type { Terminal } from "./terminal.ts";
 
 export { commandGroups };
@@ -13,11 +15,18 @@ export { commandGroups };
 export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
   ...agentCommands,
+  ...subagentCommands,
   ...queueCommands,
   ...groupCommands,
+  ...workflowCommands,
   ...daemonCommands,
   ...setupCommands,
 ];
+
+/** `aegis --resume`. */
+export async function resumed(cx: Terminal): Promise<number> {
+  return (await import("./commands/workflow.ts")).resumed(cx);
+}
 
 /** `aegis` alone. */
 export async function home(cx: Terminal): Promise<number> {
