@@ -1,0 +1,216 @@
+/** What every implementation of the store port must do for subagents and the pool. */
+import { describe, expect, it } from "vitest";
+import { newId, type SessionId } from "../../src/contract/ids.ts";
+import type { Message } from "../../src/contract/message.ts";
+import type { PooledAgent } from "../../src/contract/subagent.ts";
+import type { SessionRow, Store, SubagentRow, TurnRow } from "../../src/store/store.ts";
+
+/** Makes the rows that these refer to. */
+export type Rows = {
+  addSession(store: Store, change?: Partial<SessionRow>): Promise<SessionRow>;
+  message(session: SessionId, change?: Partial<Message>): Message;
+  turnRow(session: SessionId, change?: Partial<TurnRow>): TurnRow;
+};
+
+let minted = 0;
+
+function subagentRow(session: SessionId, parent: SessionId, change: Partial<SubagentRow> = {}): SubagentRow {
+  return {
+    run_id: (minted++).toString(16).padStart(12, "0"),
+    session,
+    parent,
+    root: parent,
+    depth: 1,
+    agent: "echo",
+    label: "a",
+    task: "do it",
+    model: null,
+    cleanup: "keep",
+    status: "running",
+    result: null,
+    error: null,
+    timeout: 300,
+    deadline: 2_000,
+    created_at: 1_000,
+    ended_at: null,
+    archived_at: null,
+    announced_to: null,
+    announcement: null,
+    chain: null,
+    hops: 0,
+    ...change,
+  };
+}
+
+export function subagentStoreSuite(getStore: () => Store, { addSession, message, turnRow }: Rows): void {
+  async function add(parent: SessionId, change: Partial<SubagentRow> = {}): Promise<SubagentRow> {
+    const session = await addSession(getStore(), { parent, depth: change.depth ?? 1 });
+    const row = subagentRow(session.id, parent, change);
+    await getStore().transact((tx) => tx.subagents.insert(row));
+    return row;
+  }
+
+  describe("subagents", () => {
+    it("come back as they were put in, by run and by session", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const row = await add(root.id, { model: "m", chain: newId("msg", 1), hops: 3, timeout: 0.5 });
+      expect(await read.subagents.get(row.run_id)).toEqual(row);
+      expect(await read.subagents.ofSession(row.session)).toEqual(row);
+      expect(await read.subagents.get("ffffffffffff")).toBeNull();
+      expect(await read.subagents.ofSession(root.id)).toBeNull();
+      await expect(getStore().transact((tx) => tx.subagents.insert(row))).rejects.toMatchObject({ code: "conflict" });
+    });
+
+    it("are found below a session at every depth, nearest first", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const one = await add(root.id);
+      const two = await add(one.session, { root: root.id, depth: 2 });
+      const three = await add(two.session, { root: root.id, depth: 3 });
+      const other = await add(root.id);
+      await add((await addSession(getStore())).id);
+      const runs = async (session: SessionId) => (await read.subagents.below(session)).map((row) => row.run_id);
+      expect(await runs(root.id)).toEqual([one, other, two, three].map((row) => row.run_id));
+      expect(await runs(two.session)).toEqual([three.run_id]);
+      expect(await runs(three.session)).toEqual([]);
+    });
+
+    it("end once, and are counted and summed up by their root", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const one = await add(root.id);
+      const two = await add(one.session, { root: root.id, depth: 2 });
+      const end = { status: "done" as const, result: "r", error: null, at: 1_500 };
+      await getStore().transact((tx) => tx.subagents.end(one.run_id, end));
+      expect(await read.subagents.get(one.run_id)).toMatchObject({ status: "done", result: "r", ended_at: 1_500 });
+      await expect(getStore().transact((tx) => tx.subagents.end(one.run_id, end))).rejects.toMatchObject({
+        code: "conflict",
+      });
+      expect((await read.subagents.running()).map((row) => row.run_id)).toEqual([two.run_id]);
+      expect(await read.subagents.countRunning(root.id)).toBe(0);
+      expect(await read.subagents.countRunning(one.session)).toBe(1);
+      const usage = { input: 1, cache_read: 0, cache_write: 0, output: 7, cost: 0.25 };
+      await getStore().transact(async (tx) => {
+        for (const { session } of [one, two]) await tx.turns.insert(turnRow(session, { usage }));
+        await tx.turns.insert(turnRow(two.session, { usage: { ...usage, cost: null } }));
+      });
+      expect(await read.subagents.totals(root.id)).toEqual({ live: 1, spawned: 2, output_tokens: 21, cost: 0.5 });
+      const nobody = await addSession(getStore());
+      expect(await read.subagents.totals(nobody.id)).toEqual({ live: 0, spawned: 0, output_tokens: 0, cost: 0 });
+    });
+
+    it("are listed by status and parent until they are archived", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const [one, two] = [await add(root.id), await add(root.id)];
+      await getStore().transact((tx) =>
+        tx.subagents.end(one.run_id, { status: "killed", result: null, error: "x", at: 1_500 }),
+      );
+      const runs = async (filter: Partial<Parameters<typeof read.subagents.list>[0]>) =>
+        (await read.subagents.list({ archived: false, limit: 10, ...filter })).map((row) => row.run_id);
+      expect(await runs({})).toEqual([one.run_id, two.run_id]);
+      expect(await runs({ status: "killed", parent: root.id })).toEqual([one.run_id]);
+      expect((await read.subagents.expired(1_499)).map((row) => row.run_id)).toEqual([]);
+      expect((await read.subagents.expired(1_500)).map((row) => row.run_id)).toEqual([one.run_id]);
+      await getStore().transact((tx) => tx.subagents.archive(one.run_id, 1_600));
+      expect(await read.subagents.expired(9_999)).toEqual([]);
+      expect(await runs({})).toEqual([two.run_id]);
+      expect(await runs({ archived: true })).toEqual([one.run_id, two.run_id]);
+    });
+
+    it("know whose announcement waits and whose was not read", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const row = await add(root.id);
+      const told = message(root.id);
+      const status = (to: Message["status"]) => getStore().transact((tx) => tx.messages.setStatus([told.id], to, null));
+      await getStore().transact(async (tx) => {
+        await tx.messages.insert(told);
+        await tx.subagents.announce(row.run_id, { announced_to: root.id, announcement: told.id });
+      });
+      expect(await read.subagents.undelivered(root.id)).toHaveLength(1);
+      expect(await read.subagents.unheard()).toEqual([]);
+      for (const to of ["refused", "lost"] as const) {
+        await status(to);
+        expect(await read.subagents.undelivered(root.id)).toEqual([]);
+        expect((await read.subagents.unheard()).map((one) => one.run_id)).toEqual([row.run_id]);
+      }
+      await status("done");
+      expect(await read.subagents.unheard()).toEqual([]);
+    });
+  });
+
+  describe("the pool", () => {
+    async function pooled(change: Partial<PooledAgent> = {}, session: Partial<SessionRow> = {}): Promise<PooledAgent> {
+      const row: PooledAgent = {
+        session: (await addSession(getStore(), session)).id,
+        key: "agent-echo",
+        source: "config",
+        plugin: null,
+        slug: "echo",
+        config_hash: "h",
+        uses: 0,
+        created_at: 1_000,
+        last_used_at: 1_000,
+        lease: null,
+        ...change,
+      };
+      await getStore().transact((tx) => tx.pool.insert(row));
+      return row;
+    }
+    const sessions = (rows: readonly PooledAgent[]) => rows.map((row) => row.session);
+
+    it("leases to one holder at a time, and a lease ends once", async () => {
+      const { read } = getStore();
+      const holder = await addSession(getStore());
+      const row = await pooled();
+      const lease = { id: "l1", holder: holder.id, since: 1_100 };
+      await getStore().transact((tx) => tx.pool.lease(row.session, lease));
+      expect(await read.pool.get(row.session)).toEqual({ ...row, lease, uses: 1, last_used_at: 1_100 });
+      await expect(
+        getStore().transact((tx) => tx.pool.lease(row.session, { ...lease, id: "l2" })),
+      ).rejects.toMatchObject({ code: "conflict" });
+      const release = (id: string) => getStore().transact((tx) => tx.pool.release(row.session, id, 1_200));
+      expect(await release("l2")).toBe(false);
+      expect(await release("l1")).toBe(true);
+      expect(await release("l1")).toBe(false);
+      expect(await read.pool.get(row.session)).toMatchObject({ lease: null, last_used_at: 1_200 });
+      await getStore().transact((tx) => tx.pool.lease(row.session, lease));
+      expect(await getStore().transact((tx) => tx.pool.releaseAll())).toEqual([row.session]);
+      expect(await read.pool.get(row.session)).toMatchObject({ lease: null });
+    });
+
+    it("finds the idle ones of the very same agent, the last used first", async () => {
+      const { read } = getStore();
+      const old = await pooled({ last_used_at: 1 });
+      const recent = await pooled({ last_used_at: 2 });
+      for (const change of [{ config_hash: "other" }, { slug: "ohce" }, { source: "user" as const }, { plugin: "p" }]) {
+        await pooled({ last_used_at: 3, ...change });
+      }
+      const working = await pooled({}, { state: "working" });
+      const waiting = await pooled();
+      const parent = await pooled();
+      const closed = await pooled({}, { closed_at: 1, state: "closed" });
+      await add(parent.session);
+      await getStore().transact((tx) => tx.messages.insert(message(waiting.session)));
+      expect(sessions(await read.pool.idle(old))).toEqual([recent.session, old.session]);
+      const idle = sessions(await read.pool.idleForLongest());
+      expect(idle[0]).toBe(old.session);
+      for (const one of [working, waiting, parent, closed]) expect(idle).not.toContain(one.session);
+      expect(await read.pool.get(closed.session)).toBeNull();
+      expect(await read.pool.count()).toBe((await read.pool.list()).length);
+      expect(sessions(await read.pool.list())).not.toContain(closed.session);
+    });
+
+    it("knows who gave a session work", async () => {
+      const { read } = getStore();
+      const [user, stranger] = [await addSession(getStore()), await addSession(getStore())];
+      const row = await pooled();
+      const sender = { kind: "agent" as const, session: user.id, handle: user.handle };
+      await getStore().transact((tx) => tx.messages.insert(message(row.session, { sender })));
+      expect(await read.pool.wasUsedBy(row.session, user.id)).toBe(true);
+      expect(await read.pool.wasUsedBy(row.session, stranger.id)).toBe(false);
+    });
+  });
+}
