@@ -9,6 +9,7 @@ export default defineConfig({
     "client/state": "src/client/state.ts",
     "client/reduce": "src/client/reduce.ts",
     "client/wait": "src/client/wait.ts",
+    "client/wait-task": "src/client/wait-task.ts",
     contract: "src/contract/index.ts",
   },
   format: "esm",

@@ -82,7 +82,7 @@ export class McpEndpoint {
       key: `${caller.id}/${callId(params._meta)}`,
       signal: AbortSignal.any([signal, credential.revoked]),
     });
-    return { content: [{ type: "text", text: outcome.output }], isError: outcome.is_error };
+    return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
   }
 }
 
@@ -110,4 +110,14 @@ function callId(meta: Record<string, unknown> | undefined): string {
 
 function failure(text: string): CallToolResult {
   return { content: [{ type: "text", text }], isError: true };
+}
+
+/** Gemini CLI takes any text that is JSON for an object and fails on a list. */
+function asObject(output: string): string {
+  if (!output.startsWith("[")) return output;
+  try {
+    return JSON.stringify({ result: JSON.parse(output) as unknown });
+  } catch {
+    return output;
+  }
 }

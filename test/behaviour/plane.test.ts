@@ -62,7 +62,9 @@ describe.each(["modern", "legacy"] as const)("a client of the %s era", (era) => 
     );
     expect(tools.find((tool) => tool.name === "aegis_list_sessions")?.annotations?.readOnlyHint).toBe(true);
     expect((await call(client, "aegis_meta", {})).text).toContain(`You are "${me.handle}"`);
-    const listed = JSON.parse((await call(client, "aegis_list_sessions", {})).text) as { handle: string }[];
+    const { result: listed } = JSON.parse((await call(client, "aegis_list_sessions", {})).text) as {
+      result: { handle: string }[];
+    };
     expect(listed).toContainEqual(expect.objectContaining({ handle: me.handle, active: true, state: "ready" }));
 
     const peer = await createSession(shared.daemon.client);

@@ -39,7 +39,7 @@ export const gemini: LiveHarness = {
   expected: {
     denial: "was canceled by the user",
     // It takes text that is JSON for a structured answer, and of those only objects are valid.
-    readsLists: false,
+    readsLists: true,
     failures: { 401: "not_logged_in", 429: "rate_limited", 529: "overloaded" },
   },
 };
