@@ -1,0 +1,27 @@
+/** Every tool the plane offers is read by the model at every turn: the list must stay small. */
+import { expect, it } from "vitest";
+import type { ToolSpec } from "../../src/drivers/driver.ts";
+import { completed, testDriver, testRuntime, turnsEnded } from "../helpers/runtime.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+
+/** Models cut JSON into pieces of about four characters. */
+const charactersPerToken = 4;
+const tokenBudget = 6_000;
+
+it("the default tool list costs a turn little", async () => {
+  const offered: ToolSpec[][] = [];
+  const runtime = await testRuntime(
+    await tempDir(),
+    testDriver(async function* ({ spec }) {
+      offered.push(await spec.host.tools.list());
+      yield completed;
+    }),
+  );
+  await runtime.sessions.create({ prompt: "which tools do you have?" });
+  await turnsEnded(runtime, 1);
+  const specs = offered[0] ?? [];
+  const sizes = specs.map((spec) => ({ name: spec.name, tokens: JSON.stringify(spec).length / charactersPerToken }));
+  const total = sizes.reduce((sum, { tokens }) => sum + tokens, 0);
+  expect(specs.length).toBeGreaterThan(10);
+  expect(total, JSON.stringify(sizes.sort((a, b) => b.tokens - a.tokens).slice(0, 5))).toBeLessThan(tokenBudget);
+});
