@@ -21,7 +21,7 @@ export async function launch(
     throw new DriverError({
       code: "start",
       message: `agent "${spec.agent.slug}" has the harness "${recipe.harness}" but names no program`,
-      fix: "Set options.command (and options.args) to a program that speaks the Agent Client Protocol on stdio.",
+      fix: "Set its command (and args) to a program that speaks the Agent Client Protocol on stdio.",
     });
   const plan = await recipe.launch(context);
   await prepareState(spec.stateDir, plan);

@@ -1,6 +1,7 @@
 /** Opens a conversation with an ACP agent: starts its process, speaks the handshake, begins or resumes a session. */
 import type { Clock } from "../../lib/clock.ts";
-import type { JsonProcess } from "../cli-harness/json-process.ts";
+import { oneLine } from "../cli-harness/fields.ts";
+import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { connect } from "./connection.ts";
 import { AcpConversation } from "./conversation.ts";
@@ -10,7 +11,7 @@ import { launch } from "./launch.ts";
 import { parseOptions } from "./options.ts";
 import type { AcpRecipe, LaunchContext } from "./recipe.ts";
 import { type AcpSession, openSession } from "./session.ts";
-import { openWire } from "./wire.ts";
+import { openWire, type Wire } from "./wire.ts";
 
 /** A replay is over when nothing came for this long. */
 const quietMs = 300;
@@ -41,7 +42,7 @@ export async function openConversation(
     deps,
   );
   const input = { connection, recipe, options, spec, hasHistory: hasHistory(spec) };
-  const session = await orStartFailure(openSession(input), recipe, wire.process);
+  const session = await orStartFailure(openSession(input), recipe, wire);
   if (session.resumed && recipe.quirks.replayAfterLoad) await quiet(() => child.lastActivity(), deps.clock);
 
   const inactivityMs = options.inactivity_minutes * 60_000;
@@ -57,20 +58,23 @@ export async function openConversation(
   return conversation;
 }
 
-async function orStartFailure(
-  opening: Promise<AcpSession>,
-  recipe: AcpRecipe,
-  process: JsonProcess,
-): Promise<AcpSession> {
+async function orStartFailure(opening: Promise<AcpSession>, recipe: AcpRecipe, wire: Wire): Promise<AcpSession> {
   try {
     return await opening;
   } catch (cause) {
     if (cause instanceof DriverError) throw cause;
-    if (process.alive) throw new DriverError({ ...turnErrorOf(cause, recipe.login), ...stderrOf(process) }, { cause });
-    const { exit, stderr } = await process.ended;
-    const how = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
-    const message = `${recipe.program.name} ended while it was starting (${how})`;
-    throw new DriverError({ code: "start", message, ...(stderr === "" ? {} : { stderr }) }, { cause });
+    const { process } = wire;
+    const noise = wire.noise();
+    if (process.alive) {
+      const error = turnErrorOf(cause, recipe.login);
+      const said = noise === null ? "" : `; it printed "${oneLine(noise)}"`;
+      throw new DriverError({ ...error, message: `${error.message}${said}`, ...stderrOf(process) }, { cause });
+    }
+    const end = await process.ended;
+    const message = `${recipe.program.name} ${endText(end, noise)} before it was ready.`;
+    const fix =
+      noise === null ? {} : { fix: "Check that the agent's command speaks the Agent Client Protocol on stdio." };
+    throw new DriverError({ code: "start", message, ...fix, ...stderrOf(process) }, { cause });
   }
 }
 

@@ -11,9 +11,15 @@ import { JsonProcess } from "../cli-harness/json-process.ts";
 
 export type SessionUpdate = { sessionId: string; update: unknown };
 
-export type Wire = { process: JsonProcess; stream: Stream };
+export type Wire = {
+  process: JsonProcess;
+  stream: Stream;
+  /** The first line that was no message: what a program says that does not speak the protocol. */
+  noise(): string | null;
+};
 
 export function openWire(child: Child, onUpdate: (update: SessionUpdate) => void, log: Logger): Wire {
+  let firstNoise: string | null = null;
   let reader: ReadableStreamDefaultController<AnyMessage> | null = null;
   const readable = new ReadableStream<AnyMessage>({
     start: (controller) => {
@@ -29,11 +35,14 @@ export function openWire(child: Child, onUpdate: (update: SessionUpdate) => void
       if (update !== null) onUpdate(update);
       else if (value.jsonrpc === "2.0") reader?.enqueue(value as AnyMessage);
     },
-    noise: (line) => log.debug("the agent wrote a line that is no message", { line: line.slice(0, 500) }),
+    noise(line) {
+      firstNoise ??= line.slice(0, 500);
+      log.debug("the agent wrote a line that is no message", { line: line.slice(0, 500) });
+    },
   });
   const writable = new WritableStream<AnyMessage>({ write: (message) => process.write(message) });
   void process.ended.then(() => reader?.close());
-  return { process, stream: { readable, writable } as Stream };
+  return { process, stream: { readable, writable } as Stream, noise: () => firstNoise };
 }
 
 function updateOf(message: Json): SessionUpdate | null {

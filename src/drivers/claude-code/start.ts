@@ -112,7 +112,7 @@ function fixFor(stderr: string, noise: string | null): string | null {
     return 'Claude Code grants `permission: full` to root only in a sandbox: run as another user, choose `permission: write`, or set IS_SANDBOX: "1" in the agent\'s env when this machine is one.';
   }
   if (/unknown option/.test(stderr)) return `Update it: ${program.install}@latest`;
-  if (noise !== null) return "Check that options.command of the agent is the Claude Code CLI.";
+  if (noise !== null) return "Check that the agent's command is the Claude Code CLI.";
   return null;
 }
 

@@ -13,7 +13,7 @@ export function spawnFailure(program: Program, command: string, cwd: string, err
   }
   if (isErrno(error, "ENOENT", "ENOTDIR")) {
     const message = `${program.name} is not installed: there is no "${command}".`;
-    const fix = `Install it with: ${program.install} - or set options.command of the agent to its path.`;
+    const fix = `Install it with: ${program.install} - or set the agent's command to its path.`;
     return new DriverError({ code: "not_installed", message, fix }, { cause: error });
   }
   if (isErrno(error, "EACCES")) {

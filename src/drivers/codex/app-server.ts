@@ -116,7 +116,7 @@ function startError(end: ProcessEnd, noise: string | null, isLate: boolean): Tur
   const fix = tooOld
     ? `Update it: ${program.install}@latest`
     : isForeign
-      ? "Check that options.command of the agent is the Codex CLI."
+      ? "Check that the agent's command is the Codex CLI."
       : null;
   return {
     code: isForeign ? "protocol" : "start",

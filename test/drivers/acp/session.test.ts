@@ -5,6 +5,18 @@ import { endOf, eventsOf, textOf } from "../../helpers/turns.ts";
 import { fixtureAgent } from "./fixture-agent.ts";
 import { planeStub, seat } from "./seat.ts";
 
+test("shows what a program prints that does not speak the protocol", async () => {
+  const options = { command: ["/bin/sh", "-c", "echo '<html>Log in</html>'"], args: [] };
+  const broken = await seat({ agent: { options } });
+  await expect(broken.open()).rejects.toMatchObject({
+    turnError: {
+      code: "start",
+      message: expect.stringContaining('ended with code 0 after printing "<html>Log in</html>" before it was ready'),
+      fix: expect.stringContaining("Agent Client Protocol"),
+    },
+  });
+});
+
 describe("a new session", () => {
   test("gets the plane with its token, and no files or terminals of ours", async () => {
     const at = await seat({ plane: planeStub(true) });
@@ -122,7 +134,7 @@ describe("settings", () => {
 
   test("refuse an agent without a command, and say when the command is not there", async () => {
     await expect((await seat({ agent: { options: {} } })).open()).rejects.toMatchObject({
-      turnError: { code: "start", fix: expect.stringContaining("options.command") },
+      turnError: { code: "start", fix: expect.stringContaining("command") },
     });
     await expect((await seat({ agent: { options: { command: "no-such-agent" } } })).open()).rejects.toMatchObject({
       turnError: { code: "not_installed" },

@@ -7,7 +7,7 @@ export const custom: AcpRecipe = {
   program: {
     name: "The ACP agent",
     command: "",
-    install: "the agent's own instructions",
+    install: "what its makers say",
     version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   commandRequired: true,
