@@ -2,6 +2,12 @@
 import { AegisError } from "../contract/errors.ts";
 import { errorText } from "../lib/log.ts";
 
+/**
+ * How much of a body that is too long is read and thrown away: a client that is still sending when it is refused would
+ * see a broken connection instead of the reason.
+ */
+const longestDiscard = 64 * 1024 * 1024;
+
 /** The value in the body; an empty object when there is none. */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
   if (!hasBody(request)) return {};
@@ -45,24 +51,26 @@ function requireJson({ headers }: Request): void {
   }
 }
 
-function requireLength({ headers }: Request, maxBytes: number): void {
-  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+function requireLength({ headers }: Request, maxBytes: number, discard = 0): void {
+  if (Number(headers.get("content-length") ?? 0) > maxBytes + discard) throw tooLarge(maxBytes);
 }
 
 async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  requireLength(request, maxBytes);
+  requireLength(request, maxBytes, longestDiscard);
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of request.body ?? []) {
       size += chunk.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
+      if (size > maxBytes + longestDiscard) throw tooLarge(maxBytes);
+      if (size > maxBytes) chunks.length = 0;
+      else chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof AegisError) throw error;
     throw new AegisError("invalid", `the body was cut after ${size} bytes`, { cause: error });
   }
+  if (size > maxBytes) throw tooLarge(maxBytes);
   return Buffer.concat(chunks);
 }
 
