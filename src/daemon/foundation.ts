@@ -1,5 +1,5 @@
 /** What a daemon stands on before it runs anything: the project's lock, its settings, its store. */
-import { access, chmod, constants, realpath } from "node:fs/promises";
+import { access, chmod, constants, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
@@ -85,6 +85,8 @@ async function stateFolder(root: string): Promise<string> {
     await makePrivateDir(path);
     await chmod(path, 0o700);
     await access(path, constants.W_OK);
+    // It holds a token and transcripts; a project may become a git repository at any time.
+    await writeFile(join(path, ".gitignore"), "*\n");
     return path;
   } catch (error) {
     throw new AegisError("unavailable", `cannot write ${path}: ${errorText(error)}`, {

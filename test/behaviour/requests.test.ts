@@ -279,6 +279,7 @@ describe("strangers", () => {
     const state = `${project.dir}/.aegis/state`;
     expect((await stat(state)).mode & 0o777).toBe(0o700);
     expect((await stat(`${state}/daemon.json`)).mode & 0o777).toBe(0o600);
+    expect(await readFile(`${state}/.gitignore`, "utf8")).toBe("*\n");
     const files = (await readdir(state, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
     for (const one of files) {
       if (one.name === "daemon.json") continue;

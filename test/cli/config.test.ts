@@ -233,6 +233,12 @@ describe("aegis init", () => {
     await expect(read()).rejects.toThrow("ENOENT");
   });
 
+  it("keeps the settings of one machine out of git as they are made", async () => {
+    const { root, read } = await createProject({ ".git/HEAD": "", ".aegis.yaml": "" });
+    await config.configSet(terminal(root).cx, { harnesses, key: "pool.max", value: "9", local: true });
+    expect(await read(".gitignore")).toContain(".aegis.local.yaml\n");
+  });
+
   it("keeps private files out of git, once", async () => {
     const { root, read } = await createProject({ ".git/HEAD": "", ".gitignore": "node_modules\n/.aegis/state/" });
     await init(terminal(root).cx, detected);

@@ -6,6 +6,7 @@ import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type CliContext, exitCodes } from "../context.ts";
 import { columns } from "../format/columns.ts";
+import { ignoreInGit } from "../git-ignore.ts";
 
 /** The names of the harnesses that agents may use come from whoever knows the drivers. */
 export type ConfigArgs = { harnesses: readonly string[] };
@@ -54,6 +55,10 @@ export async function configSet(
   const { root } = project(cx, args);
   const overridden = !local && (await isOverriddenLocally(root, path));
   const code = await edit(cx, args, `set ${args.key}`, (at) => setValue(at, path, parseValue(args.value), { local }));
+  if (local && code === exitCodes.ok) {
+    const ignored = await ignoreInGit(root);
+    if (ignored.length > 0) cx.warn(`added to .gitignore: ${ignored.join(", ")}`);
+  }
   if (overridden) cx.warn(`.aegis.local.yaml also sets ${args.key} and goes before it on this machine`);
   return code;
 }

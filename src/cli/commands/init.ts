@@ -1,14 +1,14 @@
 /** `aegis init`: writes a first project file that is worth reading, and keeps what is private out of git. */
 import { existsSync } from "node:fs";
-import { appendFile, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { stringify } from "yaml";
 import { AegisError } from "../../contract/errors.ts";
 import { configFileName, findProjectRoot } from "../../lib/daemon-file.ts";
-import { isErrno, writeAtomic } from "../../lib/files.ts";
+import { writeAtomic } from "../../lib/files.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type CliContext, exitCodes } from "../context.ts";
+import { ignoreInGit } from "../git-ignore.ts";
 
 export type InitArgs = {
   /** Ask nothing. */
@@ -107,32 +107,6 @@ async function refuseProblems(root: string, path: string, text: string, harnesse
   throw new AegisError("invalid", `nothing was written, because the project would not load:\n${lines}`, {
     details: { problems },
   });
-}
-
-const privatePaths = [".aegis/state/", ".aegis.local.yaml"];
-
-/** The lines that were added: none when the folder is not in a git work tree or has them already. */
-async function ignoreInGit(root: string): Promise<string[]> {
-  if (!inGitWorkTree(root)) return [];
-  const path = join(root, ".gitignore");
-  let text = "";
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-  }
-  const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
-  const missing = privatePaths.filter((entry) => !lines.has(entry) && !lines.has(`/${entry}`));
-  if (missing.length === 0) return [];
-  const end = text.includes("\r\n") ? "\r\n" : "\n";
-  const lead = text === "" || text.endsWith("\n") ? "" : end;
-  await appendFile(path, lead + missing.map((entry) => entry + end).join(""));
-  return missing;
-}
-
-function inGitWorkTree(folder: string): boolean {
-  if (existsSync(join(folder, ".git"))) return true;
-  return dirname(folder) !== folder && inGitWorkTree(dirname(folder));
 }
 
 function template({ slug, harness, model, permission, why }: Choice): string {
