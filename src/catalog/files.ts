@@ -8,11 +8,32 @@ export async function readText(engine: Engine<never>, path: string): Promise<str
   return stdout;
 }
 
+/** A variable of the environment holds no more than 128 KB, and a character takes up to three bytes. */
+const partCharacters = 30_000;
+
 /** Makes the folders on the way. The text travels in the environment, where the shell does not read it. */
 export async function writeText(engine: Engine<never>, path: string, text: string): Promise<void> {
   const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
-  const command = `mkdir -p -- ${quote(folder)} && printf '%s\\n' "$TEXT" > ${quote(path)}`;
-  const { exit, stderr } = await engine.bash(command, { env: { TEXT: text } });
+  await succeed(engine, `mkdir -p -- ${quote(folder)}`, path);
+  const characters = [...text];
+  const parts: string[] = [];
+  for (let start = 0; start === 0 || start < characters.length; start += partCharacters) {
+    const part = quote(`${path}.part-${parts.length}`);
+    const TEXT = characters.slice(start, start + partCharacters).join("");
+    await succeed(engine, `printf '%s' "$TEXT" > ${part}`, path, { TEXT });
+    parts.push(part);
+  }
+  await succeed(engine, `cat -- ${parts.join(" ")} > ${quote(path)} && echo >> ${quote(path)}`, path);
+  await succeed(engine, `rm -f -- ${parts.join(" ")}`, path);
+}
+
+async function succeed(
+  engine: Engine<never>,
+  command: string,
+  path: string,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const { exit, stderr } = await engine.bash(command, { env });
   if (exit !== 0) throw new WorkflowError(`cannot write ${path}: ${stderr.trim()}`);
 }
 

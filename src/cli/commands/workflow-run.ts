@@ -120,7 +120,8 @@ class Lines {
   }
 
   show(run: RunView, event: Event | null): void {
-    if (event === null || this.#cx.json) return;
+    // Turns of its agents only change what it costs.
+    if (event === null || event.session !== null || this.#cx.json) return;
     const line = eventLine(event, {
       style: createStyle(this.#cx.color),
       width: this.#cx.columns,

@@ -187,8 +187,9 @@ export class Asks {
       await tx.events.append({ type: "ask.settled", session: ask.session, data: { ask: id, status, answer } }, now);
       return { ...ask, status, answer, settled_at: now };
     });
+    // Looked up again: somebody may have begun to wait while this was written.
+    this.#waiting.get(id)?.resolve(settled);
     this.#waiting.delete(id);
-    waiter?.resolve(settled);
     return settled;
   }
 

@@ -1,0 +1,179 @@
+/** Stops a run after every single commit and takes it up again: nothing is lost, nothing is done twice. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { newId, type RunId } from "../../../src/contract/ids.ts";
+import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
+import { loadConfig } from "../../../src/daemon/config/load.ts";
+import { offlineAgent } from "../../../src/daemon/detect.ts";
+import type { Settings } from "../../../src/daemon/settings.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/log.ts";
+import { createProcesses } from "../../../src/lib/process.ts";
+import type { Engine } from "../../../src/plugin-api/engine.ts";
+import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
+import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
+import { completed, said, testDriver } from "../../helpers/runtime.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
+import { waitUntil } from "../../helpers/wait-until.ts";
+
+/** Everything that makes a run tricky: nested branches, agents, a question, a pause, a check that fails at first. */
+const tricky = (skips: boolean): Workflow =>
+  workflow("tricky", async (engine) => {
+    const passed = skips ? await engine.resumeState<{ stage: number; joined: string[] }>() : null;
+    const joined = passed?.joined ?? (await branches(engine));
+    if ((passed?.stage ?? 0) < 1) await engine.checkpoint("joined", { stage: 1, joined });
+    if ((passed?.stage ?? 0) < 2) {
+      const choice = await engine.askHuman("Go on?", { options: ["yes", "no"] });
+      await engine.sleep(0.005);
+      await engine.checkpoint(`chose ${choice}`, { stage: 2, joined });
+    }
+    const helper = await engine.spawn("offline");
+    await engine.bashPredicate("echo x >> effects; test -f fixed", { retryWith: "repair it ({exit})", to: helper });
+    engine.log("checked");
+    return joined;
+  });
+
+async function branches(engine: Engine): Promise<string[]> {
+  engine.log("begins");
+  return engine.parallel([
+    async () => {
+      const handle = await engine.spawn("offline");
+      const first = await engine.send(handle, "one");
+      return engine.send(handle, `two after ${first}`);
+    },
+    async () => (await engine.parallel([1, 2].map((n) => () => engine.step("inner", async () => String(n))))).join("+"),
+  ]);
+}
+
+type Alive = { runtime: Runtime; store: MortalStore; end: AbortController };
+
+async function boot(dir: string, sqlite: Store, lives: number, skips: boolean): Promise<Alive> {
+  const store = mortalStore(sqlite, lives);
+  const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
+  if (!config) throw new Error("the empty configuration must load");
+  const choice = { slug: offlineAgent.slug, why: "a test" };
+  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Settings;
+  const end = new AbortController();
+  const driver = testDriver(async function* ({ prompt }) {
+    if (prompt.text.includes("repair it")) await writeFile(join(dir, "fixed"), "");
+    yield said(`heard ${prompt.text.split("\n").at(-1)}`);
+    yield completed;
+  });
+  const ledgerFile = join(dir, "processes.jsonl");
+  const runtime = buildRuntime({
+    root: dir,
+    stateDir: dir,
+    store,
+    drivers: new DriverRegistry([driver]),
+    clock: systemClock,
+    log: silentLogger,
+    processes: createProcesses({ ledgerFile, owner: dir, clock: systemClock, log: silentLogger }),
+    env: { PATH: process.env.PATH },
+    settings: () => settings,
+    version: "test",
+    url: () => "http://127.0.0.1:0",
+    addSecret: () => () => {},
+    signal: end.signal,
+  });
+  runtime.workflows.add(tricky(skips), "a test");
+  store.onCommit((events) => {
+    for (const event of events) {
+      if (event.type === "ask.opened")
+        void runtime.asks.answer(event.data.ask.id, { choice: "yes", text: "" }).catch(() => {});
+    }
+  });
+  return { runtime, store, end };
+}
+
+/** As the daemon does, and as a person who sees what is still asked. */
+async function takeUp({ runtime, store }: Alive, id: RunId): Promise<void> {
+  await runtime.recover();
+  await runtime.asks.resume();
+  await runtime.sessions.wakeAll();
+  await runtime.workflows.launch();
+  for (const ask of await store.read.asks.list({ status: "open", limit: 10 })) {
+    await runtime.asks.answer(ask.id, { choice: "yes", text: "" }).catch(() => {});
+  }
+  await runtime.workflows.start({ id, workflow: "tricky" });
+}
+
+type Effects = { commits: number; effects: unknown; shell: number };
+
+async function live(skips: boolean, lives: number): Promise<Effects> {
+  const dir = await tempDir();
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  const id = newId("run", 1);
+  const first = await boot(dir, sqlite, lives, skips);
+  void takeUp(first, id);
+  const isOver = async () => (await sqlite.read.runs.get(id))?.status !== "running";
+  await Promise.race([
+    first.store.died,
+    waitUntil("the run ends", async () => (await sqlite.read.runs.get(id)) !== null && isOver()),
+  ]);
+  const last = lives === Number.POSITIVE_INFINITY ? first : await boot(dir, sqlite, Number.POSITIVE_INFINITY, skips);
+  if (last !== first) {
+    first.store.die();
+    await takeUp(last, id);
+  }
+  await waitUntil(`the run ends after a stop at commit ${lives}`, async () => {
+    const sessions = await sqlite.read.sessions.list();
+    return (await isOver()) && sessions.every((session) => session.closed_at !== null);
+  });
+  const commits = first.store.commits;
+  const seen = { commits, effects: await effectsOf(sqlite, id), shell: await shellRuns(dir) };
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  last.store.die();
+  first.end.abort();
+  last.end.abort();
+  onTestFinished(() => sqlite.close());
+  return seen;
+}
+
+async function effectsOf({ read }: Store, id: RunId): Promise<unknown> {
+  const run = await read.runs.get(id);
+  const sessions = await read.sessions.list();
+  const messages = (await Promise.all(sessions.map((session) => read.messages.list(session.id)))).flat();
+  const lines = await read.events.list({ types: ["run.log", "run.checkpoint"], limit: 1000 });
+  const steps = (await read.steps.list(id)).map((step) => `${step.method} ${step.status} ${step.scope}`);
+  return {
+    status: run?.status,
+    result: run?.result,
+    sessions: sessions.length,
+    messages: messages.map((message) => `${message.body}: ${message.status}`).sort(),
+    asks: (await read.asks.list({ limit: 10 })).map((ask) => `${ask.question} ${ask.status}`),
+    lines: lines.map((event) =>
+      event.type === "run.log" ? event.data.text : event.type === "run.checkpoint" ? event.data.name : "",
+    ),
+    steps: steps.sort(),
+  };
+}
+
+async function shellRuns(dir: string): Promise<number> {
+  return (await readFile(join(dir, "effects"), "utf8")).trim().split("\n").length;
+}
+
+it.each([
+  { how: "is replayed from its beginning", skips: false },
+  { how: "goes back to its checkpoints", skips: true },
+])("survives a stop after every commit of a run that $how", { timeout: 240_000 }, async ({ skips }) => {
+  const whole = await live(skips, Number.POSITIVE_INFINITY);
+  expect(whole.effects).toMatchObject({
+    status: "ok",
+    result: ["heard two after heard one", "1+2"],
+    sessions: 3,
+    messages: ["one: done", "repair it (1): done", "two after heard one: done"],
+    asks: ["Go on? answered"],
+    lines: ["begins", "joined", "chose yes", "checked"],
+  });
+  expect(whole.shell).toBe(2);
+  for (let lives = 1; lives < whole.commits; lives++) {
+    const cut = await live(skips, lives);
+    expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
+    // A command that was under way is the one thing that may happen again.
+    expect([2, 3], `after a stop at commit ${lives}`).toContain(cut.shell);
+  }
+});
