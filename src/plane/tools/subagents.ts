@@ -69,19 +69,18 @@ function send({ subagents, turns }: SubagentToolsOptions): Tool {
     }),
     readOnly: false,
     async run(input, context) {
-      const id = derivedId("msg", context.key);
-      const { to, reply } = await subagents.send({
+      const { to, message, reply } = await subagents.send({
         caller: context.caller.id,
         sender: senderOf(context),
         to: input.run_id_or_label,
         text: input.message,
-        id,
+        id: derivedId("msg", context.key),
         cause: causeOf(context, turns),
         timeoutMs: input.timeout * 1_000,
         signal: context.signal,
       });
       const { run_id } = to;
-      if (reply === null) return { status: "timeout", run_id, admitted: true, message_id: id };
+      if (reply === null) return { status: "timeout", run_id, admitted: true, message_id: message };
       const { reason, error } = reply.turn;
       if (reason === "completed") return { status: "replied", run_id, reply: reply.text };
       return { status: reason, run_id, error: error?.message ?? null, reply: reply.text };

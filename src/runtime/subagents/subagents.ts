@@ -70,9 +70,9 @@ export class Subagents {
     cause,
     timeoutMs,
     signal,
-  }: Sent): Promise<{ to: Placed; reply: Reply | null }> {
+  }: Sent): Promise<{ to: Placed; message: MessageId; reply: Reply | null }> {
     const { store, inbox, sessions, clock } = this.#options;
-    const found = await store.transact(async (tx) => {
+    const { target, message } = await store.transact(async (tx) => {
       const target = await findBelow(tx, caller, to);
       const repeated = (await tx.messages.get(id)) !== null;
       if (!repeated && target.status !== "running") {
@@ -80,12 +80,13 @@ export class Subagents {
           hint: "sessions_history shows what it said; sessions_spawn starts another",
         });
       }
-      await inbox.admitIn(tx, { id, session: target.session, sender, body: text, cause });
-      return target;
+      // The same text that still waits to be read is the same message, whatever id it was given.
+      const { message } = await inbox.admitIn(tx, { id, session: target.session, sender, body: text, cause });
+      return { target, message: message.id };
     });
-    sessions.wake(found.session);
+    sessions.wake(target.session);
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
-    return { to: found, reply: await replyTo(id, { store, clock, signal: stopped, timeoutMs }) };
+    return { to: target, message, reply: await replyTo(message, { store, clock, signal: stopped, timeoutMs }) };
   }
 
   /** Those below the caller that are still listed. */

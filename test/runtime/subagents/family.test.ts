@@ -34,6 +34,8 @@ describe("sessions_send", () => {
     const first = await f.call(root, "sessions_send", input, "send");
     expect(answer(first.output)).toMatchObject({ status: "timeout", admitted: true });
     await f.call(root, "sessions_send", input, "send");
+    const sameText = await f.call(root, "sessions_send", input, "another call");
+    expect(sameText).toEqual(first);
     const messages = await f.runtime.store.read.messages.list(child.session);
     expect(messages.filter((one) => one.body === input.message)).toHaveLength(1);
   });
