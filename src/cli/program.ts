@@ -6,7 +6,7 @@ import { usageError } from "./failure.ts";
 import { parseDuration } from "./format/time.ts";
 import { report, runCommand } from "./run-command.ts";
 import { type CommandSpec, Input, type OptionSpec } from "./spec.ts";
-import { commandGroups, commands, home } from "./table.ts";
+import { commandGroups, commands, home, resumed } from "./table.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 
 export async function runProgram(argv: readonly string[]): Promise<number> {
@@ -16,7 +16,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   });
   try {
     const { operands, unknown } = program.parseOptions([...argv]);
-    if (operands.length === 0 && unknown.length === 0) return await runCommand(terminalFor(program), home);
+    if (operands.length === 0 && unknown.length === 0)
+      return await runCommand(terminalFor(program), program.opts().resume === true ? resumed : home);
     await program.parseAsync([...argv], { from: "user" });
     return result.code;
   } catch (error) {
@@ -34,6 +35,7 @@ export function createProgram(run: (spec: CommandSpec, input: Input) => Promise<
     .helpOption("-h, --help", "show this help")
     .option("-C, --project <dir>", "work in this folder instead of the current one")
     .option("--json", "print JSON, for scripts")
+    .option("--resume", "bring the daemon up and show which runs of workflows go on")
     .helpCommand("help [command]", "show help for a command")
     .addHelpText("after", "\nStart with `aegis init`, then `aegis chat`. `aegis <command> --help` shows examples.")
     // The message reaches the reader once, through `reportUsage`.
@@ -56,6 +58,7 @@ function addCommand(
   if (spec.group !== undefined && words.length === 0) command.helpGroup(spec.group);
   for (const argument of spec.arguments ?? []) command.argument(argument.synopsis, argument.description);
   for (const option of spec.options ?? []) command.addOption(createOption(option));
+  if (spec.open === true) command.allowUnknownOption().helpOption(false);
   const title = spec.examples.length === 1 ? "Example:" : "Examples:";
   if (spec.examples.length > 0)
     command.addHelpText("after", ["", title, ...spec.examples.map((line) => `  $ ${line}`)].join("\n"));
