@@ -38,6 +38,7 @@ export class Endings {
       await this.#write(tx, one, { status, result, error: `ended together with "${row.label}"` });
       closed.push(...(await this.#close(tx, one)));
       await this.#record(tx, one, { announced_to: null, announcement: null });
+      if (one.cleanup === "delete") await this.archive(tx, one);
     }
     await this.#write(tx, row, ending);
     const goesOn = ending.status === "done" && row.cleanup === "keep";
@@ -84,11 +85,11 @@ export class Endings {
     to: Pick<SubagentRow, "announced_to" | "announcement">,
   ): Promise<void> {
     const ended = await tx.subagents.get(run_id);
-    if (ended === null || ended.status === "running") return;
-    const { status, result, error } = ended;
+    if (ended === null || ended.status === "running" || ended.ended_at === null) return;
+    const { status, result, error, ended_at } = ended;
     await tx.events.append(
       { type: "subagent.ended", session: parent, data: { run_id, session, label, status, result, error, ...to } },
-      this.#options.clock.now(),
+      ended_at,
     );
   }
 
