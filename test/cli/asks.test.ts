@@ -29,6 +29,16 @@ it("shows what an agent asks, refuses other answers, and lets it go on", async (
   expect((await project.aegis("answer", asks[0]?.id ?? "", "deny")).code).toBe(1);
 });
 
+it("tells the agent why it was denied", async () => {
+  const project = await aegisProject(files);
+  await project.aegis("spawn", "--handle", "brave-hopper");
+  const waiting = project.start("send", "brave-hopper", "write a report", "--wait");
+  await waitUntil("the agent asks", () => waiting.output.stderr.includes("answer with: aegis answer ask_"));
+  expect((await project.aegis("answer", "brave-hopper", "deny", "not", "on a Friday")).code).toBe(0);
+  await waiting.ended;
+  expect((await project.aegis("history", "brave-hopper")).stdout).toContain("not on a Friday");
+});
+
 it("lets a chat answer", async () => {
   const project = await aegisProject(files);
   const chat = project.start("chat");

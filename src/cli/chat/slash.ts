@@ -19,7 +19,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   rename: { synopsis: "/rename <handle>", summary: "give this session another handle", run: rename },
   title: { synopsis: "/title <text>", summary: "set this session's title", run: title },
   close: { synopsis: "/close", summary: "close this session", run: close },
-  answer: { synopsis: "/answer <choice>", summary: "answer what an agent asks", run: answer },
+  answer: { synopsis: "/answer <choice>", summary: "answer what an agent asks; a reason may follow", run: answer },
   history: { synopsis: "/history", summary: "what was said here", run: history },
   quit: { synopsis: "/quit", summary: "leave; the session stays (also Ctrl-D)", run: async () => "leave" },
 };

@@ -191,13 +191,17 @@ export const sessionCommands: readonly CommandSpec[] = [
     summary: "Answer what an agent asks",
     arguments: [
       { synopsis: "<ask>", description: "an ask's id, or the session that asks", complete: "session" },
-      { synopsis: "<answer>", description: "one of its choices, or text", complete: ["allow", "always", "deny"] },
+      {
+        synopsis: "<answer...>",
+        description: "one of its choices, which may be followed by a reason, or text",
+        complete: ["allow", "always", "deny"],
+      },
     ],
-    examples: ["aegis answer lucid-knuth allow", 'aegis answer lucid-knuth "use the second one"'],
+    examples: ["aegis answer lucid-knuth allow", "aegis answer lucid-knuth deny not on a Friday"],
     run: async (cx, input) =>
       (await import("../commands/asks.ts")).answer(cx, {
         ask: input.required("ask"),
-        answer: input.required("answer"),
+        answer: input.list("answer").join(" "),
       }),
   },
 ];
