@@ -1,5 +1,6 @@
 /** How a command fails: what went wrong, what to do about it, and the exit code that says which kind it was. */
 import { AegisError, type ErrorBody, isAegisError } from "../contract/errors.ts";
+import { isErrno } from "../lib/files.ts";
 import { exitCodes } from "./context.ts";
 
 export class CliError extends Error {
@@ -25,9 +26,24 @@ export function exitCodeOf(error: unknown): number {
   return error.code === "invalid" ? exitCodes.usage : exitCodes.failed;
 }
 
+/** What the system says when it does not let us at a file. */
+const refusals: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EROFS: "the file system is read-only",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of it is not a folder",
+};
+
 /** The error as lines for people. */
 export function describeError(error: unknown): { message: string; hint: string | undefined } {
   if (error instanceof CliError || isAegisError(error)) return { message: error.message, hint: error.hint };
+  if (isErrno(error, ...Object.keys(refusals)) && error.path !== undefined) {
+    return {
+      message: `cannot use ${error.path}: ${refusals[error.code ?? ""]}`,
+      hint: "aegis doctor looks at the folders",
+    };
+  }
   return { message: error instanceof Error ? error.message : String(error), hint: undefined };
 }
 

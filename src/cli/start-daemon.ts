@@ -11,7 +11,7 @@ import {
   defaultDaemonOptions,
   startBackgroundDaemon,
 } from "./daemon-process.ts";
-import { CliError } from "./failure.ts";
+import { CliError, describeError } from "./failure.ts";
 import { logProblem } from "./format/log-line.ts";
 
 const deadlineMs = 30_000;
@@ -29,7 +29,7 @@ export async function startDaemon(
 ): Promise<{ file: DaemonFile; own: boolean }> {
   const begun = systemClock.now();
   let told = false;
-  let child = await startBackgroundDaemon(root, cx.env, options);
+  let child = await launch(root, cx.env, options);
   const { logOffset } = child;
   let takenSince: number | null = null;
   while (true) {
@@ -50,13 +50,23 @@ export async function startDaemon(
     if (child.exit() !== null) takenSince ??= now;
     if (takenSince !== null && now - takenSince > retryMs) {
       takenSince = null;
-      child = await startBackgroundDaemon(root, cx.env, options);
+      child = await launch(root, cx.env, options);
     }
     if (!told && now - begun > quietMs && cx.interactive) {
       told = true;
       cx.warn("starting the daemon …");
     }
     await systemClock.sleep(pollMs);
+  }
+}
+
+async function launch(root: string, env: CliContext["env"], options: DaemonOptions): Promise<BackgroundDaemon> {
+  try {
+    return await startBackgroundDaemon(root, env, options);
+  } catch (error) {
+    const { message, hint } = describeError(error);
+    const more = { cause: error, ...(hint === undefined ? {} : { hint }) };
+    throw new CliError(exitCodes.noDaemon, `the daemon could not start: ${message}`, more);
   }
 }
 

@@ -69,6 +69,10 @@ export async function removeEntry(project: Project, section: "agents" | "queues"
     change: (document) => {
       if (removePath(document, [section, name])) return;
       const names = Object.keys(config?.[section] ?? {});
+      if (names.includes(name))
+        throw new AegisError("conflict", `the ${section.slice(0, -1)} "${name}" is declared in ${localFileName}`, {
+          hint: "edit that file: it is for this machine only",
+        });
       const message = `no ${section.slice(0, -1)} "${name}" in ${configFileName}${didYouMean(name, names)}`;
       throw new AegisError("not_found", message, names.length === 0 ? {} : { hint: `declared: ${names.join(", ")}` });
     },

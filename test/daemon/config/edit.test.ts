@@ -79,6 +79,11 @@ describe("editing", () => {
     expect(await project.read()).toBe(text.replace("queues:\n  a: {agent: dev} # queue a\n", "queues: {}\n"));
   });
 
+  it("names the local file for an entry that only it declares", async () => {
+    const project = await createProject({ ".aegis.local.yaml": "agents: {mine: {harness: codex}}\n" });
+    await expect(removeEntry(project, "agents", "mine")).rejects.toThrow("is declared in .aegis.local.yaml");
+  });
+
   it("writes a key that had no value, and makes the maps on the way", async () => {
     const project = await createProject({ ".aegis.yaml": "agents: # none yet\nserver:\n" });
     await setValue(project, ["agents", "dev", "harness"], "codex");
