@@ -95,6 +95,20 @@ describe("the agent tool", () => {
     expect(await eventsOfType(f.runtime.store, "pool.evicted")).toHaveLength(1);
   });
 
+  it("gives each of several calls at once a session of its own", async () => {
+    const f = await withHelper();
+    const root = await f.root();
+    await run(f, root, { task_prompt: "x" }, "first");
+    const calls = [1, 2, 3, 4].map((task) => f.call(root, "agent", { agent_name: "helper", task_prompt: `${task}` }));
+    await leased(f, 4);
+    const sessions = (await pool(f)).map((row) => row.session);
+    expect(sessions).toHaveLength(4);
+    for (const session of sessions) await f.say(session, session);
+    const answers = (await Promise.all(calls)).map(({ output }) => JSON.parse(output) as Answer);
+    expect(answers.map((one) => one.agent_id).toSorted()).toEqual(sessions.toSorted());
+    for (const { result, agent_id } of answers) expect(result).toBe(agent_id);
+  });
+
   it("never serves an agent that has changed since", async () => {
     const f = await withHelper();
     const root = await f.root();

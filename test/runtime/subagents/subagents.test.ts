@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
+import { fakeClock } from "../../helpers/fake-clock.ts";
 import { eventsOfType, said } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "./forest.ts";
@@ -133,6 +134,15 @@ describe("a spawn is refused", () => {
     expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain(reason);
   });
 
+  it("for too many children, also when all are started at once", async () => {
+    const f = await forest({ config: "subagents: { max_children: 3 }\n" });
+    const root = await f.root();
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => f.call(root, "sessions_spawn", { task: "x" })));
+    expect(outcomes.filter((outcome) => !outcome.is_error)).toHaveLength(3);
+    const labels = (await f.runtime.store.read.subagents.below(root)).map((row) => row.label);
+    expect(new Set(labels).size).toBe(3);
+  });
+
   it.each([
     ["output tokens", "output_tokens: 100", "120 of 100 output tokens"],
     ["dollars", "usd: 0.5", "0.75 of 0.5 US dollars"],
@@ -144,6 +154,22 @@ describe("a spawn is refused", () => {
     await f.end(child.session, said("done"), { type: "turn.ended", reason: "completed", error: null, usage });
     await f.ended(child.run_id);
     expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain(reason);
+  });
+
+  it("for want of time, and nobody gets more of it than its branch has left", async () => {
+    const clock = fakeClock(Date.now());
+    const f = await forest({ clock, config: "subagents: { budget: { minutes: 2 } }\n" });
+    const root = await f.root();
+    const child = await f.spawn(root, { timeout: 3_600 });
+    expect(child).toMatchObject({ deadline: child.created_at + 120_000, timeout: 120 });
+    await clock.advance(90_000);
+    const below = await f.spawn(child.session, { timeout: 3_600 });
+    expect(below).toMatchObject({ deadline: child.deadline, timeout: 30 });
+    await clock.advance(30_000);
+    expect(await f.ended(child.run_id)).toMatchObject({ status: "timeout" });
+    expect(await f.ended(below.run_id)).toMatchObject({ status: "killed" });
+    // The next branch has its own time.
+    expect((await f.spawn(root, { timeout: 60 })).timeout).toBe(60);
   });
 
   it("for an agent that is not allowed, with those that are, and for one that does not exist", async () => {
