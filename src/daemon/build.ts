@@ -149,7 +149,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     conversations,
     maxHops,
     settings: () => settings().config.subagents,
-    waiting: [(session) => openQuestions(asks, session)],
+    waiting: [(session) => openQuestions(asks, session), (session) => workflows.stillRunning(session)],
   });
   signal.addEventListener("abort", () => subagents.stop(), { once: true });
   const pool = new Pool({
@@ -177,7 +177,11 @@ export function buildRuntime(options: BuildOptions): Runtime {
     sessions,
     maxHops,
     declared: () => declaredQueues(settings().config),
-    waiting: [(session) => openQuestions(asks, session), (session) => subagents.stillRunning(session)],
+    waiting: [
+      (session) => openQuestions(asks, session),
+      (session) => subagents.stillRunning(session),
+      (session) => workflows.stillRunning(session),
+    ],
   });
   const reducers = new ReducerRegistry();
   const defaults = () => settings().config.groups.defaults;

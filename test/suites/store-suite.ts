@@ -6,6 +6,7 @@ import type { Message } from "../../src/contract/message.ts";
 import type { SessionRow, Store, StoreTx, TurnRow } from "../../src/store/store.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
+import { runStoreSuite } from "./store-runs.ts";
 import { subagentStoreSuite } from "./store-subagents.ts";
 
 export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
@@ -467,6 +468,7 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
     groupStoreSuite(() => store, { addSession, message });
     subagentStoreSuite(() => store, { addSession, message, turnRow });
     queueStoreSuite(() => store, { addSession });
+    runStoreSuite(() => store, { addSession });
 
     it("says how it is", async () => {
       const health = await store.health();

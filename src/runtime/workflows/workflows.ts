@@ -98,6 +98,13 @@ export class Workflows {
     return this.#options.engine.fork((await this.runs.find(reference)).id, options);
   }
 
+  /** Runs that will still tell this session of their end, in words. */
+  async stillRunning(session: SessionId): Promise<string[]> {
+    const open = await this.#options.store.read.runs.unfinished();
+    const mine = open.filter((run) => run.host === session && run.callback && run.status === "running");
+    return mine.map((run) => `run ${run.id} of workflow ${run.workflow}`);
+  }
+
   /** Takes up what an earlier daemon left. Gives the runs that go on. */
   async launch(): Promise<Run[]> {
     const resumed = await this.#options.engine.launch();
