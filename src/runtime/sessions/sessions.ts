@@ -5,7 +5,6 @@ import type { Message, Receipt } from "../../contract/message.ts";
 import {
   type AskPolicy,
   handlePattern,
-  type Session,
   type SessionLimits,
   type SessionView,
   type TitleSource,
@@ -14,7 +13,7 @@ import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { SessionRow, Store, StoreTx, TurnRow } from "../../store/store.ts";
+import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import { type Admission, type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
 import { type AgentRegistry, offlineHarness } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
@@ -22,8 +21,10 @@ import type { Conversations } from "./conversations.ts";
 import { Drains } from "./drains.ts";
 import { handleCandidates } from "./handles.ts";
 import { tellSender } from "./recover.ts";
+import { liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
+import { unfinished } from "./unfinished.ts";
 
 export type NewSession = {
   agent?: string | undefined;
@@ -220,6 +221,16 @@ export class Sessions {
     return closed.refused;
   }
 
+  /** Closes a session that has nothing left to do; otherwise it stays, and every reason for that is given. */
+  async closeIdle(id: SessionId, reason: string): Promise<string[]> {
+    const { reasons, closed } = await this.#options.store.transact(async (tx) => {
+      const reasons = await unfinished(tx, await liveRow(tx, id));
+      return { reasons, closed: reasons.length > 0 ? null : await this.closeIn(tx, id, reason) };
+    });
+    if (closed) await this.leave(closed);
+    return reasons;
+  }
+
   /** Closes inside a transaction of the caller, who has it leave after the commit. `informed` learns it elsewhere. */
   async closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
     const row = await liveRow(tx, id);
@@ -294,25 +305,4 @@ export class Sessions {
     if (!row) throw unknownSession(id);
     return row;
   }
-}
-
-async function liveRow(from: Pick<StoreTx, "sessions"> | Store["read"], id: SessionId): Promise<SessionRow> {
-  const row = await from.sessions.get(id);
-  if (!row) throw unknownSession(id);
-  if (row.closed_at !== null) throw new AegisError("closed", `session "${row.handle}" is closed`);
-  return row;
-}
-
-function unknownSession(id: SessionId): AegisError {
-  return new AegisError("not_found", `no session ${id}`);
-}
-
-function publicSession(row: SessionRow): Session {
-  const { resume: _, limits: __, ...session } = row;
-  return session;
-}
-
-function publicTurn(row: TurnRow): Turn {
-  const { accepted: _, ...turn } = row;
-  return turn;
 }

@@ -1,0 +1,26 @@
+/** What a session still has to do or will still be told of, in words: every reason not to close it. */
+import type { SessionRow, StoreReads } from "../../store/store.ts";
+
+/** More than anybody reads. */
+const mostChildren = 100;
+
+export async function unfinished(read: StoreReads, session: SessionRow): Promise<string[]> {
+  const { id, handle, state } = session;
+  const [pending, owed, dispatched, children, runs] = await Promise.all([
+    read.messages.countPending(id),
+    read.tasks.owedTo(id),
+    read.tasks.dispatched(),
+    read.subagents.list({ parent: id, status: "running", archived: false, limit: mostChildren }),
+    read.runs.unfinished(),
+  ]);
+  const own = dispatched.filter((task) => task.worker === id);
+  const hosted = runs.filter((run) => run.host === id && run.callback && run.status === "running");
+  return [
+    ...(state === "working" ? [`'${handle}' is mid-turn`] : []),
+    ...(pending > 0 ? [`'${handle}' has ${pending} unread message(s)`] : []),
+    ...own.map((task) => `'${handle}' is the worker of task ${task.id} of queue ${task.queue}`),
+    ...owed.map((task) => `'${handle}' waits for task ${task.id} of queue ${task.queue} (${task.status})`),
+    ...children.map((child) => `'${handle}' has a running subagent: ${child.label} (${child.run_id})`),
+    ...hosted.map((run) => `'${handle}' waits for run ${run.id} of workflow ${run.workflow}`),
+  ];
+}
