@@ -120,16 +120,11 @@ function close({ sessions }: SessionToolsOptions): Tool {
     readOnly: false,
     async run(input, context) {
       checkFromHandle(input.from_handle, context);
-      const { id, handle } = await sessions.resolve(input.handle);
-      const view = await sessions.view(id, context.caller.id);
-      const reasons = [
-        ...(id === context.caller.id ? ["you cannot close yourself"] : []),
-        ...(view.state === "closed" ? [`'${handle}' is closed already`] : []),
-        ...(view.state === "working" ? [`'${handle}' is mid-turn`] : []),
-        ...(view.pending > 0 ? [`'${handle}' has ${view.pending} unread message(s)`] : []),
-      ];
+      const { id, handle, closed_at } = await sessions.resolve(input.handle);
+      if (id === context.caller.id) return { closed: false, handle, reasons: ["you cannot close yourself"] };
+      if (closed_at !== null) return { closed: false, handle, reasons: [`'${handle}' is closed already`] };
+      const reasons = await sessions.closeIdle(id, `closed by ${context.caller.handle}`);
       if (reasons.length > 0) return { closed: false, handle, reasons };
-      await sessions.close(id, `closed by ${context.caller.handle}`);
       return { closed: true, handle };
     },
   });
