@@ -3,7 +3,7 @@
  * a person sees what an ask would really do.
  */
 import type { Redact } from "../lib/redact.ts";
-import type { EventTable, RunTable, Store, StoreTx, TurnTable } from "./store.ts";
+import type { EventTable, RunTable, StepTable, Store, StoreTx, TurnTable } from "./store.ts";
 
 /** `redact` is asked for at each write, because a new configuration may bring new secrets. */
 export function redactingStore(store: Store, redact: () => Redact): Store {
@@ -42,7 +42,19 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
     renew: (owner, until) => tx.runs.renew(owner, until),
     end: (id, end) => tx.runs.end(id, redacted(end, redact)),
   };
-  return { ...tx, turns, events, runs };
+  // Results stay as they are: a run that is taken up again must find what it had.
+  const steps: StepTable = {
+    list: (run, filter) => tx.steps.list(run, filter),
+    countEnded: (run) => tx.steps.countEnded(run),
+    sessions: (run) => tx.steps.sessions(run),
+    straySessions: () => tx.steps.straySessions(),
+    nextPlace: (run) => tx.steps.nextPlace(run),
+    remove: (run, from) => tx.steps.remove(run, from),
+    copy: (from, to, epochs) => tx.steps.copy(from, to, epochs),
+    insert: (step) => tx.steps.insert({ ...step, label: redact(step.label), error: redacted(step.error, redact) }),
+    end: (name, end) => tx.steps.end(name, { ...end, error: redacted(end.error, redact) }),
+  };
+  return { ...tx, turns, events, runs, steps };
 }
 
 /** Only inside strings: a secret of digits must not tear a number apart. */

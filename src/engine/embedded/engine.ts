@@ -35,7 +35,8 @@ export class EmbeddedEngine implements Engine {
   readonly #book: RunBook;
   readonly #signals: Signals;
   readonly #executions: Executions;
-  readonly #watchers = new Set<(id: RunId) => void>();
+  /** Who waits for the end of which run. */
+  readonly #watchers = new Map<RunId, Set<() => void>>();
   #launched = false;
 
   constructor(options: EmbeddedEngineOptions) {
@@ -202,40 +203,29 @@ export class EmbeddedEngine implements Engine {
         if (this.#executions.size > 0)
           await store.transact((tx) => tx.runs.renew(this.#owner, clock.now() + this.#leaseMs));
         if (!this.#options.exclusive) await this.#adopt();
-        for (const id of this.#watchedElsewhere()) this.#tell(id);
+        // Another process may have ended what somebody waits for here.
+        for (const id of [...this.#watchers.keys()]) if (!this.#executions.has(id)) this.#tell(id);
       } catch (error) {
         if (!signal.aborted) log.warn("the leases of runs could not be renewed", { error: errorText(error) });
       }
     }
   }
 
-  readonly #watched = new Map<RunId, number>();
-
-  /** Runs somebody waits for that another process may have ended. */
-  #watchedElsewhere(): RunId[] {
-    return [...this.#watched.keys()].filter((id) => !this.#executions.has(id));
-  }
-
   #tell(id: RunId): void {
-    for (const watcher of [...this.#watchers]) watcher(id);
+    for (const knock of [...(this.#watchers.get(id) ?? [])]) knock();
   }
 
   #newsOf(id: RunId, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
-      const done = () => {
-        this.#watchers.delete(watcher);
-        signal?.removeEventListener("abort", done);
-        const count = (this.#watched.get(id) ?? 1) - 1;
-        if (count === 0) this.#watched.delete(id);
-        else this.#watched.set(id, count);
+      const knocks = this.#watchers.get(id) ?? new Set();
+      const knock = () => {
+        knocks.delete(knock);
+        if (knocks.size === 0 && this.#watchers.get(id) === knocks) this.#watchers.delete(id);
+        signal?.removeEventListener("abort", knock);
         resolve();
       };
-      const watcher = (told: RunId) => {
-        if (told === id) done();
-      };
-      this.#watched.set(id, (this.#watched.get(id) ?? 0) + 1);
-      this.#watchers.add(watcher);
-      signal?.addEventListener("abort", done, { once: true });
+      this.#watchers.set(id, knocks.add(knock));
+      signal?.addEventListener("abort", knock, { once: true });
     });
   }
 }
