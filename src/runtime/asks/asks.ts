@@ -151,9 +151,11 @@ export class Asks {
   async #open(tx: StoreTx, question: Question): Promise<Ask> {
     const digest = digestOf(question);
     const before = await tx.asks.findUnused(question.session, digest);
+    if (before?.status === "open") return before;
     if (before) {
-      if (before.status === "answered") await tx.asks.markUsed(before.id);
-      return before;
+      await tx.asks.markUsed(before.id);
+      // An approval whose asker was cut is for the same work taken up again, not for whatever asks the same much later.
+      if (this.#options.clock.now() < before.expires_at) return before;
     }
     return this.#insert(tx, newId("ask", this.#options.clock.now()), question);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Ask } from "../../../src/contract/ask.ts";
 import type { PermissionAnswer } from "../../../src/drivers/driver.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 import {
   completed,
   eventsOfType,
@@ -131,6 +132,24 @@ describe("over a restart", () => {
     await turnsEnded(second, 2);
     expect(answers).toEqual([{ decision: "allow", scope: "once" }]);
     expect(await eventsOfType(second.store, "ask.opened")).toHaveLength(1);
+  });
+
+  it("an answer that nobody came for in time counts for nothing", async () => {
+    const dir = await tempDir();
+    const first = await testRuntime(dir, testDriver(cautious()));
+    await first.sessions.create({ prompt: "clean up" });
+    const ask = await openAsk(first);
+    first.asks.stop();
+    await first.stop();
+
+    let late = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + late };
+    const second = await testRuntime(dir, testDriver(cautious()), { clock });
+    await second.asks.answer(ask.id, { choice: "allow", text: "" });
+    late = ask.expires_at;
+    await second.recover();
+    await second.sessions.wakeAll();
+    expect((await openAsk(second)).id).not.toBe(ask.id);
   });
 
   it("an answer counts once", async () => {
