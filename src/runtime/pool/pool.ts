@@ -13,6 +13,7 @@ import type { Closed } from "../sessions/sessions.ts";
 import type { Turns } from "../sessions/turns.ts";
 import {
   checkAllowed,
+  checkBudget,
   checkDepth,
   checkEnabled,
   rulesFor,
@@ -20,6 +21,7 @@ import {
   type SubagentSettings,
   spawningTools,
 } from "../subagents/rules.ts";
+import { standingOf } from "../subagents/standing.ts";
 import { Answers } from "./answers.ts";
 import { Leases, type LeasesOptions } from "./leases.ts";
 import { checkAgentName, checkPrompt, type Thoroughness, taskText, timeoutOf } from "./task.ts";
@@ -72,6 +74,8 @@ export class Pool {
     checkAllowed(rules, profile);
     const body = taskText(call.prompt, call.files, call.thoroughness);
     return this.#perform(call, body, async (tx) => {
+      const { root } = await standingOf(tx, call.caller.id);
+      checkBudget(rules, await tx.subagents.totals(root));
       const maySpawn = call.caller.depth + 1 < rules.max_spawn_depth;
       const limits = limitsBelow(call.callerAgent, { deny_tools: maySpawn ? [] : spawningTools });
       const acquired = await this.#leases.acquire(tx, { profile, limits, holder: call.caller, lease: call.message });

@@ -32,7 +32,20 @@ export type SpawnRules = SubagentSettings & { allow_agents: readonly string[] };
 
 export function rulesFor(agent: Agent, settings: SubagentSettings): SpawnRules {
   const own = Object.entries(agent.subagents).filter(([, value]) => value !== undefined);
-  return { ...settings, allow_agents: ["*"], ...Object.fromEntries(own) };
+  const rules: SpawnRules = { ...settings, allow_agents: ["*"], ...Object.fromEntries(own) };
+  return agent.plugin === null ? rules : narrowed(rules, settings);
+}
+
+/** A plugin's agent asks for less than the project allows, never for more. */
+function narrowed(rules: SpawnRules, settings: SubagentSettings): SpawnRules {
+  const { max_children, max_spawn_depth, default_timeout } = settings;
+  return {
+    ...rules,
+    enabled: rules.enabled && settings.enabled,
+    max_children: Math.min(rules.max_children, max_children),
+    max_spawn_depth: Math.min(rules.max_spawn_depth, max_spawn_depth),
+    default_timeout: Math.min(rules.default_timeout, default_timeout),
+  };
 }
 
 export function checkEnabled(rules: SpawnRules): void {

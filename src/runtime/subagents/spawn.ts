@@ -21,6 +21,7 @@ import {
   type SubagentSettings,
   spawningTools,
 } from "./rules.ts";
+import { standingOf } from "./standing.ts";
 
 export type NewSubagent = {
   /** The agent that calls, with the limits it has itself. */
@@ -65,11 +66,11 @@ export async function spawnIn(
   checkChildren(rules, await tx.subagents.countRunning(caller.id));
   const agent = options.agents.get(input.agent ?? caller.agent);
   checkAllowed(rules, agent);
-  const own = await tx.subagents.ofSession(caller.id);
+  const { own, root } = await standingOf(tx, caller.id);
   if (own !== null && own.status !== "running") {
-    throw new AegisError("closed", `refused: you have ended as the subagent "${own.label}" (${own.status})`);
+    const who = own.session === caller.id ? "you have ended as" : "you work for";
+    throw new AegisError("closed", `refused: ${who} the subagent "${own.label}" (${own.status})`);
   }
-  const root = own?.root ?? caller.id;
   checkBudget(rules, await tx.subagents.totals(root));
   const timeout = input.timeout ?? rules.default_timeout;
   const deadline = await deadlineOf(tx, own, now + timeout * 1_000, rules, now);
@@ -145,7 +146,7 @@ async function deadlineOf(
   now: number,
 ): Promise<number> {
   let top = own;
-  while (top !== null && top.depth > 1) top = await tx.subagents.ofSession(top.parent);
+  for (let next = own; next !== null; next = (await standingOf(tx, next.parent)).own) top = next;
   const branchEnd = budget.minutes === undefined ? wanted : (top?.created_at ?? now) + budget.minutes * 60_000;
   const deadline = Math.min(wanted, own?.deadline ?? wanted, branchEnd);
   if (deadline > now) return deadline;

@@ -8,7 +8,7 @@ import type { SessionRow, StoreReads, SubagentRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { lastWords } from "../sessions/last-words.ts";
 import { findBelow, type Placed, placedBelow } from "./address.ts";
-import { Endings } from "./endings.ts";
+import { type Ended, Endings } from "./endings.ts";
 import { historyOf } from "./history.ts";
 import { interruptedError, judge } from "./judge.ts";
 import { type Reply, replyTo } from "./reply.ts";
@@ -33,6 +33,7 @@ export type Sent = {
 };
 
 const sweepEveryMs = 60_000;
+const mostChildren = 1_000;
 
 export class Subagents {
   readonly #options: SubagentsOptions;
@@ -48,6 +49,10 @@ export class Subagents {
       this.#watch.notice(events);
       const refused = events.some((event) => event.type === "session.closed" && event.data.refused.length > 0);
       if (refused) this.#inBackground("results could not be passed on", this.#forward());
+      for (const event of events) {
+        if (event.type !== "pool.released" || event.session === null) continue;
+        this.#inBackground("the subagents of a pooled agent could not be ended", this.#endBelow(event.session));
+      }
     });
   }
 
@@ -131,7 +136,7 @@ export class Subagents {
       parent: session,
       status: "running",
       archived: false,
-      limit: 1_000,
+      limit: mostChildren,
     });
     return rows.map((row) => `the subagent "${row.label}"`);
   }
@@ -179,7 +184,7 @@ export class Subagents {
   /** Passes on what nobody read, and from now on archives what has had its time. Run it after the other recoveries. */
   async start(): Promise<void> {
     await this.#forward();
-    this.#inBackground("old subagents could not be archived", this.#sweepForEver());
+    this.#inBackground("old subagents are no longer archived", this.#sweepForEver());
   }
 
   /** Archives those that ended longer ago than their time to live. Gives how many. */
@@ -207,13 +212,24 @@ export class Subagents {
 
   async #kill(row: SubagentRow, by: SessionId | null): Promise<KillOutcome> {
     const killer = by === null ? null : await this.#options.store.read.sessions.get(by);
-    const error = `killed by ${killer === null ? "a person" : killer.handle}`;
-    const ended = await this.#watch.end(async (tx) => {
+    const ended = await this.#end(row, `killed by ${killer === null ? "a person" : killer.handle}`, by);
+    const { status } = await this.#row(row.run_id);
+    return { run_id: row.run_id, status, killed: ended?.rows.length ?? 0 };
+  }
+
+  #end(row: SubagentRow, error: string, by: SessionId | null): Promise<Ended | null> {
+    return this.#watch.end(async (tx) => {
       const result = await lastWords(tx, row.session);
       return this.#endings.end(tx, row.run_id, { status: "killed", result, error }, by);
     });
-    const { status } = await this.#row(row.run_id);
-    return { run_id: row.run_id, status, killed: ended?.rows.length ?? 0 };
+  }
+
+  /** A pooled agent is let go of while others work for it only when its task was cut: nobody waits for them any more. */
+  async #endBelow(session: SessionId): Promise<void> {
+    const filter = { parent: session, status: "running", archived: false, limit: mostChildren } as const;
+    for (const row of await this.#options.store.read.subagents.list(filter)) {
+      await this.#end(row, "the task it was started for was cut", session);
+    }
   }
 
   async #forward(): Promise<void> {
@@ -228,9 +244,11 @@ export class Subagents {
   }
 
   async #sweepForEver(): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     while (!this.#stop.signal.aborted) {
-      await this.sweep();
+      await this.sweep().catch((error: unknown) => {
+        if (!this.#stop.signal.aborted) log.error("old subagents could not be archived", { error: errorText(error) });
+      });
       await clock.sleep(sweepEveryMs, this.#stop.signal);
     }
   }
