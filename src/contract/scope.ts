@@ -94,7 +94,12 @@ function binding(agent: ScopedAgent, tool: ScopedTool): Decision | null {
 
 function visibility(agent: ScopedAgent, tool: ScopedTool): Decision | null {
   if (tool.visible_to.length === 0) return null;
-  const names = agent.plugin === null ? [agent.slug] : [agent.slug, `${agent.plugin}:${agent.slug}`];
+  // A bare name means an agent of the tool's own plugin or the user's, never one that another plugin brings.
+  const isForeign = agent.plugin !== null && tool.plugin !== null && agent.plugin !== tool.plugin;
+  const names = [
+    ...(isForeign ? [] : [agent.slug]),
+    ...(agent.plugin === null ? [] : [`${agent.plugin}:${agent.slug}`]),
+  ];
   if (tool.visible_to.some((name) => names.includes(name))) return null;
   const agents = tool.visible_to.join(", ");
   return {

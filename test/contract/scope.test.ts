@@ -119,6 +119,15 @@ it("a tool for some agents is seen by them alone", () => {
   expect(decide(agentOf(), toolOf("plan", { visible_to: [] })).allowed).toBe(true);
 });
 
+it("a tool of a plugin is not shown to another plugin's agent that only has the name", () => {
+  const tool = toolOf("sql", { plugin: "db", visible_to: ["dba", "web:guest"] });
+  const foreign = (slug: string) => pluginAgent("web", { slug, tools: ["sql"] });
+  expect(decide(foreign("dba"), tool).allowed).toBe(false);
+  expect(decide(foreign("guest"), tool).allowed).toBe(true);
+  expect(decide(pluginAgent("db", { slug: "dba" }), tool).allowed).toBe(true);
+  expect(decide(agentOf({ slug: "dba" }), tool).allowed).toBe(true);
+});
+
 describe("names", () => {
   it("the policy knows every tool of the native loop", () => {
     expect(coreTools.map((tool) => tool.name).sort()).toEqual(
