@@ -73,6 +73,13 @@ async function repository(): Promise<AegisProject> {
   return project;
 }
 
+async function killDaemon(project: AegisProject): Promise<void> {
+  const pid = await project.daemonPid();
+  if (pid === null) throw new Error("no daemon");
+  process.kill(pid, "SIGKILL");
+  await waitUntil("the daemon is gone", async () => (await project.daemonPid()) === null);
+}
+
 const text = (project: AegisProject, path: string) => readFile(join(project.root, path), "utf8");
 
 it("reviews a branch side by side and says who failed", async () => {
@@ -110,7 +117,7 @@ it("builds a feature test first, with feedback until the test passes", async () 
   expect(logs.stdout).toContain("✓ green: the test passes");
 });
 
-it("asks five questions and has the spec written", async () => {
+it("asks five questions, each once also through kill -9, and has the spec written", async () => {
   const project = await repository();
   const { run } = await project.json<{ run: Run }>(
     "workflow",
@@ -125,8 +132,11 @@ it("asks five questions and has the spec written", async () => {
       const { asks } = await project.json<{ asks: { id: string }[] }>("asks");
       return asks[0] !== undefined && (await project.aegis("answer", asks[0].id, `answer ${question}`)).code === 0;
     });
+    if (question === 2) await killDaemon(project);
   }
   expect((await project.aegis("workflow", "watch", run.id)).code).toBe(0);
+  const { steps } = await project.json<{ steps: { method: string }[] }>("workflow", "history", run.id);
+  expect(steps.filter((step) => step.method === "askHuman")).toHaveLength(5);
   expect(await text(project, "docs/superpowers/specs/a-clock.md")).toBe("# A clock\n\nThe spec.\n");
 });
 
@@ -144,10 +154,7 @@ it("goes on with the next unfinished slice after kill -9, and sends nothing twic
   await waitUntil("slice 2 is under way", async () =>
     (await view()).open.some((step) => step.label.includes("slice 2 of 3")),
   );
-  const pid = await project.daemonPid();
-  if (pid === null) throw new Error("no daemon");
-  process.kill(pid, "SIGKILL");
-  await waitUntil("the daemon is gone", async () => (await project.daemonPid()) === null);
+  await killDaemon(project);
   const resumed = await project.aegis("--resume");
   expect(resumed.stdout).toContain(`execute_plan ${run.id.slice(-8)} was taken up again after slice 1 — one: running`);
   await writeFile(join(project.root, "gates", "2"), "");
