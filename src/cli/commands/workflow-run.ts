@@ -12,6 +12,8 @@ import { SessionNames } from "../session-names.ts";
 import type { Terminal } from "../terminal.ts";
 import { jsonArguments, typedArguments } from "../workflow-arguments.ts";
 
+const narrowest = 40;
+
 export type RunArgs = {
   workflow: string;
   arguments: readonly string[];
@@ -101,7 +103,8 @@ class Block {
     if (event?.type === "run.checkpoint") this.#phases.push(event.data.name);
     if (event?.type === "run.log") this.#lines.push(event.data.text);
     if (event?.type === "run.output") this.#lines.push(...event.data.text.trimEnd().split("\n"));
-    const look = { color: this.#cx.color, width: this.#cx.columns, now: Date.now() };
+    // Some terminals do not tell how wide they are.
+    const look = { color: this.#cx.color, width: Math.max(narrowest, this.#cx.columns), now: Date.now() };
     const block = runBlock(run, { phases: this.#phases, lines: this.#lines.slice(-5) }, look);
     const back = this.#height === 0 ? "" : `\u001b[${this.#height}A\u001b[J`;
     this.#cx.write(`${back}${block.join("\n")}\n`);
