@@ -45,13 +45,14 @@ export function runBlock(
     ...(run.cost === null ? [] : [`$${run.cost.toFixed(2)}`]),
   ].join(" · ");
   const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
+  const below = (text: string) => `  ${truncate(text, width - 2)}`;
   return [
     paintOf(run.status, style)(truncate(head, width)),
-    ...more.phases.map((phase) => style.green(truncate(`  ✓ ${phase}`, width))),
-    ...run.open.map((step) => truncate(`  … ${step.label} · ${duration(now - step.started_at)}`, width)),
-    ...(open.length === 0 ? [] : [style.dim(truncate(`  agents: ${open.join(", ")}`, width))]),
-    ...run.asks.map((ask) => style.yellow(truncate(`  answer with: aegis answer ${ask} …`, width))),
-    ...more.lines.map((line) => style.dim(truncate(`  | ${line}`, width))),
+    ...more.phases.map((phase) => style.green(below(`✓ ${phase}`))),
+    ...run.open.map((step) => below(`… ${step.label} · ${duration(now - step.started_at)}`)),
+    ...(open.length === 0 ? [] : [style.dim(below(`agents: ${open.join(", ")}`))]),
+    ...run.asks.map((ask) => style.yellow(below(`answer with: aegis answer ${ask} …`))),
+    ...more.lines.map((line) => style.dim(below(`| ${line}`))),
     ...(run.status === "running" ? [] : endLines(run, style)),
   ];
 }
