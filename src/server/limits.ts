@@ -23,7 +23,7 @@ export const defaultLimits: ServerLimits = {
   headersMs: 10_000,
   requestMs: 60_000,
   checkMs: 2_000,
-  connections: 512,
+  connections: 2_048,
   heartbeatMs: 15_000,
   stallMs: 30_000,
   closeGraceMs: 2_000,

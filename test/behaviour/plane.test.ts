@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { type PlaneNote, readPlace, withPlaneAgent } from "./plane-agent.ts";
-import { type Answer, raw } from "./raw.ts";
+import { type Answer, deafSocket, raw } from "./raw.ts";
 import { createSession, endings, eventsOf, hasSaid, messages, say, talk } from "./talk.ts";
 
 const shared = sharedDaemon(withPlaneAgent);
@@ -172,6 +172,19 @@ describe("requests that are none", () => {
 });
 
 describe("many at once", () => {
+  it("a thousand parallel calls are all answered, and each is on record", async () => {
+    const { daemon } = shared;
+    const me = await place("thousand");
+    const client = await connect(me, "modern");
+    const results = await Promise.all(Array.from({ length: 1_000 }, () => call(client, "aegis_list_agents", {})));
+    expect(results.filter((result) => result.isError || !result.text.includes('"remote"'))).toEqual([]);
+    const { session } = await daemon.client.call("getSession", { path: { session: me.handle } });
+    await waitUntil(
+      "all are recorded",
+      async () => (await eventsOf(daemon.client, "tool.called", session.id)).length === 1_000,
+    );
+  });
+
   it("two hundred parallel calls are all answered, each hand-over once", async () => {
     const { daemon } = shared;
     const client = await connect(await place("many"), "modern");
@@ -190,6 +203,44 @@ describe("many at once", () => {
     const bodies = (await messages(daemon.client, peer.id)).map((one) => one.body);
     expect(new Set(bodies).size).toBe(100);
     expect(bodies).toHaveLength(100);
+  });
+});
+
+describe("a client that hangs up mid-call", () => {
+  it("takes back what it asked, and is served again", async () => {
+    const { daemon } = shared;
+    const { authorization } = await place("hang-up");
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "aegis_ask_human", arguments: { question: "anybody there?" } },
+    });
+    const lines = ["POST /mcp HTTP/1.1", `host: ${new URL(daemon.file.url).host}`, `authorization: ${authorization}`];
+    lines.push("content-type: application/json", "accept: application/json, text/event-stream");
+    const socket = await deafSocket(daemon, `${lines.join("\r\n")}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    const asked = async (status: "open" | "withdrawn") => {
+      const { asks } = await daemon.client.call("listAsks", { query: { status } });
+      return asks.some((ask) => ask.question === "anybody there?");
+    };
+    await waitUntil("it is asked", () => asked("open"));
+    socket.destroy();
+    await waitUntil("it is taken back", () => asked("withdrawn"));
+    expect((await rpc(authorization, listRequest)).status).toBe(200);
+  });
+});
+
+describe("what a peer is given", () => {
+  it("arrives whole when it is five megabytes long, and is refused with its size when no inbox takes it", async () => {
+    const client = await connect(await place("large"), "modern");
+    const peer = await createSession(shared.daemon.client);
+    const handoff = (context: string) => call(client, "aegis_handoff", { target_handle: peer.handle, context });
+    const large = `${"é".repeat(2.5 * 1024 * 1024)}.`;
+    expect(await handoff(large)).toEqual({ text: `landed at ${peer.handle}`, isError: false });
+    expect((await messages(shared.daemon.client, peer.id))[0]?.body).toBe(large);
+    const refused = await handoff("x".repeat(8 * 1024 * 1024 + 1));
+    expect(refused).toEqual({ text: expect.stringMatching(/8388609 bytes long; at most 8388608/), isError: true });
+    expect(await messages(shared.daemon.client, peer.id)).toHaveLength(1);
   });
 });
 
