@@ -48,5 +48,20 @@ export function timestamp(at: number): string {
 
 /** A line of a body that looks like a header would let its sender speak as somebody else. */
 function escapeHeaders(body: string): string {
-  return body.replace(/^([ \t]*)>(?=[ \t]*from\b)/gimu, "$1\\>");
+  return body.replace(/[>\uFF1E]/g, (mark, at: number) => (beginsHeader(body, at) ? `\\${mark}` : mark));
+}
+
+const lineEnd = /[\n\r\v\f\u0085\u2028\u2029]/;
+/** Blanks of any kind and characters nobody sees; half of a pair is taken for one. */
+const unseen = /[\p{Z}\p{C}]/u;
+const isUnseen = (char: string) => unseen.test(char) && !lineEnd.test(char);
+
+/** Walks instead of matching one expression: an expression runs out of stack on megabytes of blanks. */
+function beginsHeader(body: string, mark: number): boolean {
+  let before = mark - 1;
+  while (before >= 0 && isUnseen(body.charAt(before))) before -= 1;
+  if (before >= 0 && !lineEnd.test(body.charAt(before))) return false;
+  let after = mark + 1;
+  while (after < body.length && isUnseen(body.charAt(after))) after += 1;
+  return /^from\b/i.test(body.slice(after, after + 5));
 }
