@@ -23,6 +23,11 @@ describe("what the shell is offered", () => {
     expect(ask("run", "--agent", "").ask).toBe("agent");
     expect(ask("-C", "").ask).toBe("file");
     expect(ask("-C", "/tmp", "spawn", "").ask).toBe("agent");
+    expect(ask("queue", "enqueue", "").ask).toBe("queue");
+    expect(ask("queue", "add", "").ask).toBeNull();
+    expect(ask("task", "list", "--queue", "").ask).toBe("queue");
+    expect(ask("queue", "cancel", "tsk_1", "").ask).toBe("task");
+    expect(ask("task", "show", "").ask).toBe("task");
   });
 
   it("knows options, values from a list, and skips an option's value", () => {

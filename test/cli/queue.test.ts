@@ -32,6 +32,14 @@ async function project() {
 }
 
 describe("aegis queue", () => {
+  it("is completed with names of queues and ids of tasks", async () => {
+    const { aegis } = await project();
+    const id = (await aegis("queue", "enqueue", "work", "one")).stdout.trim();
+    expect((await aegis("__complete", "queue", "pause", "w")).stdout).toBe("work\tdev\n");
+    await aegis("queue", "drain", "work");
+    expect((await aegis("__complete", "task", "show", "tsk")).stdout).toBe(`${id}\twork, completed\n`);
+  });
+
   it("adds, lists, pauses and removes queues", async () => {
     const { aegis, json } = await project();
     const added = await aegis(

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { createClient } from "../../client/client.ts";
 import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
-import { type Candidate, suggest } from "../complete.ts";
+import { type Candidate, type Suggestions, suggest } from "../complete.ts";
 import { oneLine } from "../format/text.ts";
 import { quickFetch } from "../quick-fetch.ts";
 import { commandGroups, commands } from "../table.ts";
@@ -28,7 +28,12 @@ function projectFolder(cwd: string, words: readonly string[]): string {
   return option === -1 ? cwd : resolve(cwd, words[option + 1] ?? ".");
 }
 
-async function askDaemon(cwd: string, kind: "session" | "agent"): Promise<Candidate[]> {
+/** Of many tasks only the newest are worth choosing from. */
+const mostTasks = 50;
+
+type Asked = Exclude<Suggestions["ask"], "file" | null>;
+
+async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
   const found = await inspectDaemonFile(findProjectRoot(cwd));
   if (found.state !== "live") return [];
   const client = createClient({ url: found.file.url, token: found.file.token, fetch: quickFetch });
@@ -36,6 +41,14 @@ async function askDaemon(cwd: string, kind: "session" | "agent"): Promise<Candid
   if (kind === "agent") {
     const { agents } = await client.call("listAgents", { signal });
     return agents.map(({ slug, description }) => ({ value: slug, description }));
+  }
+  if (kind === "queue") {
+    const { queues } = await client.call("listQueues", { signal });
+    return queues.map(({ name, settings }) => ({ value: name, description: settings?.agent ?? "" }));
+  }
+  if (kind === "task") {
+    const { tasks } = await client.call("listTasks", { query: { limit: mostTasks }, signal });
+    return tasks.map(({ id, queue, status }) => ({ value: id, description: `${queue}, ${status}` }));
   }
   const { sessions } = await client.call("listSessions", { signal });
   return sessions.map((session) => ({ value: session.handle, description: session.title || session.agent }));

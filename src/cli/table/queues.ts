@@ -1,9 +1,9 @@
 /** Commands about queues and their tasks. */
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "../spec.ts";
 
-const queue: ArgumentSpec = { synopsis: "<queue>", description: "a queue's name" };
-const task: ArgumentSpec = { synopsis: "<task>", description: "a task's id (tsk_…)" };
-const tasks: ArgumentSpec = { synopsis: "<task...>", description: "ids of tasks (tsk_…)" };
+const queue: ArgumentSpec = { synopsis: "<queue>", description: "a queue's name", complete: "queue" };
+const task: ArgumentSpec = { synopsis: "<task>", description: "a task's id (tsk_…)", complete: "task" };
+const tasks: ArgumentSpec = { synopsis: "<task...>", description: "ids of tasks (tsk_…)", complete: "task" };
 const waitLimit: OptionSpec = {
   flags: "--timeout <time>",
   description: "stop waiting after this time, as in 90s or 10m",
@@ -22,7 +22,7 @@ export const queueCommands: readonly CommandSpec[] = [
     path: "queue add",
     summary: "Add a queue that stays until it is removed",
     arguments: [
-      queue,
+      { ...queue, complete: [] },
       { synopsis: "<agent>", description: "the agent whose sessions do its tasks", complete: "agent" },
     ],
     options: [
@@ -140,7 +140,7 @@ export const queueCommands: readonly CommandSpec[] = [
     path: "task list",
     summary: "List tasks, newest first",
     options: [
-      { flags: "--queue <queue>", description: "only those of one queue" },
+      { flags: "--queue <queue>", description: "only those of one queue", complete: "queue" },
       { flags: "--status <status>", description: statuses.join(", "), complete: statuses },
       { flags: "-n, --limit <count>", description: "how many (default 50)", value: "count" },
     ],
