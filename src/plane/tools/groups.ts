@@ -31,8 +31,9 @@ function spawn({ groups }: GroupToolsOptions): Tool {
       handle: z.string().max(handleMaxLength).regex(handlePattern).optional().describe("for a single profile"),
     }),
     readOnly: false,
-    async run({ group: name, profiles, preset, handle }, { key }) {
-      const { handles } = await groups.spawn({ group: name, agents: profiles, preset, handle, key });
+    async run({ group: name, profiles, preset, handle }, { key, caller }) {
+      const members = { agents: profiles, preset, handle, startedFor: caller.id };
+      const { handles } = await groups.spawn({ group: name, ...members, key });
       return { handles, group: name };
     },
   });

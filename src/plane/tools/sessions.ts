@@ -69,6 +69,7 @@ function spawn({ sessions, turns }: SessionToolsOptions): Tool {
         prompt: input.prompt,
         sender: senderOf(context),
         cause: causeOf(context, turns),
+        startedFor: context.caller.id,
       });
       return { handle: session.handle };
     },

@@ -32,6 +32,8 @@ export type NewMembers = {
   preset?: string | undefined;
   /** For a single agent. */
   handle?: string | undefined;
+  /** The session that asks for them, which passes on no more rights than it has. */
+  startedFor?: SessionId | null | undefined;
   /** Makes a repeated request harmless: the same key starts the same sessions once. */
   key?: string | undefined;
 };
@@ -46,13 +48,14 @@ export class Groups {
   /** Adds members to the group, which is made if there is none of that name. All of them start, or none. */
   async spawn(input: NewMembers): Promise<{ group: GroupView; handles: string[] }> {
     const { store, reducers, sessions } = this.#options;
+    const { handle, startedFor } = input;
     const recipe = this.#recipe(input);
     if (recipe.reducer !== undefined) reducers.get(recipe.reducer);
     const { group, made } = await store.transact(async (tx) => {
       const made: SessionRow[] = [];
       for (const [index, agent] of recipe.agents.entries()) {
         const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
-        made.push((await sessions.createIn(tx, { id, agent, handle: input.handle })).row);
+        made.push((await sessions.createIn(tx, { id, agent, handle, startedFor })).row);
       }
       return { group: await this.#join(tx, input, recipe, made), made };
     });

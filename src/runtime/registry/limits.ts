@@ -28,6 +28,11 @@ export function limitsBelow(
   };
 }
 
+/** The same for a session, whose agent may be gone by now. */
+export function limitsOf({ limits }: { limits: SessionLimits | null }, agent: Agent | null): SessionLimits | null {
+  return agent === null ? limits : limitsBelow(limitedAgent(agent, limits), {});
+}
+
 function lower(own: Permission, most: Permission | null): Permission {
   return most === null || ranks[own] <= ranks[most] ? own : most;
 }

@@ -17,6 +17,7 @@ import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import { type Admission, type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
 import { type AgentRegistry, offlineHarness } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
+import { limitsOf } from "../registry/limits.ts";
 import type { Conversations } from "./conversations.ts";
 import { Drains } from "./drains.ts";
 import { handleCandidates } from "./handles.ts";
@@ -42,6 +43,8 @@ export type NewSession = {
   parent?: SessionId | undefined;
   depth?: number | undefined;
   limits?: SessionLimits | undefined;
+  /** The session for which it is started as a peer: it gets no more rights than that one, and may go no deeper. */
+  startedFor?: SessionId | null | undefined;
 };
 
 /** What a close inside a transaction leaves to do after the commit. */
@@ -97,6 +100,7 @@ export class Sessions {
     }
     const before = input.id === undefined ? null : await tx.sessions.get(input.id);
     if (before) return { row: before, admitted: null };
+    const starter = input.startedFor ? await tx.sessions.get(input.startedFor) : null;
     const now = clock.now();
     const title = cleanTitle(input.title ?? "");
     const row: SessionRow = {
@@ -110,12 +114,12 @@ export class Sessions {
       state: "ready",
       error: null,
       parent: input.parent ?? null,
-      depth: input.depth ?? 0,
+      depth: input.depth ?? starter?.depth ?? 0,
       ask_policy: input.ask_policy ?? "wait",
       created_at: now,
       closed_at: null,
       resume: null,
-      limits: input.limits ?? null,
+      limits: input.limits ?? (starter && limitsOf(starter, agents.find(starter.agent))),
     };
     await tx.sessions.insert(row);
     await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);

@@ -67,7 +67,8 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
         {
           async begin(tx, key) {
             const title = options.alias ?? `${run.workflow} · ${agent}`;
-            const input = { id: derivedId("ses", key), agent, handle: options.handle, title };
+            const { handle } = options;
+            const input = { id: derivedId("ses", key), agent, handle, title, startedFor: run.host };
             const { row } = await sessions.createIn(tx, input).catch((error: unknown) => {
               throw new WorkflowError(`spawn "${agent}" failed: ${errorText(error)}`, { cause: error });
             });

@@ -138,7 +138,9 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
         {
           async perform({ key }) {
             const input = "preset" in agents ? { preset: agents.preset } : { agents };
-            const { handles, group } = await groups.spawn({ group: name, ...input, key }).catch(expected);
+            const { handles, group } = await groups
+              .spawn({ group: name, ...input, startedFor: run.host, key })
+              .catch(expected);
             const made = group.members.filter(({ handle }) => handles.includes(handle));
             return { group: name, members: made.map(({ handle, session }) => ({ handle, session })) };
           },
