@@ -27,17 +27,20 @@ const stopDeadlineMs = 5_000;
 
 export type BenchDaemon = { root: string; file: DaemonFile; client: Client; env: NodeJS.ProcessEnv };
 
-/** A project whose only agent answers each turn with one line. */
-export async function writeProject(root: string): Promise<void> {
+/** Lines of the configuration: more agents, and what follows them. */
+export type Extras = { agents?: string; more?: string };
+
+/** A project whose default agent answers each turn with one line. */
+export async function writeProject(root: string, { agents = "", more = "" }: Extras = {}): Promise<void> {
   await mkdir(root);
-  await writeFile(join(root, ".aegis.yaml"), config);
+  await writeFile(join(root, ".aegis.yaml"), `${config}${agents}${more}`);
   await writeFile(join(root, "parrot.yaml"), playbook);
 }
 
 /** Ends with the scope of the benchmark. */
-export async function startDaemon(context: BenchContext, name = "project"): Promise<BenchDaemon> {
+export async function startDaemon(context: BenchContext, name = "project", extras?: Extras): Promise<BenchDaemon> {
   const root = join(context.folder, name);
-  await writeProject(root);
+  await writeProject(root, extras);
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: root, AEGIS_LOG: "warn" };
   context.scope.defer(() => stopDaemon(root));
   await promisify(execFile)(process.execPath, [join(context.dist, "cli.js"), "up"], { cwd: root, env });

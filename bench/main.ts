@@ -11,15 +11,19 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Bench } from "./bench.ts";
 import { admits } from "./cases/admits.ts";
+import { agents } from "./cases/agents.ts";
 import { cli } from "./cases/cli.ts";
 import { fanOut } from "./cases/fan-out.ts";
 import { idle } from "./cases/idle.ts";
 import { latency } from "./cases/latency.ts";
+import { plane } from "./cases/plane.ts";
+import { subagents } from "./cases/subagents.ts";
+import { tasks } from "./cases/tasks.ts";
 import { turns } from "./cases/turns.ts";
 import type { Figure } from "./measure.ts";
 import { table } from "./report.ts";
 
-const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns];
+const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns, plane, tasks, agents, subagents];
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 type Options = { benches: readonly Bench[]; quick: boolean; json: boolean; dist: string | null };

@@ -6,6 +6,8 @@ import { type Client, createClient } from "../../src/client/client.ts";
 
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 
+const mcpServer = fileURLToPath(new URL("mcp-server.ts", import.meta.url));
+
 /** What a process needs that only listens. */
 const idleServer = `
   const server = require("node:http").createServer((request, response) => response.end());
@@ -16,6 +18,12 @@ const idleServer = `
 export async function startEchoServer(scope: AsyncDisposableStack): Promise<Client> {
   const { port } = await listening([echoServer], scope);
   return createClient({ url: `http://127.0.0.1:${port}`, token: "none" });
+}
+
+/** Ends with the scope. Gives its address. */
+export async function startMcpServer(scope: AsyncDisposableStack): Promise<string> {
+  const { port } = await listening([mcpServer], scope);
+  return `http://127.0.0.1:${port}/mcp`;
 }
 
 /** Ends with the scope. Gives its pid. */
