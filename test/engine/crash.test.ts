@@ -125,3 +125,42 @@ it.each(Object.keys(bodies))("survives a stop after every commit: %s", { timeout
     expect(cut.seen, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.seen);
   }
 });
+
+it("never performs what a branch asked for before another one failed", async () => {
+  let late = 0;
+  const body: Body = async (context) => {
+    let failed = false;
+    await context
+      .parallel([
+        async () => {
+          await act(context, "first", () => 1);
+          await act(context, "bad", () => Promise.reject(new Error("no")));
+        },
+        async () => {
+          await act(context, "first", () => 1);
+          await context.step(
+            { method: "send", args: null, label: "send" },
+            {
+              async begin() {
+                if (failed) late += 1;
+                return { value: null };
+              },
+              perform: ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(null))),
+            },
+          );
+        },
+      ])
+      .catch(() => {
+        failed = true;
+      });
+    return act(context, "after", () => "on");
+  };
+  const whole = await live(body, Number.POSITIVE_INFINITY);
+  for (let lives = 1; lives < whole.commits; lives++) {
+    expect((await live(body, lives)).seen, `after a stop at commit ${lives}`).toMatchObject({
+      status: "ok",
+      result: "on",
+    });
+  }
+  expect(late).toBe(0);
+});

@@ -19,6 +19,7 @@ export async function performStep(
 ): Promise<StepRow | null> {
   const { work, scope, spec } = ask;
   const { begin, end } = work;
+  if (scope.over) return null;
   const started = before?.started_at ?? clock.now();
   let begun = before !== null;
   let value = JSON.parse(before?.begun ?? "null") as Json;
@@ -26,7 +27,12 @@ export async function performStep(
   let result: unknown;
   try {
     if (begin && !begun) {
-      value = (await records.begin(ask, (tx) => begin(tx, key))).value;
+      const unlessCut = async (tx: StoreTx) => {
+        // Asked again here: the branch may have been cut while the transaction waited for its turn.
+        scope.signal.throwIfAborted();
+        return begin(tx, key);
+      };
+      value = (await records.begin(ask, unlessCut)).value;
       begun = true;
       if (scope.over) return null;
     }

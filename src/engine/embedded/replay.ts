@@ -81,6 +81,7 @@ export class Replay {
     if (this.#grace) clearTimeout(this.#grace);
     this.#grace = null;
     if (this.#isLive) return;
+    this.#forgetCut();
     const { recording, isCut, mayDiffer } = this.#options;
     const row = recording.next(isCut);
     if (row === null) {
@@ -101,8 +102,14 @@ export class Replay {
     else this.#grace = setTimeout(() => this.#diverged(row, other), graceMs);
   }
 
+  /** What a branch asked for before it was cut is not wanted any more. */
+  #forgetCut(): void {
+    for (const [name, ask] of this.#waiting) if (ask.scope.over) this.#waiting.delete(name);
+  }
+
   #goLive(): void {
     this.#isLive = true;
+    this.#forgetCut();
     const asks = [...this.#waiting.values()];
     this.#options.onReplayed(this.#setAside());
     this.#waiting.clear();
