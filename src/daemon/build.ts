@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Processes } from "../lib/process.ts";
 import { Plane } from "../plane/plane.ts";
-import { recordToolCall } from "../plane/record.ts";
+import { ToolCallLog } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
 import { groupTools } from "../plane/tools/groups.ts";
 import { metaTool } from "../plane/tools/meta.ts";
@@ -81,6 +81,7 @@ export type Runtime = {
   turns: Turns;
   conversations: Conversations;
   tools: ToolRegistry;
+  toolCalls: ToolCallLog;
   harnesses(signal: AbortSignal): Promise<Harness[]>;
   recover(): Promise<Recovered>;
 };
@@ -89,7 +90,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const { root, stateDir, store, drivers, clock, log, settings, signal, version, url, addSecret } = options;
   const { agents: profiles, choice } = settings();
   const agents = new AgentRegistry(profiles, choice);
-  const tools = new ToolRegistry({ log, clock, record: (call) => recordToolCall(call, { store, clock, log }) });
+  const toolCalls = new ToolCallLog({ store, clock, log });
+  const tools = new ToolRegistry({ log, clock, record: (call) => toolCalls.add(call) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
   const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}`, addSecret });
@@ -215,6 +217,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     turns,
     conversations,
     tools,
+    toolCalls,
     harnesses: (abort) => probeAll(drivers, abort),
     async recover() {
       const ended = await subagents.recover();

@@ -167,6 +167,7 @@ async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
   runtime.pool.stop();
   await runtime.turns.abandon();
   await Promise.race([Promise.all([runtime.queues.settled(), runtime.subagents.settled()]), aborted(deadline)]);
+  await runtime.toolCalls.flush();
 }
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {

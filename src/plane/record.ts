@@ -1,26 +1,64 @@
-/** Writes down each call of a tool: who, what, how it went. The call does not wait for it. */
+/**
+ * Writes down each call of a tool: who, what, how it went. The call does not wait for it, and calls that follow each
+ * other closely share one write: with a write of its own each would cost more than most tools do.
+ */
+import type { Event } from "../contract/event.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { ToolCall } from "../runtime/registry/tools.ts";
 import type { Store } from "../store/store.ts";
 
 const longestText = 2_000;
+/** Too short for anybody who watches, long enough for a burst. */
+const gatherMs = 25;
 
-export function recordToolCall(
-  call: ToolCall,
-  { store, clock, log }: { store: Store; clock: Clock; log: Logger },
-): void {
-  const { caller, tool, input, outcome, durationMs } = call;
-  const data = {
-    tool,
-    outcome: outcome.is_error ? ("error" as const) : ("ok" as const),
-    duration_ms: durationMs,
-    input: cut(JSON.stringify(input ?? {})),
-    error: outcome.is_error ? cut(outcome.output) : null,
-  };
-  store
-    .transact((tx) => tx.events.append({ type: "tool.called", session: caller.id, data }, clock.now()))
-    .catch((error: unknown) => log.warn("a tool call could not be recorded", { tool, error: errorText(error) }));
+type Called = Extract<Event, { type: "tool.called" }>;
+type CallEvent = Pick<Called, "type" | "session" | "data">;
+
+export type ToolCallLogOptions = { store: Store; clock: Clock; log: Logger };
+
+export class ToolCallLog {
+  readonly #options: ToolCallLogOptions;
+  #gathered: CallEvent[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(options: ToolCallLogOptions) {
+    this.#options = options;
+  }
+
+  add({ caller, tool, input, outcome, durationMs }: ToolCall): void {
+    const data = {
+      tool,
+      outcome: outcome.is_error ? ("error" as const) : ("ok" as const),
+      duration_ms: durationMs,
+      input: cut(JSON.stringify(input ?? {})),
+      error: outcome.is_error ? cut(outcome.output) : null,
+    };
+    this.#gathered.push({ type: "tool.called", session: caller.id, data });
+    this.#timer ??= setTimeout(() => void this.flush(), gatherMs);
+  }
+
+  /** Resolves when every call so far is on record, or could not be written. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const records = this.#gathered;
+    this.#gathered = [];
+    if (records.length > 0) this.#written = Promise.all([this.#written, this.#write(records)]).then(() => {});
+    return this.#written;
+  }
+
+  async #write(records: readonly CallEvent[]): Promise<void> {
+    const { store, clock, log } = this.#options;
+    try {
+      await store.transact(async (tx) => {
+        for (const record of records) await tx.events.append(record, clock.now());
+      });
+    } catch (error) {
+      log.warn("calls of tools could not be recorded", { calls: records.length, error: errorText(error) });
+    }
+  }
 }
 
 function cut(text: string): string {

@@ -107,6 +107,7 @@ export async function testRuntime(
     end.abort();
     await runtime.sessions.stop();
     await runtime.conversations.closeAll();
+    await runtime.toolCalls.flush();
     await sqlite.close();
   };
   onTestFinished(stop);
