@@ -21,6 +21,8 @@ export function capBody(request: Request, maxBytes: number): Request {
   const { url, method, headers, signal } = request;
   if (!hasBody(request) || request.body === null) return new Request(url, { method, headers, signal });
   requireLength(request, maxBytes);
+  // Node reads no more of a body than the length it declares.
+  if (headers.has("content-length") && !headers.has("transfer-encoding")) return request;
   let read = 0;
   const cap = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {

