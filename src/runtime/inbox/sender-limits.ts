@@ -10,6 +10,7 @@ export class SenderLimits {
   readonly #clock: Clock;
   readonly #perMinute: () => number;
   readonly #sent = new Map<SessionId, number[]>();
+  #sweptAt = 0;
 
   constructor(clock: Clock, perMinute: () => number) {
     this.#clock = clock;
@@ -20,6 +21,7 @@ export class SenderLimits {
   count(sender: Sender): void {
     if (sender.kind !== "agent") return;
     const now = this.#clock.now();
+    this.#sweep(now);
     const recent = (this.#sent.get(sender.session) ?? []).filter((at) => at > now - windowMs);
     const limit = this.#perMinute();
     if (recent.length >= limit) {
@@ -31,8 +33,12 @@ export class SenderLimits {
     this.#sent.set(sender.session, [...recent, now]);
   }
 
-  /** Forgets a session that sends nothing any more. */
-  forget(session: SessionId): void {
-    this.#sent.delete(session);
+  /** Senders whose last message no longer counts, that of every closed session among them, are forgotten. */
+  #sweep(now: number): void {
+    if (now - this.#sweptAt < windowMs) return;
+    this.#sweptAt = now;
+    for (const [session, sent] of this.#sent) {
+      if ((sent.at(-1) ?? 0) <= now - windowMs) this.#sent.delete(session);
+    }
   }
 }
