@@ -8,7 +8,7 @@ import type { PlaneOptions } from "./plane.ts";
 
 /** A message at its largest, and room for the JSON around it. */
 const maxBodyBytes = messageMaxBytes + 1024 * 1024;
-const progressEveryMs = 10_000;
+const progressEveryMs = 3_000;
 const credentialKey = "credential";
 
 type Notify = (notification: { method: string; params?: Record<string, unknown> }) => Promise<void>;

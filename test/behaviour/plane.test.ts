@@ -97,6 +97,63 @@ describe.each(["modern", "legacy"] as const)("a client of the %s era", (era) => 
   });
 });
 
+it("the tools every agent is taught are there under their names", async () => {
+  const client = await connect(await place("names"), "modern");
+  const names = (await client.listTools()).tools
+    .map((tool) => tool.name)
+    .filter((name) => /^aegis_(?!group_)/.test(name));
+  expect(names.sort()).toEqual([
+    "aegis_ask_human",
+    "aegis_cancel",
+    "aegis_close",
+    "aegis_delegate",
+    "aegis_enqueue",
+    "aegis_handoff",
+    "aegis_list_agents",
+    "aegis_list_sessions",
+    "aegis_meta",
+    "aegis_run_workflow",
+    "aegis_spawn",
+    "aegis_task_status",
+    "aegis_workflow_status",
+  ]);
+  const { text } = await call(client, "aegis_meta", {});
+  for (const name of names) expect(text).toContain(`- ${name}: `);
+});
+
+it("a client that speaks 2025-06-18 is answered in it", async () => {
+  const { authorization } = await place("older");
+  const hello = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "older", version: "1.0.0" },
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hello });
+  expect((await rpc(authorization, body)).text).toContain('"protocolVersion":"2025-06-18"');
+  const listed = await rpc(authorization, listRequest, { "mcp-protocol-version": "2025-06-18" });
+  expect(listed.status).toBe(200);
+  expect(listed.text).toContain("aegis_handoff");
+});
+
+it("a call that takes long says that it is still at it", async () => {
+  const me = await place("patient");
+  const client = await connect(me, "modern");
+  const heard: number[] = [];
+  const answered = client.callTool(
+    { name: "aegis_ask_human", arguments: { question: "take your time?" } },
+    { onprogress: ({ progress }) => heard.push(progress) },
+  );
+  await waitUntil("it says so", () => heard.length > 0);
+  const { asks } = await shared.daemon.client.call("listAsks");
+  const ask = asks.find((one) => one.question === "take your time?");
+  if (ask === undefined) throw new Error("the question is not among the asks");
+  await shared.daemon.client.call("answerAsk", { path: { ask: ask.id }, body: { text: "I did" } });
+  const { content } = await answered;
+  expect(content).toEqual([
+    { type: "text", text: JSON.stringify({ status: "answered", answer: "I did", note: "I did" }) },
+  ]);
+});
+
 describe("who may call", () => {
   it("nobody without a session's own token, not even with the daemon's", async () => {
     for (const authorization of [null, "Bearer wrong", `Bearer ${shared.daemon.file.token}`]) {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { newId, type TaskId } from "../../../src/contract/ids.ts";
+import { newId, type SessionId, type TaskId } from "../../../src/contract/ids.ts";
 import { defaultMaxHops } from "../../../src/contract/message.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { completed, eventsOfType, said } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
-import { failed, give, type Line, line, producer } from "./line.ts";
+import { forest } from "../subagents/forest.ts";
+import { failed, give, type Line, line, producer, settings } from "./line.ts";
 
 const stamp = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
 
@@ -181,6 +182,24 @@ describe("the end of a turn is not the end of the task", () => {
     await work.is(id, "completed");
     expect(await eventsOfType(work.runtime.store, "task.deferred")).toHaveLength(1);
   });
+});
+
+it("nor while a subagent of the worker is at work", async () => {
+  const team = await forest();
+  const { queues, store } = team.runtime;
+  await queues.add("work", settings());
+  await queues.start();
+  const { task } = await queues.enqueue({ queue: "work", payload: "a", producer: null, callback: false });
+  await waitUntil("it has a worker", async () => (await queues.task(task.id)).task.worker !== null);
+  const worker = (await queues.task(task.id)).task.worker as SessionId;
+  const child = await team.spawn(worker, { label: "digger" });
+  await team.say(worker, "waiting for digger");
+  await waitUntil("it is deferred", async () => (await eventsOfType(store, "task.deferred")).length > 0);
+  expect((await eventsOfType(store, "task.deferred"))[0]?.data.waiting_on).toEqual(['the subagent "digger"']);
+  await team.say(child.session, "dug");
+  await team.say(worker, "all is dug");
+  await waitUntil("it is done", async () => (await queues.task(task.id)).task.status === "completed");
+  expect((await queues.task(task.id)).task.result).toBe("all is dug");
 });
 
 describe("a worker that gave a task itself", () => {
