@@ -9,8 +9,8 @@ import type { ToolCall } from "../runtime/registry/tools.ts";
 import type { Store } from "../store/store.ts";
 
 const longestText = 2_000;
-/** Too short for anybody who watches, long enough for a burst. */
-const gatherMs = 25;
+/** Short enough for anybody who watches, long enough for a burst. */
+const gatherMs = 100;
 
 type Called = Extract<Event, { type: "tool.called" }>;
 type CallEvent = Pick<Called, "type" | "session" | "data">;

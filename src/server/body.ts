@@ -18,11 +18,11 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
 
 /** The same request with a body that fails once it is too long, for handlers that read it themselves. */
 export function capBody(request: Request, maxBytes: number): Request {
-  const { url, method, headers, signal } = request;
-  if (!hasBody(request) || request.body === null) return new Request(url, { method, headers, signal });
   requireLength(request, maxBytes);
   // Node reads no more of a body than the length it declares.
-  if (headers.has("content-length") && !headers.has("transfer-encoding")) return request;
+  if (hasBody(request) && !request.headers.has("transfer-encoding")) return request;
+  const { url, method, headers, signal } = request;
+  if (!hasBody(request) || request.body === null) return new Request(url, { method, headers, signal });
   let read = 0;
   const cap = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
