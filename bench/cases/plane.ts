@@ -14,8 +14,6 @@ const agentFile = fileURLToPath(new URL("../../test/behaviour/plane-agent.mjs", 
 const agents = `  remote: { harness: acp, options: { command: ${JSON.stringify([process.execPath, agentFile])} } }\n`;
 const manyClients = 50;
 
-type Round = { rate: number; samples: number[] };
-
 export const plane: Bench = {
   name: "plane",
   about: "calls of a tool over MCP by 1 and 50 clients, against the MCP SDK alone with a tool that does nothing",
@@ -23,16 +21,18 @@ export const plane: Bench = {
     const { quick, scope, signal } = context;
     const ours = await takePlace(context, await startDaemon(context, "project", { agents }));
     const bare = { url: await startMcpServer(scope), authorization: null, tool: "nothing" };
-    const clients = (server: ToolServer, count: number) =>
-      scope.adopt(new PlaneClients(server, count), (made) => made.close());
+    const calls = (server: ToolServer, count: number, each: number) => {
+      const clients = new PlaneClients(server, count);
+      return () => clients.callAll(each);
+    };
     const one = quick ? 50 : 400;
     const many = quick ? 5 : 30;
     const rounds = await interleave(
       {
-        ours: measured(clients(ours, 1), one),
-        bare: measured(clients(bare, 1), one),
-        oursMany: measured(clients(ours, manyClients), many),
-        bareMany: measured(clients(bare, manyClients), many),
+        ours: calls(ours, 1, one),
+        bare: calls(bare, 1, one),
+        oursMany: calls(ours, manyClients, many),
+        bareMany: calls(bare, manyClients, many),
       },
       quick ? 2 : 9,
       signal,
@@ -75,12 +75,4 @@ async function takePlace({ signal }: BenchContext, { client, root }: BenchDaemon
     authorization: string;
   };
   return { url, authorization, tool: "aegis_list_agents" };
-}
-
-function measured(clients: PlaneClients, each: number): () => Promise<Round> {
-  return async () => {
-    const start = performance.now();
-    const samples = await clients.callAll(each);
-    return { rate: (samples.length * 1000) / (performance.now() - start), samples };
-  };
 }
