@@ -9,7 +9,7 @@ import type { SessionId } from "../src/contract/ids.ts";
 import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
 import type { BenchContext } from "./bench.ts";
 
-const config = `
+export const plainConfig = `
 default_agent: parrot
 agents:
   parrot: { harness: scripted, playbook: parrot.yaml }
@@ -27,20 +27,20 @@ const stopDeadlineMs = 5_000;
 
 export type BenchDaemon = { root: string; file: DaemonFile; client: Client; env: NodeJS.ProcessEnv };
 
-/** Lines of the configuration: more agents, and what follows them. */
-export type Extras = { agents?: string; more?: string };
+/** Contents by path, instead of those of the plain project or besides them. */
+export type ProjectFiles = Readonly<Record<string, string>>;
 
 /** A project whose default agent answers each turn with one line. */
-export async function writeProject(root: string, { agents = "", more = "" }: Extras = {}): Promise<void> {
+export async function writeProject(root: string, files: ProjectFiles = {}): Promise<void> {
   await mkdir(root);
-  await writeFile(join(root, ".aegis.yaml"), `${config}${agents}${more}`);
-  await writeFile(join(root, "parrot.yaml"), playbook);
+  const all = { ".aegis.yaml": plainConfig, "parrot.yaml": playbook, ...files };
+  for (const [path, text] of Object.entries(all)) await writeFile(join(root, path), text);
 }
 
 /** Ends with the scope of the benchmark. */
-export async function startDaemon(context: BenchContext, name = "project", extras?: Extras): Promise<BenchDaemon> {
+export async function startDaemon(context: BenchContext, name = "project", files?: ProjectFiles): Promise<BenchDaemon> {
   const root = join(context.folder, name);
-  await writeProject(root, extras);
+  await writeProject(root, files);
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: root, AEGIS_LOG: "warn" };
   context.scope.defer(() => stopDaemon(root));
   await promisify(execFile)(process.execPath, [join(context.dist, "cli.js"), "up"], { cwd: root, env });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startMcpServer } from "../bare/start.ts";
 import type { Bench, BenchContext } from "../bench.ts";
-import { type BenchDaemon, startDaemon } from "../daemon.ts";
+import { type BenchDaemon, plainConfig, startDaemon } from "../daemon.ts";
 import { compareRounds, compareValues, figure, interleave, percentile } from "../measure.ts";
 import { PlaneClients, type ToolServer } from "../plane-client.ts";
 import { openTalk } from "../talk.ts";
@@ -19,7 +19,10 @@ export const plane: Bench = {
   about: "calls of a tool over MCP by 1 and 50 clients, against the MCP SDK alone with a tool that does nothing",
   async run(context) {
     const { quick, scope, signal } = context;
-    const ours = await takePlace(context, await startDaemon(context, "project", { agents }));
+    const ours = await takePlace(
+      context,
+      await startDaemon(context, "project", { ".aegis.yaml": `${plainConfig}${agents}` }),
+    );
     const bare = { url: await startMcpServer(scope), authorization: null, tool: "nothing" };
     const calls = (server: ToolServer, count: number, each: number) => {
       const clients = new PlaneClients(server, count);

@@ -1,7 +1,7 @@
 /** What a queue adds: how soon a task is begun, how many come to an end, and what a long line costs. */
 import type { Client } from "../../src/client/client.ts";
 import type { Bench, BenchContext } from "../bench.ts";
-import { type BenchDaemon, createSessions, startDaemon } from "../daemon.ts";
+import { type BenchDaemon, createSessions, plainConfig, startDaemon } from "../daemon.ts";
 import { compareRounds, compareValues, type Figure, figure, interleave, percentile, rate } from "../measure.ts";
 import { readMemory } from "../process-use.ts";
 import { openTalk } from "../talk.ts";
@@ -17,7 +17,7 @@ export const tasks: Bench = {
   name: "tasks",
   about: "tasks through queues with an agent that answers at once, against turns of one session",
   async run(context) {
-    const daemon = await startDaemon(context, "project", { more: queues });
+    const daemon = await startDaemon(context, "project", { ".aegis.yaml": `${plainConfig}${queues}` });
     return [...(await work(context, daemon)), ...(await longLine(context, daemon))];
   },
 };
