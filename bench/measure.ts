@@ -12,7 +12,7 @@ export type Figure = {
   goal: { text: string; met: boolean } | null;
 };
 
-export type Unit = "/s" | "ms" | "MB" | "% CPU" | "";
+export type Unit = "/s" | "ms" | "µs" | "MB" | "kB" | "% CPU" | "";
 
 export type Goal =
   | { ratioAtLeast: number }

@@ -38,7 +38,8 @@ export async function openTalk(client: Client, session: SessionId, signal: Abort
   };
 }
 
-async function* readEvents(response: Response): AsyncGenerator<Event, void, undefined> {
+/** Ends with the stream. */
+export async function* readEvents(response: Response): AsyncGenerator<Event, void, undefined> {
   const parser = new SseParser();
   for await (const bytes of response.body ?? []) {
     for (const block of parser.push(bytes)) {
