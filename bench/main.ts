@@ -16,6 +16,7 @@ import { cli } from "./cases/cli.ts";
 import { fanOut } from "./cases/fan-out.ts";
 import { idle } from "./cases/idle.ts";
 import { latency } from "./cases/latency.ts";
+import { native } from "./cases/native.ts";
 import { plane } from "./cases/plane.ts";
 import { subagents } from "./cases/subagents.ts";
 import { tasks } from "./cases/tasks.ts";
@@ -23,7 +24,7 @@ import { turns } from "./cases/turns.ts";
 import type { Figure } from "./measure.ts";
 import { table } from "./report.ts";
 
-const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns, plane, tasks, agents, subagents];
+const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns, native, plane, tasks, agents, subagents];
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 type Options = { benches: readonly Bench[]; quick: boolean; json: boolean; dist: string | null };

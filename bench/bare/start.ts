@@ -7,6 +7,7 @@ import { type Client, createClient } from "../../src/client/client.ts";
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 
 const mcpServer = fileURLToPath(new URL("mcp-server.ts", import.meta.url));
+const modelServer = fileURLToPath(new URL("model-server.ts", import.meta.url));
 
 /** What a process needs that only listens. */
 const idleServer = `
@@ -24,6 +25,12 @@ export async function startEchoServer(scope: AsyncDisposableStack): Promise<Clie
 export async function startMcpServer(scope: AsyncDisposableStack): Promise<string> {
   const { port } = await listening([mcpServer], scope);
   return `http://127.0.0.1:${port}/mcp`;
+}
+
+/** Ends with the scope. Gives the address of its API. */
+export async function startModelServer(scope: AsyncDisposableStack): Promise<string> {
+  const { port } = await listening([modelServer], scope);
+  return `http://127.0.0.1:${port}/v1`;
 }
 
 /** Ends with the scope. Gives its pid. */
