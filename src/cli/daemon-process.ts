@@ -74,8 +74,11 @@ export async function startForegroundDaemon(
   env: CliContext["env"],
   options: DaemonOptions,
 ): Promise<ForegroundDaemon> {
-  const argv = [...argumentsFor(root, options), "--foreground"];
-  const child = spawn(process.execPath, argv, { cwd: root, env: daemonEnv(env), stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, argumentsFor(root, options), {
+    cwd: root,
+    env: daemonEnv(env),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const exited = new Promise<number>((resolve) => {
     child.once("close", (code) => resolve(code ?? 1));
   });

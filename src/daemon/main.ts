@@ -1,4 +1,4 @@
-/** Entry of the daemon process: `node daemon.js --project <folder> [--foreground]`. */
+/** Entry of the daemon process: `node daemon.js --project <folder>`. */
 import { parseArgs } from "node:util";
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { daemonExit } from "../lib/daemon-exit.ts";
@@ -41,7 +41,6 @@ function parseOptions() {
     return parseArgs({
       options: {
         project: { type: "string" },
-        foreground: { type: "boolean", default: false },
         agent: { type: "string" },
         port: { type: "string" },
         bind: { type: "string" },
