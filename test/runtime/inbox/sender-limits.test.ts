@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
+import { defaultPerMinute } from "../../../src/contract/message.ts";
 import { SenderLimits } from "../../../src/runtime/inbox/sender-limits.ts";
 import { completed, eventsOfType, gated, testDriver, testRuntime } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
@@ -17,6 +18,20 @@ describe("an agent that sends too much", () => {
     for (let i = 0; i < 10; i++) limits.count({ kind: "human" });
     now += 60_001;
     limits.count(agent("a"));
+  });
+
+  it("is refused at the inbox, and nothing of it is kept", async () => {
+    const runtime = await testRuntime(await tempDir(), testDriver(gated().reply));
+    const { session } = await runtime.sessions.create({});
+    const peer = await runtime.sessions.create({});
+    const sender = { kind: "agent", session: peer.session.id, handle: peer.session.handle } as const;
+    const send = (body: string) => runtime.inbox.admit({ session: session.id, sender, body });
+    for (let i = 0; i < defaultPerMinute; i++) await send(`message ${i}`);
+    await expect(send("one too many")).rejects.toThrow(/within a minute/);
+    await runtime.inbox.admit({ session: session.id, sender: { kind: "human" }, body: "a person may" });
+    const bodies = (await eventsOfType(runtime.store, "message.admitted")).map((event) => event.data.message.body);
+    expect(bodies).toHaveLength(defaultPerMinute + 1);
+    expect(bodies).not.toContain("one too many");
   });
 
   it("has said once what it says again before it was read", async () => {
