@@ -21,6 +21,10 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
   return {
     remember: (resume) => store.transact((tx) => tx.sessions.update(session.id, { resume })),
     prepareSpawn: async (command) => command,
+    gated: false,
+    beforeTool: async () => ({ decision: "allow" }),
+    afterTool: async () => null,
+    beforeModel: async (request) => request,
     permission: (request, signal) => options.permission(session, request, signal),
     notice(notice) {
       store

@@ -86,6 +86,14 @@ export interface ConversationHost {
   prepareSpawn(command: SpawnCommand): Promise<SpawnCommand>;
   /** A person's or a policy's answer to what the harness asks. Never rejects: no answer is a denial with a reason. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer>;
+  /** Whether plugins judge tool calls now. A harness that can only be stopped at a permission request must then ask. */
+  readonly gated: boolean;
+  /** What plugins say of a call before the tool runs. Never rejects: a gate that fails denies. */
+  beforeTool(use: ToolUse, signal: AbortSignal): Promise<ToolVerdict>;
+  /** What plugins make of a tool's result: other text, or null to keep it. Never rejects. */
+  afterTool(use: ToolUse, outcome: ToolOutcome, signal: AbortSignal): Promise<string | null>;
+  /** What plugins make of what a model is about to be sent. Only drivers that call the model themselves ask. Never rejects. */
+  beforeModel(request: ModelRequest, signal: AbortSignal): Promise<ModelRequest>;
   /** Something the harness said between turns. It never starts one. */
   notice(notice: TurnItems["notice"]): void;
   /** A turn that the harness started by itself. Ends with its `turn.ended`. */
@@ -108,6 +116,26 @@ export type PermissionRequest = {
 export type PermissionAnswer =
   | { decision: "allow"; scope: "once" | "session"; input?: unknown }
   | { decision: "deny"; reason: string };
+
+/** A call of a tool, of the plane, of a native agent or of the harness itself. */
+export type ToolUse = {
+  /** The harness's id of the call. */
+  call: string | null;
+  tool: string;
+  kind: ToolKind;
+  input: unknown;
+};
+
+/** `allow` only raises no objection: what the agent's permission asks for is still asked. */
+export type ToolVerdict =
+  | { decision: "allow"; input?: unknown }
+  | { decision: "deny"; reason: string }
+  | { decision: "ask"; reason: string | null; input?: unknown };
+
+/** A message as a model is sent it; `content` is text or a list of parts. */
+export type ModelMessage = { role: string; content: unknown };
+
+export type ModelRequest = { systemPrompt: string; messages: readonly ModelMessage[] };
 
 export interface ToolHost {
   /** What this session may use; the same for the length of a turn. */
@@ -142,11 +170,15 @@ export interface Conversation {
 
 export type Prompt = {
   text: string;
+  /** Messages that plugins add to what was said before this prompt, oldest first; empty for most turns. */
+  history: readonly HistoryMessage[];
   /** The id of the turn: the same prompt sent again after a crash carries a new one. */
   turn: string;
   /** Stable over a redelivery, so that effects of the turn can be keyed by it. */
   key: string;
 };
+
+export type HistoryMessage = { role: "user" | "assistant"; text: string };
 
 export type DriverEvent =
   /** The harness has the prompt on record: it must not be sent again after a crash. */

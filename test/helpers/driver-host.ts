@@ -2,11 +2,14 @@
 import type {
   ConversationHost,
   DriverEvent,
+  ModelRequest,
   PermissionAnswer,
   PermissionRequest,
   SpawnCommand,
   ToolOutcome,
   ToolSpec,
+  ToolUse,
+  ToolVerdict,
 } from "../../src/drivers/driver.ts";
 
 type Notice = Parameters<ConversationHost["notice"]>[0];
@@ -32,6 +35,10 @@ export type DriverHostOptions = {
   /** Awaited before a name is remembered: hold it to see what a driver does meanwhile. */
   rememberGate?: () => Promise<void>;
   prepareSpawn?: (command: SpawnCommand) => SpawnCommand | Promise<SpawnCommand>;
+  /** What plugins say of a tool call. No gate is there when absent. */
+  beforeTool?: (use: ToolUse) => ToolVerdict | Promise<ToolVerdict>;
+  afterTool?: (use: ToolUse, outcome: ToolOutcome) => string | null;
+  beforeModel?: (request: ModelRequest) => ModelRequest;
   tools?: ToolSpec[];
   /** Tools that exist but are kept from the agent. */
   refusals?: Record<string, ToolOutcome>;
@@ -81,6 +88,10 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
         (await options.permission?.(request, signal)) ?? { decision: "deny", reason: "nobody answers in this test" }
       );
     },
+    gated: options.beforeTool !== undefined,
+    beforeTool: async (use) => (await options.beforeTool?.(use)) ?? { decision: "allow" },
+    afterTool: async (use, outcome) => options.afterTool?.(use, outcome) ?? null,
+    beforeModel: async (request) => options.beforeModel?.(request) ?? request,
     notice(notice) {
       log.notices.push(notice);
       announce();

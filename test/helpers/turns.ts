@@ -61,7 +61,7 @@ export function runTurn(conversation: Conversation, prompt: string | Prompt): Pr
 }
 
 export function promptOf(text: string, key = `key-${crypto.randomUUID()}`): Prompt {
-  return { text, turn: `trn-${crypto.randomUUID()}`, key };
+  return { text, history: [], turn: `trn-${crypto.randomUUID()}`, key };
 }
 
 export async function collect(events: AsyncIterable<DriverEvent>): Promise<DriverEvent[]> {

@@ -112,7 +112,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
     shows(["reply"], "cancelling before the turn starts sends nothing", async () => {
       const { conversation } = await (await bench("reply")).open();
       const events = await Array.fromAsync(
-        conversation.send({ text: promptFor("reply"), turn: "trn-0", key: "key-0" }, AbortSignal.abort()),
+        conversation.send({ text: promptFor("reply"), history: [], turn: "trn-0", key: "key-0" }, AbortSignal.abort()),
       );
       expect(events).toMatchObject([{ type: "turn.ended", reason: "cancelled" }]);
     });

@@ -101,7 +101,7 @@ export class Turns {
     if (this.#abandoned) return false;
     const begun = await this.#options.persist((tx) => this.#begin(tx, session));
     if (!begun) return false;
-    const prompt = { text: renderBatch(begun.messages), turn: begun.turn, key: batchKey(begun.messages) };
+    const prompt = { text: renderBatch(begun.messages), history: [], turn: begun.turn, key: batchKey(begun.messages) };
     await this.#perform(begun, async (recorder, signal) => {
       const conversation = await unlessAborted(this.#options.conversations.get(session), signal);
       return conversation === "aborted"

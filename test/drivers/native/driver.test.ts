@@ -79,7 +79,9 @@ describe("opening", () => {
     const models = await fakeModels(anthropicWire, [{ text: "pong" }]);
     const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: models.url.replace("/v1", "") };
     const { conversation } = await open({ model: "anthropic/claude-sonnet-4-5" }, env);
-    await Array.fromAsync(conversation.send({ text: "hi", turn: "t", key: "k" }, new AbortController().signal));
+    await Array.fromAsync(
+      conversation.send({ text: "hi", history: [], turn: "t", key: "k" }, new AbortController().signal),
+    );
     expect(models.requests[0]?.headers["x-api-key"]).toBe("k");
   });
 });
