@@ -128,6 +128,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     log,
     conversations,
     publishDelta: (delta) => hub.publishDelta(delta),
+    contributors: [],
   });
   const sessions = new Sessions({
     store,

@@ -13,6 +13,7 @@ import type { StoreTx } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Persist } from "./persist.ts";
+import { prepareTurn, type TurnContributor } from "./prepare.ts";
 import { ended, TurnRecorder } from "./recorder.ts";
 import { autoTitle } from "./titles.ts";
 
@@ -25,6 +26,8 @@ export type TurnsOptions = {
   log: Logger;
   conversations: Conversations;
   publishDelta: (delta: LiveDelta) => void;
+  /** Add to what an agent is sent, in this order. */
+  contributors: readonly TurnContributor[];
 };
 
 export class Turns {
@@ -101,14 +104,20 @@ export class Turns {
     if (this.#abandoned) return false;
     const begun = await this.#options.persist((tx) => this.#begin(tx, session));
     if (!begun) return false;
-    const prompt = { text: renderBatch(begun.messages), history: [], turn: begun.turn, key: batchKey(begun.messages) };
-    await this.#perform(begun, async (recorder, signal) => {
-      const conversation = await unlessAborted(this.#options.conversations.get(session), signal);
-      return conversation === "aborted"
-        ? ended("cancelled", null)
-        : recorder.consume(conversation.send(prompt, signal), signal);
-    });
+    await this.#perform(begun, (recorder, signal) => this.#answer(begun, recorder, signal));
     return true;
+  }
+
+  async #answer(begun: Begun, recorder: TurnRecorder, signal: AbortSignal): Promise<TurnEnded> {
+    const { session, turn, messages } = begun;
+    const { contributors, conversations } = this.#options;
+    const unprepared = { session, turn, messages, text: renderBatch(messages) };
+    const prepared = await unlessAborted(prepareTurn(contributors, unprepared, signal), signal);
+    if (prepared === "aborted") return ended("cancelled", null);
+    if ("blocked" in prepared) return ended("refused", { code: "blocked", message: prepared.blocked });
+    const conversation = await unlessAborted(conversations.get(session), signal);
+    if (conversation === "aborted") return ended("cancelled", null);
+    return recorder.consume(conversation.send({ ...prepared, turn, key: batchKey(messages) }, signal), signal);
   }
 
   async #begin(tx: StoreTx, id: SessionId): Promise<Begun | null> {
