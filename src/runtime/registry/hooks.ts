@@ -4,7 +4,7 @@ import type { HookCallResult, HookDeclaration, HookEvent } from "../../contract/
 /** Hooks of one plugin for one event that follow each other: they run in its worker in one round trip. */
 export type HookBatch = {
   event: HookEvent;
-  hooks: readonly { name: string; timeoutMs: number }[];
+  hooks: readonly { name: string; timeoutMs: number; strict: boolean }[];
   /** What the first of them is given; each later one sees what the earlier ones made. */
   context: unknown;
 };
