@@ -55,7 +55,13 @@ export type PreSpawnContext = {
   projectRoot: string;
   priorResults: readonly PreSpawnResult[];
 };
-export type PreSpawnResult = { argv?: readonly string[]; env?: Readonly<Record<string, string>>; block?: string };
+export type PreSpawnResult = {
+  /** Replaces the whole command line. */
+  argv?: readonly string[];
+  /** Is laid over the environment; null takes a variable away. */
+  env?: Readonly<Record<string, string | null>>;
+  block?: string;
+};
 
 export type PreTurnContext = {
   session: HookSession;
@@ -143,7 +149,7 @@ export type HookContexts = {
   };
 };
 
-/** What a hook may give back; null and undefined keep things as they are. */
+/** What a hook may give back; null and undefined keep things as they are. What observers give back is ignored. */
 export type HookResults = {
   pre_spawn: PreSpawnResult;
   pre_turn: PreTurnResult;
