@@ -5,8 +5,11 @@ import type { Lease, PooledAgent, Subagent, SubagentStatus } from "../contract/s
 /** A subagent as stored: what clients see, and the chain of causes it belongs to. */
 export type SubagentRow = Subagent & { chain: MessageId | null; hops: number };
 
-/** What all subagents below one root are and have used up. */
-export type TreeTotals = { live: number; spawned: number; output_tokens: number; cost: number };
+/** How many subagents there are and were below one root; pooled agents that work for the tree are live too. */
+export type TreeTotals = { live: number; spawned: number };
+
+/** What the subagents below one root, and pooled agents for them or the root, have used up. */
+export type TreeSpending = { output_tokens: number; cost: number };
 
 export interface SubagentReads {
   get(runId: string): Promise<SubagentRow | null>;
@@ -24,6 +27,9 @@ export interface SubagentReads {
   running(): Promise<SubagentRow[]>;
   countRunning(parent: SessionId): Promise<number>;
   totals(root: SessionId): Promise<TreeTotals>;
+  spending(root: SessionId): Promise<TreeSpending>;
+  /** Labels that begin so, of the children that are not archived. */
+  labels(parent: SessionId, prefix: string): Promise<string[]>;
   /** Ended ones whose announcement still waits for the session's next turn. */
   undelivered(session: SessionId): Promise<SubagentRow[]>;
   /** Ended ones whose announcement was refused or lost. */

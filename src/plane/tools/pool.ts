@@ -24,19 +24,22 @@ function run(options: PoolToolsOptions): Tool {
     description:
       "Have an agent do a task and wait for its result. It may remember earlier tasks; ask it more with agent_ask.",
     input: z.object({
-      agent_name: z.string().describe("a name from aegis_list_agents"),
+      agent_name: z.string().optional().describe("a name from aegis_list_agents"),
+      agent_type: z.string().optional().describe("the same as agent_name"),
       task_prompt: z.string().describe("all it needs to know"),
       thoroughness,
       context_files: z.array(z.string().min(1).max(4_096)).max(100).default([]).describe("files it reads first"),
+      fresh: z.boolean().default(false).describe("one that remembers nothing"),
     }),
     readOnly: false,
     run: (input, context) =>
       typed(() =>
         options.pool.run({
           ...callOf(options, input.thoroughness, context),
-          agent: input.agent_name,
+          agent: input.agent_name ?? input.agent_type ?? "",
           prompt: input.task_prompt,
           files: input.context_files,
+          fresh: input.fresh,
         }),
       ),
   });

@@ -34,12 +34,12 @@ export class Leases {
   /** An idle session of that very agent, the holder's own last one first, or a new one. */
   async acquire(
     tx: StoreTx,
-    wanted: { profile: Agent; limits: SessionLimits; holder: SessionRow; lease: string },
+    wanted: { profile: Agent; limits: SessionLimits; holder: SessionRow; lease: string; fresh: boolean },
   ): Promise<Acquired> {
-    const { profile, limits, holder, lease } = wanted;
+    const { profile, limits, holder, lease, fresh } = wanted;
     const key = agentKey(limitedAgent(profile, limits));
     const closed = await this.#evictUnfit(tx);
-    const idle = await tx.pool.idle(key);
+    const idle = fresh ? [] : await tx.pool.idle(key);
     const known = await firstUsedBy(tx, idle, holder.id);
     const taken = known ?? idle[0];
     const session = taken?.session ?? (await this.#open(tx, wanted));

@@ -65,8 +65,10 @@ export class Pool {
     });
   }
 
-  /** Has an agent of that name do the task: an idle one that knows of earlier ones, or a new one. */
-  async run(call: PoolCall & { agent: string; prompt: string; files: readonly string[] }): Promise<PoolAnswer> {
+  /** Has an agent of that name do the task: an idle one that knows of earlier ones, or a new one; a `fresh` one is new. */
+  async run(
+    call: PoolCall & { agent: string; prompt: string; files: readonly string[]; fresh: boolean },
+  ): Promise<PoolAnswer> {
     checkAgentName(call.agent);
     checkPrompt("task_prompt", call.prompt);
     const rules = this.#check(call);
@@ -75,10 +77,16 @@ export class Pool {
     const body = taskText(call.prompt, call.files, call.thoroughness);
     return this.#perform(call, body, async (tx) => {
       const { root } = await standingOf(tx, call.caller.id);
-      checkBudget(rules, await tx.subagents.totals(root));
+      await checkBudget(tx, rules, root);
       const maySpawn = call.caller.depth + 1 < rules.max_spawn_depth;
       const limits = limitsBelow(call.callerAgent, { deny_tools: maySpawn ? [] : spawningTools });
-      const acquired = await this.#leases.acquire(tx, { profile, limits, holder: call.caller, lease: call.message });
+      const acquired = await this.#leases.acquire(tx, {
+        profile,
+        limits,
+        holder: call.caller,
+        lease: call.message,
+        fresh: call.fresh,
+      });
       return { session: acquired.session, closed: acquired.closed };
     });
   }
@@ -86,8 +94,10 @@ export class Pool {
   /** Asks one that did a task for the caller before. */
   async ask(call: PoolCall & { agent_id: string; text: string }): Promise<PoolAnswer> {
     checkPrompt("message", call.text);
-    this.#check(call);
+    const rules = this.#check(call);
     return this.#perform(call, call.text, async (tx) => {
+      const { root } = await standingOf(tx, call.caller.id);
+      await checkBudget(tx, rules, root);
       const session = await this.#known(tx, call.agent_id, call.caller);
       const lease = { id: call.message, holder: call.caller.id, since: this.#options.clock.now() };
       await this.#leases.hold(tx, session, lease, call.caller, false);

@@ -1,8 +1,9 @@
 /** Who may start whom: the project's settings, narrowed or widened by what the calling agent's profile says. */
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
+import type { SessionId } from "../../contract/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { SessionRow, TreeTotals } from "../../store/store.ts";
+import type { SessionRow, StoreTx } from "../../store/store.ts";
 
 /** What all subagents below one session that a person started may use up together. */
 export type TreeBudget = {
@@ -81,12 +82,16 @@ export function checkAllowed(rules: SpawnRules, agent: Agent): void {
   });
 }
 
-export function checkBudget({ budget }: SpawnRules, totals: TreeTotals): void {
+/** What is spent is added up only where it is limited: it takes a look at every turn of the tree. */
+export async function checkBudget(tx: StoreTx, { budget }: SpawnRules, root: SessionId): Promise<void> {
+  const { live, spawned } = await tx.subagents.totals(root);
+  const isLimited = budget.output_tokens !== undefined || budget.usd !== undefined;
+  const spent = isLimited ? await tx.subagents.spending(root) : { output_tokens: 0, cost: 0 };
   const parts: [string, number, number | undefined][] = [
-    ["agents at work", totals.live, budget.agents],
-    ["agents ever started", totals.spawned, budget.spawns],
-    ["output tokens", totals.output_tokens, budget.output_tokens],
-    ["US dollars", totals.cost, budget.usd],
+    ["agents at work", live, budget.agents],
+    ["agents ever started", spawned, budget.spawns],
+    ["output tokens", spent.output_tokens, budget.output_tokens],
+    ["US dollars", spent.cost, budget.usd],
   ];
   for (const [what, used, limit] of parts) {
     if (limit === undefined || used < limit) continue;

@@ -47,8 +47,6 @@ export type SpawnOptions = {
   settings: () => SubagentSettings;
 };
 
-const mostSiblings = 10_000;
-
 export async function spawnIn(
   tx: StoreTx,
   input: NewSubagent,
@@ -71,7 +69,7 @@ export async function spawnIn(
     const who = own.session === caller.id ? "you have ended as" : "you work for";
     throw new AegisError("closed", `refused: ${who} the subagent "${own.label}" (${own.status})`);
   }
-  checkBudget(rules, await tx.subagents.totals(root));
+  await checkBudget(tx, rules, root);
   const timeout = input.timeout ?? rules.default_timeout;
   const deadline = await deadlineOf(tx, own, now + timeout * 1_000, rules, now);
   const label = await freeLabel(tx, caller.id, input.label ?? agent.slug);
@@ -157,8 +155,9 @@ async function deadlineOf(
 
 /** A label that is taken gets a number. */
 async function freeLabel(tx: StoreTx, parent: SessionId, wanted: string): Promise<string> {
-  const siblings = await tx.subagents.list({ parent, archived: false, limit: mostSiblings });
-  const taken = new Set(siblings.map((row) => row.label));
+  // A number may take the place of the end of a long one.
+  const prefix = wanted.slice(0, subagentLabelMaxLength - 8);
+  const taken = new Set(await tx.subagents.labels(parent, prefix));
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? "" : `-${number}`;
     const label = `${wanted.slice(0, subagentLabelMaxLength - suffix.length)}${suffix}`;

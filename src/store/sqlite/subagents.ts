@@ -3,6 +3,7 @@ import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Subagent, SubagentStatus } from "../../contract/subagent.ts";
 import type { SubagentEnd, SubagentRow, SubagentTable, TreeTotals } from "../store.ts";
+import type { TreeSpending } from "../subagent-tables.ts";
 import type { Sql, Value } from "./connection.ts";
 import { onConstraint } from "./errors.ts";
 
@@ -39,10 +40,20 @@ const below = `WITH RECURSIVE below (session) AS (
     UNION ALL SELECT subagents.session FROM subagents JOIN below ON subagents.parent = below.session
   ) ${select} JOIN below ON below.session = subagents.session ORDER BY depth, position`;
 const withAnnouncement = `${select} JOIN messages ON messages.id = subagents.announcement`;
-const totals = `SELECT count(*) AS spawned, coalesce(sum(status = 'running'), 0) AS live FROM subagents WHERE root = ?`;
-const usage = `SELECT coalesce(sum(turns.usage ->> '$.output'), 0) AS output_tokens,
-    coalesce(sum(turns.usage ->> '$.cost'), 0) AS cost
-  FROM subagents JOIN turns ON turns.session = subagents.session WHERE subagents.root = ?`;
+const totals = `SELECT count(*) AS spawned,
+    coalesce(sum(status = 'running'), 0)
+      + (SELECT count(*) FROM pool WHERE holder = ?1 OR holder IN (SELECT session FROM subagents WHERE root = ?1)) AS live
+  FROM subagents WHERE root = ?1`;
+/** A pooled agent works for one tree after the other: its turns count by who asked for them. */
+const spending = `SELECT coalesce(sum(usage ->> '$.output'), 0) AS output_tokens, coalesce(sum(usage ->> '$.cost'), 0) AS cost
+  FROM (
+    SELECT turns.usage FROM subagents JOIN turns ON turns.session = subagents.session WHERE subagents.root = ?1
+    UNION ALL
+    SELECT turns.usage FROM pool JOIN turns ON turns.session = pool.session WHERE EXISTS (
+      SELECT 1 FROM messages WHERE messages.turn = turns.id AND (messages.sender ->> '$.session' = ?1
+        OR messages.sender ->> '$.session' IN (SELECT session FROM subagents WHERE root = ?1)))
+  )`;
+const labels = "SELECT label FROM subagents WHERE parent = ? AND archived_at IS NULL AND substr(label, 1, ?) = ?";
 
 export class SqliteSubagents implements SubagentTable {
   readonly #sql: Sql;
@@ -94,9 +105,15 @@ export class SqliteSubagents implements SubagentTable {
   }
 
   async totals(root: SessionId): Promise<TreeTotals> {
-    const counts = this.#sql.get<Pick<TreeTotals, "live" | "spawned">>(totals, root);
-    const used = this.#sql.get<Pick<TreeTotals, "output_tokens" | "cost">>(usage, root);
-    return { live: 0, spawned: 0, output_tokens: 0, cost: 0, ...counts, ...used };
+    return this.#sql.get<TreeTotals>(totals, root) ?? { live: 0, spawned: 0 };
+  }
+
+  async spending(root: SessionId): Promise<TreeSpending> {
+    return this.#sql.get<TreeSpending>(spending, root) ?? { output_tokens: 0, cost: 0 };
+  }
+
+  async labels(parent: SessionId, prefix: string): Promise<string[]> {
+    return this.#sql.all<{ label: string }>(labels, parent, prefix.length, prefix).map((row) => row.label);
   }
 
   async undelivered(session: SessionId): Promise<SubagentRow[]> {

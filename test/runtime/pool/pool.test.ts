@@ -3,7 +3,7 @@ import type { SessionId } from "../../../src/contract/ids.ts";
 import type { PooledAgent } from "../../../src/contract/subagent.ts";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
-import { eventsOfType } from "../../helpers/runtime.ts";
+import { eventsOfType, said } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "../subagents/forest.ts";
 
@@ -107,6 +107,42 @@ describe("the agent tool", () => {
     const answers = (await Promise.all(calls)).map(({ output }) => JSON.parse(output) as Answer);
     expect(answers.map((one) => one.agent_id).toSorted()).toEqual(sessions.toSorted());
     for (const { result, agent_id } of answers) expect(result).toBe(agent_id);
+  });
+
+  it("takes agent_type for agent_name, and opens a session that remembers nothing when asked for a fresh one", async () => {
+    const f = await withHelper();
+    const root = await f.root();
+    const known = await run(f, root, { task_prompt: "x" }, "first");
+    const input = { agent_name: undefined, agent_type: "helper", task_prompt: "x" };
+    expect((await run(f, root, input, "second")).agent_id).toBe(known.agent_id);
+    expect((await run(f, root, { ...input, fresh: true }, "third")).agent_id).not.toBe(known.agent_id);
+    const nobody = await refusal(f, root, "agent", { task_prompt: "x" });
+    expect(nobody.error).toContain("agent_name cannot be empty");
+  });
+
+  it("counts what pooled agents spend for a tree, and only for the one that asked", async () => {
+    const f = await withHelper({ config: "subagents: { budget: { output_tokens: 100 } }\n" });
+    const root = await f.root();
+    const call = f.call(root, "agent", { agent_name: "helper", task_prompt: "x" });
+    const session = await leased(f);
+    const usage = { input: 1, cache_read: 0, cache_write: 0, output: 120, cost: 0.75 };
+    await f.end(session, said("done"), { type: "turn.ended", reason: "completed", error: null, usage });
+    const { agent_id } = JSON.parse((await call).output) as Answer;
+    const told = "120 of 100 output tokens";
+    expect((await refusal(f, root, "agent", { agent_name: "helper", task_prompt: "y" })).error).toContain(told);
+    expect((await refusal(f, root, "agent_ask", { agent_id, message: "y" })).error).toContain(told);
+    await run(f, await f.root(), { task_prompt: "for another tree" }, "done");
+  });
+
+  it("counts a pooled agent at work among the tree's live ones", async () => {
+    const f = await withHelper({ config: "subagents: { budget: { agents: 1 } }\n" });
+    const root = await f.root();
+    const call = f.call(root, "agent", { agent_name: "helper", task_prompt: "x" });
+    const session = await leased(f);
+    const refused = await refusal(f, root, "agent", { agent_name: "helper", task_prompt: "y" });
+    expect(refused.error).toContain("1 of 1 agents at work");
+    await f.say(session, "done");
+    await call;
   });
 
   it("never serves an agent that has changed since", async () => {
