@@ -50,6 +50,7 @@ const rules: Rules = {
     "@hono/node-server": ["server"],
     pino: ["daemon/logger.ts"],
     yaml: ["lib/frontmatter.ts", "daemon/config", "drivers/scripted", "cli/commands/init.ts", "cli/commands/config.ts"],
+    yauzl: ["lib/safe-extract.ts"],
     "@modelcontextprotocol/server": ["plane/mcp-endpoint.ts"],
     "@agentclientprotocol/sdk": ["drivers/acp"],
     ai: ["drivers/native"],

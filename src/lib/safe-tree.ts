@@ -1,0 +1,143 @@
+/** Folders from elsewhere: copied under the same rules as archives, and told apart by one hash over all they hold. */
+import { createHash, type Hash } from "node:crypto";
+import { constants, type Dirent } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { isErrno, isInside } from "./files.ts";
+import { createTreeGuard, defaultTreeLimits, type TreeGuard, type TreeLimits, TreeRefused } from "./tree-rules.ts";
+
+export type CopyOptions = {
+  limits?: Partial<TreeLimits>;
+  /** Names of folders and files that are left out wherever they stand. */
+  skip?: readonly string[];
+  signal?: AbortSignal;
+};
+
+/**
+ * Copies a folder into `target`, which must exist and be empty. A link to a file inside the folder becomes a copy of
+ * that file; any other link, a device, a pipe or a socket is refused. Throws `TreeRefused`.
+ */
+export async function copyTree(
+  source: string,
+  target: string,
+  options: CopyOptions = {},
+): Promise<{ files: number; bytes: number }> {
+  const guard = createTreeGuard({ ...defaultTreeLimits, ...options.limits });
+  const root = await realpath(source);
+  if (!(await stat(root)).isDirectory()) throw new TreeRefused("not_a_tree", null, `${source} is no folder`);
+  const walk: Walk = { root, target, guard, skip: new Set(options.skip), signal: options.signal };
+  await copyFolder(walk, "");
+  return { files: guard.files, bytes: guard.bytes };
+}
+
+/**
+ * A sha256 over the sorted relative paths, whether each file may be run, and the content. Links count as what they say,
+ * never as what they point to, so that following one cannot change the answer. Empty folders do not count.
+ */
+export async function treeHash(dir: string, options: { skip?: readonly string[] } = {}): Promise<string> {
+  const hash = createHash("sha256");
+  const skip = new Set(options.skip);
+  const paths = await listTree(dir, skip);
+  for (const path of paths) await hashEntry(hash, dir, path);
+  return `sha256:${hash.digest("hex")}`;
+}
+
+/** Every entry below `dir` that is no folder, by path with `/`, sorted by code point. */
+export async function listTree(dir: string, skip: ReadonlySet<string> = new Set()): Promise<string[]> {
+  const found: string[] = [];
+  const folders = [""];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
+      if (skip.has(entry.name)) continue;
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) folders.push(path);
+      else found.push(path);
+    }
+  }
+  return found.sort(byCodePoint);
+}
+
+type Walk = {
+  root: string;
+  target: string;
+  guard: TreeGuard;
+  skip: ReadonlySet<string>;
+  signal: AbortSignal | undefined;
+};
+
+async function copyFolder(walk: Walk, folder: string): Promise<void> {
+  const entries = await readdir(join(walk.root, folder), { withFileTypes: true });
+  for (const entry of entries.sort((a, b) => byCodePoint(a.name, b.name))) {
+    walk.signal?.throwIfAborted();
+    if (walk.skip.has(entry.name)) continue;
+    await copyEntry(walk, folder === "" ? entry.name : `${folder}/${entry.name}`, entry);
+  }
+}
+
+async function copyEntry(walk: Walk, path: string, entry: Dirent): Promise<void> {
+  if (entry.isDirectory()) {
+    walk.guard.folder(path);
+    return copyFolder(walk, path);
+  }
+  if (entry.isSymbolicLink()) return copyFile(walk, path, await linkTarget(walk.root, path));
+  if (entry.isFile()) return copyFile(walk, path, join(walk.root, path));
+  throw new TreeRefused("special_file", path, "is neither a file nor a folder");
+}
+
+async function linkTarget(root: string, path: string): Promise<string> {
+  const real = await realpath(join(root, path)).catch((error: unknown) => {
+    if (isErrno(error, "ENOENT", "ELOOP", "ENOTDIR")) throw new TreeRefused("link", path, "is a link to nothing");
+    throw error;
+  });
+  if (!isInside(root, real)) throw new TreeRefused("link", path, "is a link out of its folder");
+  if (!(await lstat(real)).isFile()) throw new TreeRefused("link", path, "is a link to a folder");
+  // A link into a part that is left out would bring that part back under another name.
+  if (relative(root, real).split(sep).includes(".git")) throw new TreeRefused("link", path, "is a link into .git");
+  return real;
+}
+
+async function copyFile(walk: Walk, path: string, from: string): Promise<void> {
+  await using source = await openRegular(from, path);
+  const { size, mode } = await source.stat();
+  const to = join(walk.target, ...walk.guard.file(path, size));
+  await mkdir(dirname(to), { recursive: true });
+  await using copy = await open(to, "wx", (mode & 0o111) === 0 ? 0o644 : 0o755);
+  // Not more than was judged: the file may be growing.
+  for (let at = 0; at < size; ) {
+    const { bytesRead, buffer } = await source.read(Buffer.allocUnsafe(Math.min(size - at, chunkBytes)), 0, null, at);
+    if (bytesRead === 0) break;
+    await copy.write(buffer, 0, bytesRead, at);
+    at += bytesRead;
+  }
+  await copy.sync();
+}
+
+/** Opened without waiting and without following, then asked what it is: it may have changed since it was listed. */
+async function openRegular(file: string, path: string): Promise<FileHandle> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new TreeRefused("special_file", path, "is no plain file any more");
+}
+
+async function hashEntry(hash: Hash, dir: string, path: string): Promise<void> {
+  const file = join(dir, path);
+  const info = await lstat(file);
+  if (info.isSymbolicLink()) return addField(hash, "link", path, Buffer.from(await readlink(file)));
+  if (!info.isFile()) return addField(hash, "other", path, Buffer.alloc(0));
+  await using handle = await openRegular(file, path);
+  const content = await handle.readFile();
+  addField(hash, (info.mode & 0o111) === 0 ? "file" : "program", path, content);
+}
+
+/** Lengths stand before what they measure, so that no two trees run together into the same bytes. */
+function addField(hash: Hash, kind: string, path: string, content: Uint8Array): void {
+  hash.update(`${kind} ${Buffer.byteLength(path)} ${content.byteLength}\n${path}\n`);
+  hash.update(content);
+}
+
+function byCodePoint(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const chunkBytes = 1 << 20;

@@ -1,0 +1,132 @@
+/** What a tree of files from elsewhere may look like before any of it is written: names that stay inside, and limits. */
+
+export type TreeLimits = {
+  files: number;
+  /** All files together. */
+  bytes: number;
+  fileBytes: number;
+  /** Folders above a file. */
+  depth: number;
+};
+
+export const defaultTreeLimits: TreeLimits = { files: 2000, bytes: 50 << 20, fileBytes: 10 << 20, depth: 16 };
+
+export type TreeProblem =
+  | "not_a_tree"
+  | "outside"
+  | "bad_name"
+  | "collision"
+  | "link"
+  | "special_file"
+  | "encrypted"
+  | "unsupported"
+  | "too_many"
+  | "too_large"
+  | "too_deep"
+  | "ratio";
+
+/** The tree is refused whole. `path` is the entry at fault, null when it is the tree itself. */
+export class TreeRefused extends Error {
+  override readonly name = "TreeRefused";
+  readonly problem: TreeProblem;
+  readonly path: string | null;
+
+  constructor(problem: TreeProblem, path: string | null, message: string, cause?: unknown) {
+    super(path === null ? message : `${quoted(path)}: ${message}`, cause === undefined ? undefined : { cause });
+    this.problem = problem;
+    this.path = path;
+  }
+}
+
+export interface TreeGuard {
+  /** The path in parts, or throws `TreeRefused`. Paths are relative, separated by `/`. */
+  folder(path: string): string[];
+  /** The same for a file, whose size counts against the limits. */
+  file(path: string, size: number): string[];
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Judges one tree, entry by entry: names also by what is there already, as two names may be one file elsewhere. */
+export function createTreeGuard(limits: TreeLimits): TreeGuard {
+  const kinds = new Map<string, { path: string; kind: "file" | "folder" }>();
+  let files = 0;
+  let bytes = 0;
+
+  function claim(path: string, kind: "file" | "folder"): void {
+    const key = foldedName(path);
+    const before = kinds.get(key);
+    if (before === undefined) kinds.set(key, { path, kind });
+    else if (kind === "file" || before.kind === "file" || before.path !== path)
+      throw new TreeRefused("collision", path, `is the same name as ${quoted(before.path)}`);
+  }
+
+  function parts(path: string): string[] {
+    const names = safeParts(path);
+    if (names.length - 1 > limits.depth)
+      throw new TreeRefused("too_deep", path, `lies deeper than ${limits.depth} folders`);
+    for (let end = 1; end < names.length; end++) claim(names.slice(0, end).join("/"), "folder");
+    return names;
+  }
+
+  function countEntry(path: string): void {
+    if (kinds.size > limits.files * 2) throw new TreeRefused("too_many", path, `more than ${limits.files * 2} entries`);
+  }
+
+  return {
+    folder(path) {
+      const names = parts(path);
+      claim(names.join("/"), "folder");
+      countEntry(path);
+      return names;
+    },
+    file(path, size) {
+      const names = parts(path);
+      claim(names.join("/"), "file");
+      countEntry(path);
+      files++;
+      bytes += size;
+      if (files > limits.files) throw new TreeRefused("too_many", path, `more than ${limits.files} files`);
+      if (size > limits.fileBytes) throw new TreeRefused("too_large", path, `more than ${limits.fileBytes} bytes`);
+      if (bytes > limits.bytes) throw new TreeRefused("too_large", null, `more than ${limits.bytes} bytes altogether`);
+      return names;
+    },
+    get files() {
+      return files;
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}
+
+/** Splits a relative path; throws for one that leaves its folder or that another system would read otherwise. */
+export function safeParts(path: string): string[] {
+  const names = path.replace(/\/$/, "").split("/");
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new TreeRefused("outside", path, "is an absolute path");
+  if (path.includes("\\")) throw new TreeRefused("bad_name", path, "holds a backslash");
+  for (const name of names) {
+    if (name === "..") throw new TreeRefused("outside", path, "leaves its folder by `..`");
+    if (name === "" || name === ".") throw new TreeRefused("bad_name", path, "holds an empty name");
+    if (isControlled(name)) throw new TreeRefused("bad_name", path, "holds control or direction characters");
+    if (Buffer.byteLength(name) > 255) throw new TreeRefused("bad_name", path, "holds a name over 255 bytes");
+    if (/[:<>"|?*]/.test(name) || /[. ]$/.test(name) || reservedName.test(name))
+      throw new TreeRefused("bad_name", path, "holds a name that not every system can store");
+  }
+  return names;
+}
+
+const reservedName = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
+
+function isControlled(name: string): boolean {
+  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(name);
+}
+
+/** File systems differ in case and in how they compose letters; what one of them holds to be equal is equal here. */
+function foldedName(path: string): string {
+  return path.normalize("NFKC").toLowerCase();
+}
+
+function quoted(path: string): string {
+  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+}
