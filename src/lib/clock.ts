@@ -22,3 +22,17 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", onAbort, { once: true });
     }),
 };
+
+/** Timers count in 32 bits, and by another clock than the one on the wall: long waits are taken in parts. */
+const longestSleepMs = 3_600_000;
+
+/** Resolves when the clock shows that time, however it is set meanwhile. */
+export async function sleepUntil(
+  clock: Clock,
+  at: number,
+  signal?: AbortSignal,
+  partMs = longestSleepMs,
+): Promise<void> {
+  for (let left = at - clock.now(); left > 0; left = at - clock.now())
+    await clock.sleep(Math.min(left, partMs), signal);
+}

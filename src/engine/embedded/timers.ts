@@ -1,11 +1,8 @@
 /** Steps that wait: for a time, or for a signal. What they wait for is on record, so that a restart changes nothing. */
 import type { Json } from "../../contract/run.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import type { RunContext } from "../engine.ts";
 import type { Signals } from "./signals.ts";
-
-/** Timers count in 32 bits: longer waits are taken in parts. */
-const longestSleepMs = 3_600_000;
 
 export async function sleep(context: RunContext, clock: Clock, ms: number): Promise<void> {
   if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`cannot sleep ${ms} ms: expected a number from 0 on`);
@@ -44,12 +41,6 @@ export async function receive(
 function deadline(clock: Clock, until: number | null, signal: AbortSignal, over: () => void): void {
   if (until === null) return;
   sleepUntil(clock, until, signal).then(over, () => {});
-}
-
-async function sleepUntil(clock: Clock, until: number, signal: AbortSignal): Promise<void> {
-  for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
-    await clock.sleep(Math.min(left, longestSleepMs), signal);
-  }
 }
 
 function untilOf(begun: Json): number | null {

@@ -6,7 +6,7 @@ import { isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import type { SessionId, TaskId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
 import { Drains } from "../sessions/drains.ts";
@@ -47,8 +47,6 @@ const leaveDeadlineMs = 30_000;
 /** For what a worker waits on without an event that tells of its end. */
 const recheckMs = 5_000;
 const writeDelayMs = 1_000;
-/** Timers count in 32 bits. */
-const longestSleepMs = 3_600_000;
 
 export class Workers {
   readonly #options: WorkersOptions;
@@ -166,9 +164,7 @@ export class Workers {
     const { signal } = watched.watch;
     const at = since + seconds * 1_000;
     const expire = async () => {
-      for (let left = at - clock.now(); left > 0; left = at - clock.now()) {
-        await clock.sleep(Math.min(left, longestSleepMs), signal);
-      }
+      await sleepUntil(clock, at, signal);
       const words = await lastWords(this.#options.store.read, worker);
       await this.end(worker, { status: "failed", error: `timed out after ${seconds}s`, words, retry: "later" });
     };

@@ -1,29 +1,29 @@
 /**
- * Runs at most one drain per session and never loses a wake. Different sessions drain side by side.
+ * Runs at most one drain per key, such as a session, and never loses a wake. Different ones drain side by side.
  */
 import type { SessionId } from "../../contract/ids.ts";
 
-export type Drain = (session: SessionId, signal: AbortSignal) => Promise<void>;
+export type Drain<Key extends string = SessionId> = (key: Key, signal: AbortSignal) => Promise<void>;
 
 type Running = { wokenAgain: boolean; done: Promise<void> };
 
-export class Drains {
-  readonly #running = new Map<SessionId, Running>();
-  readonly #drain: Drain;
-  readonly #onError: (session: SessionId, error: unknown) => void;
+export class Drains<Key extends string = SessionId> {
+  readonly #running = new Map<Key, Running>();
+  readonly #drain: Drain<Key>;
+  readonly #onError: (key: Key, error: unknown) => void;
   readonly #stop = new AbortController();
 
-  constructor(drain: Drain, onError: (session: SessionId, error: unknown) => void) {
+  constructor(drain: Drain<Key>, onError: (key: Key, error: unknown) => void) {
     this.#drain = drain;
     this.#onError = onError;
   }
 
   /** A hint that work may be waiting. Never throws; many wakes become one. */
-  wake(session: SessionId): void {
+  wake(key: Key): void {
     if (this.#stop.signal.aborted) return;
-    const running = this.#running.get(session);
+    const running = this.#running.get(key);
     if (running) running.wokenAgain = true;
-    else this.#start(session);
+    else this.#start(key);
   }
 
   /** Starts no new drain and waits for those under way, which see their signal abort between turns. */
@@ -32,20 +32,20 @@ export class Drains {
     await Promise.all([...this.#running.values()].map((running) => running.done));
   }
 
-  #start(session: SessionId): void {
+  #start(key: Key): void {
     const running: Running = { wokenAgain: false, done: Promise.resolve() };
-    this.#running.set(session, running);
-    running.done = this.#run(session, running);
+    this.#running.set(key, running);
+    running.done = this.#run(key, running);
   }
 
-  async #run(session: SessionId, running: Running): Promise<void> {
+  async #run(key: Key, running: Running): Promise<void> {
     try {
-      await this.#drain(session, this.#stop.signal);
+      await this.#drain(key, this.#stop.signal);
     } catch (error) {
-      this.#onError(session, error);
+      this.#onError(key, error);
     }
-    this.#running.delete(session);
+    this.#running.delete(key);
     // Work admitted while the drain was finishing or failing still deserves a fresh one.
-    if (running.wokenAgain) this.wake(session);
+    if (running.wokenAgain) this.wake(key);
   }
 }
