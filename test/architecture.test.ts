@@ -59,6 +59,9 @@ const rules: Rules = {
     "@ai-sdk/openai": ["drivers/native/sdk.ts"],
     "@ai-sdk/openai-compatible": ["drivers/native/sdk.ts"],
     "@ai-sdk/provider": ["drivers/native"],
+    "smol-toml": ["runtime/plugins/manifest", "runtime/plugins/install"],
+    semver: ["runtime/plugins"],
+    jiti: ["runtime/plugins/worker"],
   },
   restricted: [
     { what: "console", pattern: /\bconsole\./, allowed: [] },

@@ -1,0 +1,61 @@
+/** The settings a plugin takes, in whichever of the shapes found in the wild its manifest lists them. */
+import type { PluginSetting } from "../../../contract/plugin.ts";
+import { type FieldPath, found, type Notes } from "./notes.ts";
+import { type Fields, isFields } from "./source.ts";
+
+type Type = PluginSetting["type"];
+
+const types: Readonly<Record<string, Type>> = {
+  ...{ string: "string", number: "number", integer: "integer", boolean: "boolean", array: "array", object: "object" },
+  ...{ text: "string", choice: "any", filepath: "string", file: "string", directory: "string", any: "any" },
+};
+
+/**
+ * Takes a map of settings, a JSON Schema with `properties`, or either one inside `schema`.
+ * Writes what is wrong with them to `notes`; a setting that cannot be understood is an error.
+ */
+export function readSettings(value: unknown, at: FieldPath, notes: Notes): Record<string, PluginSetting> {
+  if (value === undefined || value === null) return {};
+  if (!isFields(value)) {
+    notes.error(at, `expected a map of settings, found ${found(value)}`);
+    return {};
+  }
+  if (isFields(value.schema)) return readSettings(value.schema, [...at, "schema"], notes);
+  const isSchema = value.type === "object" && isFields(value.properties);
+  const properties = isSchema ? (value.properties as Fields) : value;
+  const path = isSchema ? [...at, "properties"] : at;
+  const required = isSchema && Array.isArray(value.required) ? value.required : [];
+  const settings: Record<string, PluginSetting> = {};
+  for (const [key, entry] of Object.entries(properties)) {
+    const setting = readSetting(entry, [...path, key], notes);
+    if (setting === null) continue;
+    settings[key] = required.includes(key) ? { ...setting, required: true } : setting;
+  }
+  return settings;
+}
+
+function readSetting(entry: unknown, at: FieldPath, notes: Notes): PluginSetting | null {
+  if (!isFields(entry)) {
+    notes.error(at, `expected a map with type and description, found ${found(entry)}`);
+    return null;
+  }
+  const type = entry.type === undefined ? "any" : types[String(entry.type)];
+  if (type === undefined) {
+    notes.error([...at, "type"], `expected one of ${Object.keys(types).join(", ")}, found ${found(entry.type)}`);
+    return null;
+  }
+  const choices = Array.isArray(entry.enum) ? entry.enum : choicesOf(entry.choices);
+  return {
+    type,
+    description: notes.text(entry, "description", at) ?? notes.text(entry, "title", at) ?? "",
+    required: notes.flag(entry, "required", at),
+    secret: notes.flag(entry, "secret", at) || notes.flag(entry, "sensitive", at),
+    enum: choices,
+    ...(entry.default === undefined ? {} : { default: entry.default }),
+  };
+}
+
+function choicesOf(value: unknown): unknown[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.map((choice) => (isFields(choice) ? choice.value : choice));
+}

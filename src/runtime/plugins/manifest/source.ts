@@ -1,0 +1,83 @@
+/** The text of a manifest as fields, with the line each of them stands on. */
+import { parse as parseToml, TomlError } from "smol-toml";
+import type { PluginDiagnostic } from "../../../contract/plugin.ts";
+import { jsonErrorLine, jsonLines, type LineOf } from "../../../lib/json-lines.ts";
+import { errorText } from "../../../lib/log.ts";
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** `fields` is null when the text cannot be read at all; `diagnostics` then says why. */
+export type ManifestSource = { fields: Fields | null; lineOf: LineOf; diagnostics: PluginDiagnostic[] };
+
+export function readJson(text: string, file: string): ManifestSource {
+  try {
+    return fromValue(JSON.parse(text), file, jsonLines(text));
+  } catch (error) {
+    return unreadable(file, jsonErrorLine(error, text), `expected JSON: ${errorText(error)}`);
+  }
+}
+
+/** The fields of `[plugin]` and the tables beside it as one map: the same that a JSON manifest is. */
+export function readToml(text: string, file: string): ManifestSource {
+  let value: Fields;
+  try {
+    value = parseToml(text);
+  } catch (error) {
+    const line = error instanceof TomlError ? error.line : 1;
+    const [first = ""] = errorText(error).split("\n");
+    return unreadable(file, line, `expected TOML: ${first.replace(/^Invalid TOML document: /, "")}`);
+  }
+  const lines = tomlLines(text);
+  const { plugin, ...tables } = value;
+  if (!isFields(plugin))
+    return unreadable(file, lines(["plugin"]) ?? 1, "expected a table [plugin] with name and version, found none");
+  const lineOf: LineOf = (path) => lines(String(path[0]) in tables ? path : ["plugin", ...path]);
+  return fromValue({ ...tables, ...plugin }, file, lineOf);
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fromValue(value: unknown, file: string, lineOf: LineOf): ManifestSource {
+  if (!isFields(value)) return unreadable(file, 1, "expected a map at the top");
+  return { fields: value, lineOf, diagnostics: [] };
+}
+
+function unreadable(file: string, line: number, message: string): ManifestSource {
+  return { fields: null, lineOf: () => null, diagnostics: [{ level: "error", file, line, message }] };
+}
+
+/** Headers and keys line by line: the parser itself does not tell where they were. */
+function tomlLines(text: string): LineOf {
+  const lines = new Map<string, number>();
+  const counts = new Map<string, number>();
+  let table: (string | number)[] = [];
+  for (const [index, row] of text.split(/\r?\n/).entries()) {
+    const header = /^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?/.exec(row);
+    if (header?.[2] !== undefined) {
+      table = keyParts(header[2]);
+      if (header[1] === "[[") {
+        const name = table.join(".");
+        const count = counts.get(name) ?? 0;
+        counts.set(name, count + 1);
+        table = [...table, count];
+      }
+      lines.set(JSON.stringify(table), index + 1);
+      continue;
+    }
+    const key = /^\s*((?:"[^"]*"|[\w.-]+)(?:\s*\.\s*(?:"[^"]*"|[\w-]+))*)\s*=/.exec(row)?.[1];
+    if (key !== undefined) lines.set(JSON.stringify([...table, ...keyParts(key)]), index + 1);
+  }
+  return (path) => {
+    for (let length = path.length; length > 0; length--) {
+      const found = lines.get(JSON.stringify(path.slice(0, length)));
+      if (found !== undefined) return found;
+    }
+    return null;
+  };
+}
+
+function keyParts(key: string): string[] {
+  return (key.match(/"[^"]*"|[^.\s]+/g) ?? []).map((part) => part.replace(/^"|"$/g, ""));
+}
