@@ -72,7 +72,13 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   const sessions: SessionId[] = [];
   while (sessions.length < sessionCount) sessions.push((await runtime.sessions.create({})).session.id);
   // Nobody is woken: what a turn costs is measured elsewhere.
-  const inbox = new Inbox({ store, clock, wake: () => {}, interrupt: async () => false });
+  const inbox = new Inbox({
+    store,
+    clock,
+    wake: () => {},
+    interrupt: async () => false,
+    steer: async () => ({ joined: false, why: null }),
+  });
   let commits = 0;
   scope.defer(
     store.onCommit(() => {

@@ -12,15 +12,21 @@ import { endWords } from "./format/event-line.ts";
 import { createStyle } from "./format/style.ts";
 import { plainText } from "./format/text.ts";
 import { duration } from "./format/time.ts";
+import { readImages } from "./images.ts";
 import type { Terminal } from "./terminal.ts";
 import { TurnPrinter } from "./turn-printer.ts";
+
+/** What becomes of a turn under way: the message waits for its end, joins it, or cuts it. */
+export type DeliveryMode = "queue" | "steer" | "interrupt";
 
 export type Question = {
   session: SessionView;
   text: string;
   /** Chosen by the caller so that a repeated request adds nothing. */
   id: MessageId | undefined;
-  interrupt: boolean;
+  mode: DeliveryMode;
+  /** Files the agent sees with the text. */
+  images: readonly string[];
   timeoutMs: number | undefined;
   onReceipt?: (receipt: Receipt) => void;
 };
@@ -95,6 +101,7 @@ async function sendAndWatch(
   onItem: (item: Followed) => void,
 ): Promise<Outcome> {
   const { session, id } = question;
+  const attachments = await readImages(question.images);
   const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 } });
   const connected = Promise.withResolvers<void>();
   const noticing: Client = {
@@ -112,7 +119,7 @@ async function sendAndWatch(
     await Promise.race([connected.promise, watched]);
     const { receipt } = await client.call("sendMessage", {
       path: { session: session.id },
-      body: { id, text: question.text, interrupt: question.interrupt },
+      body: { id, text: question.text, mode: question.mode, attachments },
     });
     question.onReceipt?.(receipt);
     // An earlier request with this id may have been answered before the stream began.

@@ -90,6 +90,7 @@ function createOption(spec: OptionSpec): Option {
   const option = new Option(spec.flags, spec.description);
   if (spec.value === "count") return option.argParser(parseCount);
   if (spec.value === "duration") return option.argParser(parseTime);
+  if (spec.value === "list") return option.argParser((text, before: string[] = []) => [...before, text]);
   return option;
 }
 

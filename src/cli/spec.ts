@@ -15,8 +15,8 @@ export type OptionSpec = {
   /** As commander reads them: `-n, --lines <count>`. */
   flags: string;
   description: string;
-  /** What the value must be; text when absent. */
-  value?: "count" | "duration";
+  /** What the value must be; text when absent. A `list` option may be given several times. */
+  value?: "count" | "duration" | "list";
   complete?: Completion;
 };
 

@@ -76,6 +76,12 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     }
     case "message.cancelled":
       return withMessages(session, [event.data.message], "cancelled");
+    case "message.steered": {
+      const { message, turn } = event.data;
+      const joined = withMessages(session, [message], "dispatched", turn);
+      const found = joined.turns.findLast((candidate) => candidate.id === turn);
+      return found === undefined ? joined : withTurn(joined, { ...found, messages: [...found.messages, message] });
+    }
     case "message.redelivered":
       return withMessages(session, [event.data.message], "pending");
     case "message.lost":

@@ -40,6 +40,7 @@ export async function waitForMessage(
     onEvent?.(item);
     if (item.kind !== "event") continue;
     if (item.event.type === "turn.started" && item.event.data.messages.includes(id)) turn = item.event.data.turn;
+    if (item.event.type === "message.steered" && item.event.data.message === id) turn = item.event.data.turn;
     if (!mayHaveSettled(item.event, id, turn)) continue;
     const now = await read();
     if (isSettled(now)) return outcome(client, now, signal);

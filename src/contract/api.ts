@@ -79,6 +79,8 @@ export const createSessionSchema = z.object({
   ask_policy: askPolicySchema.default("wait").describe("deny: nobody is there to answer what the agent asks"),
 });
 
+export const forkSessionSchema = createSessionSchema.pick({ handle: true, title: true, prompt: true });
+
 export const updateSessionSchema = z.object({
   handle: createSessionSchema.shape.handle,
   title: storableText.max(titleMaxLength).optional().describe("an empty string clears it"),
@@ -87,7 +89,20 @@ export const updateSessionSchema = z.object({
 export const sendMessageSchema = z.object({
   id: messageIdSchema.optional().describe("chosen by the sender so that a repeated request adds nothing"),
   text: messageText,
-  interrupt: z.boolean().default(false).describe("cut the turn under way and deliver at once"),
+  mode: z
+    .enum(["queue", "steer", "interrupt"])
+    .default("queue")
+    .describe("steer: join the turn under way where the harness can; interrupt: cut it and deliver at once"),
+  interrupt: z.boolean().default(false).describe("the same as mode interrupt"),
+  attachments: z
+    .array(
+      z.object({
+        name: storableText.max(255).default("image").describe("what people call it"),
+        data: z.string().describe("a PNG, JPEG, GIF or WebP image in Base64"),
+      }),
+    )
+    .default([])
+    .describe("images that the agent sees with the text"),
 });
 
 export const endpoints = {
@@ -170,6 +185,13 @@ export const endpoints = {
     query: none,
     body: none,
     output: z.object({ interrupted: z.boolean() }),
+  },
+  forkSession: {
+    summary: "Start another session that begins with what this one remembers",
+    path: sessionPath,
+    query: none,
+    body: forkSessionSchema,
+    output: z.object({ session: sessionViewSchema, receipt: receiptSchema.nullable() }),
   },
   markSeen: {
     summary: "Remember how far a client has read",

@@ -44,6 +44,8 @@ export const eventSchemas = {
 
   "message.admitted": z.object({ message: messageSchema }),
   "message.cancelled": z.object({ message: messageIdSchema }),
+  /** It joined a turn under way instead of waiting for the next. */
+  "message.steered": z.object({ ...inTurn, message: messageIdSchema }),
   "message.redelivered": z.object({ message: messageIdSchema }),
   "message.lost": z.object({ message: messageIdSchema, reason: z.string() }),
 

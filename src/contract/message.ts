@@ -24,11 +24,25 @@ export type Sender = z.infer<typeof senderSchema>;
 export const messageStatusSchema = z.enum(["pending", "dispatched", "done", "cancelled", "lost", "refused"]);
 export type MessageStatus = z.infer<typeof messageStatusSchema>;
 
+export const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
+
+/** A picture that goes along with a message. Its bytes are a file of the state folder, found by their hash. */
+export const attachmentSchema = z.object({
+  kind: z.literal("image"),
+  /** What the sender called it. */
+  name: z.string(),
+  media_type: z.enum(imageTypes),
+  bytes: z.number().int(),
+  sha256: z.string(),
+});
+export type Attachment = z.infer<typeof attachmentSchema>;
+
 export const messageSchema = z.object({
   id: messageIdSchema,
   session: sessionIdSchema,
   sender: senderSchema,
   body: z.string(),
+  attachments: z.array(attachmentSchema).default([]),
   status: messageStatusSchema,
   /** The first message of the chain of causes this one belongs to. */
   chain: messageIdSchema,
@@ -43,7 +57,7 @@ export const receiptSchema = z.object({
   message: messageIdSchema,
   session: sessionIdSchema,
   handle: z.string(),
-  outcome: z.enum(["landed", "queued", "interrupted"]),
+  outcome: z.enum(["landed", "queued", "interrupted", "steered"]),
   /** Place in the inbox when queued, else 0. */
   position: z.number().int(),
   /** True when this id had been admitted before: nothing was added. */
@@ -54,5 +68,10 @@ export const receiptSchema = z.object({
 export type Receipt = z.infer<typeof receiptSchema>;
 
 export const messageMaxBytes = 8 * 1024 * 1024;
+/** What model providers take. */
+export const imageMaxBytes = 5 * 1024 * 1024;
+/** Of one message: more would not fit into one request. */
+export const imagesMaxBytes = 8 * 1024 * 1024;
+export const imagesMaxCount = 8;
 export const defaultMaxHops = 20;
 export const defaultPerMinute = 120;

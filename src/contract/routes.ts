@@ -22,6 +22,7 @@ export const routes = {
   updateSession: { method: "PATCH", path: "/v1/sessions/:session" },
   closeSession: { method: "POST", path: "/v1/sessions/:session/close" },
   interruptSession: { method: "POST", path: "/v1/sessions/:session/interrupt" },
+  forkSession: { method: "POST", path: "/v1/sessions/:session/fork" },
   markSeen: { method: "POST", path: "/v1/sessions/:session/seen" },
   sendMessage: { method: "POST", path: "/v1/sessions/:session/messages" },
   listMessages: { method: "GET", path: "/v1/sessions/:session/messages" },

@@ -37,6 +37,8 @@ export const sessionSchema = z.object({
   ask_policy: askPolicySchema,
   created_at: z.number(),
   closed_at: z.number().nullable(),
+  /** The session whose memory this one began with. */
+  forked_from: sessionIdSchema.nullable(),
 });
 export type Session = z.infer<typeof sessionSchema>;
 

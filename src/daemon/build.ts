@@ -22,6 +22,7 @@ import { EventHub } from "../runtime/events/hub.ts";
 import { Broadcasts } from "../runtime/groups/broadcasts.ts";
 import { Groups } from "../runtime/groups/groups.ts";
 import { ReducerRegistry } from "../runtime/groups/reducers.ts";
+import { Attachments } from "../runtime/inbox/attachments.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
 import { Pool } from "../runtime/pool/pool.ts";
 import { Queues } from "../runtime/queues/queues.ts";
@@ -68,6 +69,7 @@ export type Runtime = {
   agents: AgentRegistry;
   hub: EventHub;
   inbox: Inbox;
+  attachments: Attachments;
   asks: Asks;
   subagents: Subagents;
   pool: Pool;
@@ -107,7 +109,9 @@ export function buildRuntime(options: BuildOptions): Runtime {
     perMinute: () => settings().config.messages.max_per_minute,
     wake: (session) => sessions.wake(session),
     interrupt: (session) => turns.interrupt(session),
+    steer: (message) => turns.steer(message),
   });
+  const attachments = new Attachments({ dir: join(stateDir, "attachments"), drivers });
   const conversations: Conversations = new Conversations({
     store,
     agents,
@@ -128,6 +132,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     log,
     conversations,
     publishDelta: (delta) => hub.publishDelta(delta),
+    attachmentPath: (attachment) => attachments.pathOf(attachment),
     contributors: [],
   });
   const sessions = new Sessions({
@@ -205,6 +210,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     agents,
     hub,
     inbox,
+    attachments,
     asks,
     subagents,
     pool,

@@ -102,6 +102,7 @@ function serve(
       },
       sessions: runtime.sessions,
       inbox: runtime.inbox,
+      attachments: runtime.attachments,
       asks: runtime.asks,
       queues: runtime.queues,
       subagents: runtime.subagents,

@@ -4,6 +4,7 @@
  */
 import type { Agent } from "../contract/agent.ts";
 import type { SessionId } from "../contract/ids.ts";
+import type { Attachment } from "../contract/message.ts";
 import type { ToolKind, TurnError, TurnItems, TurnReason, Usage } from "../contract/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
@@ -63,7 +64,12 @@ export type ConversationSpec = {
   systemPrompt: string;
   /** What the harness called this conversation before, or null for a new one. */
   resume: string | null;
-  /** What the driver stored with `memory` events, oldest first. */
+  /**
+   * What the harness called the conversation this one starts from, or null. It counts while there is nothing to resume.
+   * Only with the `fork` capability.
+   */
+  fork: string | null;
+  /** What the driver stored with `memory` events, oldest first; after a fork, with those of the other conversation. */
   memory: readonly unknown[];
   /** The MCP endpoint of this session, or null while there is none. */
   plane: PlaneAddress | null;
@@ -162,14 +168,16 @@ export interface Conversation {
    * failure of the agent.
    */
   send(prompt: Prompt, signal: AbortSignal): AsyncIterable<DriverEvent>;
-  /** Adds text to the turn under way. False when there is none to add to. Only with the `steer` capability. */
-  steer?(text: string): Promise<boolean>;
+  /** Adds to the turn under way. False when there is none to add to. Only with the `steer` capability. */
+  steer?(message: Addition): Promise<boolean>;
   /** False once the process is gone; the session then opens the conversation again for the next message. */
   readonly alive: boolean;
 }
 
 export type Prompt = {
   text: string;
+  /** Shown together with the text. Only with the `images` capability. */
+  images: readonly PromptImage[];
   /** Messages that plugins add to what was said before this prompt, oldest first; empty for most turns. */
   history: readonly HistoryMessage[];
   /** The id of the turn: the same prompt sent again after a crash carries a new one. */
@@ -177,6 +185,12 @@ export type Prompt = {
   /** Stable over a redelivery, so that effects of the turn can be keyed by it. */
   key: string;
 };
+
+/** What joins a turn under way. */
+export type Addition = Pick<Prompt, "text" | "images" | "key">;
+
+/** A picture, as a file that its owner alone can read. */
+export type PromptImage = { path: string; media_type: Attachment["media_type"] };
 
 export type HistoryMessage = { role: "user" | "assistant"; text: string };
 

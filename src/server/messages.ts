@@ -3,12 +3,22 @@ import type { Services } from "./services.ts";
 
 export type MessageHandlers = Pick<Handlers, "sendMessage" | "listMessages" | "getMessage" | "cancelMessage">;
 
-export function messageHandlers({ sessions, inbox }: Services): MessageHandlers {
+export function messageHandlers({ sessions, inbox, attachments }: Services): MessageHandlers {
   return {
     async sendMessage({ path, body }) {
-      const { id: session } = await sessions.resolve(path.session);
-      const { id, text, interrupt } = body;
-      return { receipt: await inbox.admit({ id, session, sender: { kind: "human" }, body: text, interrupt }) };
+      const session = await sessions.resolve(path.session);
+      const { id, text, mode } = body;
+      return {
+        receipt: await inbox.admit({
+          id,
+          session: session.id,
+          sender: { kind: "human" },
+          body: text,
+          attachments: await attachments.keep(session, body.attachments),
+          interrupt: body.interrupt || mode === "interrupt",
+          steer: mode === "steer",
+        }),
+      };
     },
     async listMessages({ path, query }) {
       const { id } = await sessions.resolve(path.session);

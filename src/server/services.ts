@@ -5,9 +5,9 @@ import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
 import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
 import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
-import type { Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
+import type { Attachment, Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/run.ts";
-import type { AskPolicy, SessionView, TitleSource } from "../contract/session.ts";
+import type { AskPolicy, Session, SessionView, TitleSource } from "../contract/session.ts";
 import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
 import type { Turn } from "../contract/turn.ts";
@@ -17,6 +17,7 @@ export type Services = {
   agents: AgentService;
   sessions: SessionService;
   inbox: InboxService;
+  attachments: AttachmentService;
   asks: AskService;
   queues: QueueService;
   subagents: SubagentService;
@@ -49,7 +50,12 @@ export interface SessionService {
     ask_policy?: AskPolicy | undefined;
   }): Promise<{ session: SessionView; receipt: Receipt | null }>;
   /** By id or handle. Throws `not_found` with the nearest live handle. */
-  resolve(reference: string): Promise<{ id: SessionId; handle: string }>;
+  resolve(reference: string): Promise<Pick<Session, "id" | "handle" | "harness">>;
+  /** Throws when the session's harness cannot fork, or there is nothing to begin with. */
+  fork(
+    id: SessionId,
+    input: { handle?: string | undefined; title?: string | undefined; prompt?: string | undefined },
+  ): Promise<{ session: SessionView; receipt: Receipt | null }>;
   view(id: SessionId, client: string): Promise<SessionView>;
   list(filter: { closed: boolean; client: string }): Promise<SessionView[]>;
   rename(id: SessionId, handle: string): Promise<void>;
@@ -114,12 +120,22 @@ export interface InboxService {
     session: SessionId;
     sender: Sender;
     body: string;
+    attachments?: readonly Attachment[];
     interrupt?: boolean;
+    steer?: boolean;
   }): Promise<Receipt>;
   /** Takes a message back before a turn has it. Throws `conflict` when it is too late. */
   cancel(id: MessageId): Promise<Message>;
   get(id: MessageId): Promise<Message>;
   list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]>;
+}
+
+export interface AttachmentService {
+  /** Throws when the session's agent cannot see them, or one is no image or too large. */
+  keep(
+    session: Pick<Session, "handle" | "harness">,
+    uploads: readonly { name: string; data: string }[],
+  ): Promise<Attachment[]>;
 }
 
 export interface GroupService {

@@ -9,6 +9,7 @@ export type SessionHandlers = Pick<
   | "updateSession"
   | "closeSession"
   | "interruptSession"
+  | "forkSession"
   | "markSeen"
   | "history"
   | "listTurns"
@@ -39,6 +40,10 @@ export function sessionHandlers({ sessions, events }: Services): SessionHandlers
     async interruptSession({ path }) {
       const { id } = await sessions.resolve(path.session);
       return { interrupted: await sessions.interrupt(id) };
+    },
+    async forkSession({ path, body }) {
+      const { id } = await sessions.resolve(path.session);
+      return sessions.fork(id, body);
     },
     async markSeen({ path, body }) {
       const { id } = await sessions.resolve(path.session);

@@ -9,10 +9,10 @@ import type { Event, EventType, NewEvent } from "../contract/event.ts";
 import type { AskId, MessageId, RunId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
 import type { Run, RunStatus, Step, StepStatus } from "../contract/run.ts";
-import type { Session, SessionLimits } from "../contract/session.ts";
 import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
 import type { BroadcastReads, BroadcastTable, GroupReads, GroupTable } from "./group-tables.ts";
 import type { QueueReads, QueueTable, TaskReads, TaskTable } from "./queue-tables.ts";
+import type { SessionReads, SessionTable } from "./session-tables.ts";
 import type { PoolReads, PoolTable, SubagentReads, SubagentTable } from "./subagent-tables.ts";
 
 export type { BroadcastTable, GroupTable, ReplySettlement } from "./group-tables.ts";
@@ -25,6 +25,7 @@ export type {
   TaskReads,
   TaskTable,
 } from "./queue-tables.ts";
+export type { ForkPoint, SessionReads, SessionRow, SessionTable } from "./session-tables.ts";
 export type {
   AgentKey,
   PoolTable,
@@ -81,29 +82,6 @@ export type StoreTx = {
   readonly subagents: SubagentTable;
   readonly pool: PoolTable;
 };
-
-/** A session as stored: what clients see, and what only the runtime needs. */
-export type SessionRow = Session & {
-  /** What the harness calls this conversation; given back to it to resume. */
-  resume: string | null;
-  /** Null when nobody but its agent limits it. */
-  limits: SessionLimits | null;
-};
-
-export interface SessionReads {
-  get(id: SessionId): Promise<SessionRow | null>;
-  /** The one session alive under this handle. */
-  byHandle(handle: string): Promise<SessionRow | null>;
-  /** Newest first. `closed` keeps only closed or only live ones; without it all are given. */
-  list(filter?: { closed?: boolean }): Promise<SessionRow[]>;
-  countByState(): Promise<Record<Session["state"], number>>;
-}
-
-export interface SessionTable extends SessionReads {
-  /** Throws `conflict` when a live session has that handle. */
-  insert(row: SessionRow): Promise<void>;
-  update(id: SessionId, change: Partial<Omit<SessionRow, "id" | "created_at">>): Promise<void>;
-}
 
 export interface MessageReads {
   get(id: MessageId): Promise<Message | null>;

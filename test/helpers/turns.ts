@@ -1,7 +1,7 @@
 /** Reads turns of a conversation, and holds every turn to what any driver promises. */
 import { expect } from "vitest";
 import { turnItemSchemas } from "../../src/contract/turn.ts";
-import type { Conversation, DriverEvent, Prompt, TurnEnded } from "../../src/drivers/driver.ts";
+import type { Addition, Conversation, DriverEvent, Prompt, TurnEnded } from "../../src/drivers/driver.ts";
 
 export type TurnWatch = {
   /** What came so far. */
@@ -61,7 +61,11 @@ export function runTurn(conversation: Conversation, prompt: string | Prompt): Pr
 }
 
 export function promptOf(text: string, key = `key-${crypto.randomUUID()}`): Prompt {
-  return { text, history: [], turn: `trn-${crypto.randomUUID()}`, key };
+  return { text, images: [], history: [], turn: `trn-${crypto.randomUUID()}`, key };
+}
+
+export function additionOf(text: string): Addition {
+  return { text, images: [], key: `key-${crypto.randomUUID()}` };
 }
 
 export async function collect(events: AsyncIterable<DriverEvent>): Promise<DriverEvent[]> {

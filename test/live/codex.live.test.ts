@@ -9,7 +9,7 @@ import { createCodexDriver } from "../../src/drivers/codex/driver.ts";
 import { DriverError } from "../../src/drivers/driver.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
+import { additionOf, endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "./fake-openai.ts";
 import { liveSeat } from "./live-seat.ts";
 
@@ -153,7 +153,7 @@ test("text joins the turn under way", async () => {
   const conversation = await open();
   const turn = watchTurn(conversation, escalate("touch made"));
   await host.arrived("asked", 1);
-  expect(await conversation.steer?.("and the cat")).toBe(true);
+  expect(await conversation.steer?.(additionOf("and the cat"))).toBe(true);
   answer.resolve({ decision: "deny", reason: "no" });
   await turn.done;
   expect(JSON.stringify(lastRequest()?.input)).toContain("and the cat");

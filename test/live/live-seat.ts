@@ -76,6 +76,7 @@ export async function liveSeat(
           stateDir,
           systemPrompt: more.systemPrompt ?? "You are under test.",
           resume: host.resume,
+          fork: null,
           memory: [],
           plane: more.plane ?? plane.address,
           host,

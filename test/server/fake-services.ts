@@ -32,6 +32,7 @@ export const sessionView: SessionView = {
   ask_policy: "wait",
   created_at: 1,
   closed_at: null,
+  forked_from: null,
   pending: 0,
   unseen: 0,
 };
@@ -81,6 +82,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       async resolve(reference) {
         if (reference === sessionView.id || reference === sessionView.handle) return sessionView;
         throw new AegisError("not_found", `no session '${reference}'`, { hint: "did you mean lucid-knuth?" });
+      },
+      async fork(id, input) {
+        note("fork", { id, ...input });
+        return { session: { ...sessionView, forked_from: id }, receipt: null };
       },
       view: async () => sessionView,
       list: async () => [sessionView],
@@ -161,6 +166,11 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         return noGroup(input.group);
       },
     },
+    attachments: {
+      async keep(_session, uploads) {
+        return uploads.map(({ name }) => ({ kind: "image", name, media_type: "image/png", bytes: 1, sha256: "0" }));
+      },
+    },
     inbox: {
       async admit(input) {
         note("admit", input);
@@ -221,6 +231,7 @@ export function messageOf(id: MessageId, session: SessionId, change: Partial<Mes
     session,
     sender: { kind: "human" },
     body: "hello",
+    attachments: [],
     status: "pending",
     chain: id,
     hops: 0,

@@ -27,6 +27,8 @@ await store.transact((tx) =>
     closed_at: null,
     resume: null,
     limits: null,
+    forked_from: null,
+    fork_point: null,
   }),
 );
 
@@ -37,7 +39,7 @@ async function write(): Promise<never> {
     const body = "x".repeat(Math.floor(Math.random() * 4_000));
     await store.transact(async (tx) => {
       const row = { id, session, sender: { kind: "human" } as const, body, chain: id, hops: 0, admitted_at: at };
-      const message = { ...row, status: "pending" as const, turn: null };
+      const message = { ...row, attachments: [], status: "pending" as const, turn: null };
       await tx.messages.insert(message);
       await tx.events.append({ type: "message.admitted", session, data: { message } }, at);
     });

@@ -67,6 +67,7 @@ export async function createBench(
         stateDir,
         systemPrompt: "You are a fixture.",
         resume,
+        fork: null,
         memory: [...memory],
         plane: silentPlane(planeToken),
         host,

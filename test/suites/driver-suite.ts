@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DriverError } from "../../src/drivers/driver.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { isRunning } from "../helpers/pids.ts";
-import { endOf, eventsOf, runTurn, textOf, watchEvents, watchTurn } from "../helpers/turns.ts";
+import { additionOf, endOf, eventsOf, runTurn, textOf, watchEvents, watchTurn } from "../helpers/turns.ts";
 import { type Behaviour, behaviours, type DriverUnderTest, hugeTextLength, promptFor } from "./driver-behaviours.ts";
 import { createBench } from "./driver-bench.ts";
 
@@ -112,7 +112,10 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
     shows(["reply"], "cancelling before the turn starts sends nothing", async () => {
       const { conversation } = await (await bench("reply")).open();
       const events = await Array.fromAsync(
-        conversation.send({ text: promptFor("reply"), history: [], turn: "trn-0", key: "key-0" }, AbortSignal.abort()),
+        conversation.send(
+          { text: promptFor("reply"), images: [], history: [], turn: "trn-0", key: "key-0" },
+          AbortSignal.abort(),
+        ),
       );
       expect(events).toMatchObject([{ type: "turn.ended", reason: "cancelled" }]);
     });
@@ -295,13 +298,13 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
         expect(conversation.steer).toBeUndefined();
         return;
       }
-      expect(await conversation.steer?.("too early")).toBe(false);
+      expect(await conversation.steer?.(additionOf("too early"))).toBe(false);
       const turn = watchTurn(conversation, promptFor("slow"));
       await turn.seen("text_delta");
-      expect(await conversation.steer?.("and also this")).toBe(true);
+      expect(await conversation.steer?.(additionOf("and also this"))).toBe(true);
       turn.abort();
       await turn.done;
-      expect(await conversation.steer?.("too late")).toBe(false);
+      expect(await conversation.steer?.(additionOf("too late"))).toBe(false);
     });
   });
 }

@@ -31,6 +31,8 @@ export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
     closed_at: null,
     resume: null,
     limits: null,
+    forked_from: null,
+    fork_point: null,
     ...change,
   };
 }
@@ -42,6 +44,7 @@ export function message(session: SessionId, change: Partial<Message> = {}): Mess
     session,
     sender: { kind: "human" },
     body: "hello",
+    attachments: [],
     status: "pending",
     chain: id,
     hops: 0,

@@ -209,6 +209,9 @@ export class Chat {
       case "turn.started":
         this.#inTurn.set(event.data.turn, event.data.messages);
         break;
+      case "message.steered":
+        this.#inTurn.set(event.data.turn, [...(this.#inTurn.get(event.data.turn) ?? []), event.data.message]);
+        break;
       case "turn.ended": {
         const messages = this.#inTurn.get(event.data.turn) ?? [];
         this.#inTurn.delete(event.data.turn);

@@ -10,6 +10,7 @@ export type RunArgs = {
   prompt: string | undefined;
   agent: string | undefined;
   timeoutMs: number | undefined;
+  images: readonly string[];
   keep: boolean;
   /** Deny at once whatever the agent would ask a person. */
   noAsk: boolean;
@@ -28,7 +29,8 @@ export async function run(cx: Terminal, args: RunArgs): Promise<number> {
       session,
       text,
       id: undefined,
-      interrupt: false,
+      mode: "queue",
+      images: args.images,
       timeoutMs: args.timeoutMs,
     });
     return reportAnswer(cx, result);

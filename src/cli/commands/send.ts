@@ -1,8 +1,9 @@
 /** `aegis send`: a message to a session, with a receipt at once or the answer when it is there. */
-import { askAndWait, reportAnswer } from "../answer.ts";
+import { askAndWait, type DeliveryMode, reportAnswer } from "../answer.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { createStyle } from "../format/style.ts";
+import { readImages } from "../images.ts";
 import { textArgument } from "../input-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { messageId } from "./sessions.ts";
@@ -10,7 +11,8 @@ import { messageId } from "./sessions.ts";
 export type SendArgs = {
   session: string;
   text: string | undefined;
-  interrupt: boolean;
+  mode: DeliveryMode;
+  images: readonly string[];
   wait: boolean;
   timeoutMs: number | undefined;
   id: string | undefined;
@@ -27,7 +29,8 @@ export async function send(cx: Terminal, args: SendArgs): Promise<number> {
       session,
       text,
       id,
-      interrupt: args.interrupt,
+      mode: args.mode,
+      images: args.images,
       timeoutMs: args.timeoutMs,
       onReceipt: (receipt) => cx.warn(style.dim(receipt.text)),
     });
@@ -35,7 +38,12 @@ export async function send(cx: Terminal, args: SendArgs): Promise<number> {
   }
   const answer = await client.call("sendMessage", {
     path: { session: session.id },
-    body: { ...(id === undefined ? {} : { id }), text, interrupt: args.interrupt },
+    body: {
+      ...(id === undefined ? {} : { id }),
+      text,
+      mode: args.mode,
+      attachments: await readImages(args.images),
+    },
   });
   if (cx.json) cx.printJson(answer);
   else {

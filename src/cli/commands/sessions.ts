@@ -1,4 +1,5 @@
 /** Commands over sessions that ask the daemon once and show its answer. */
+import type { ApiOutput } from "../../contract/api.ts";
 import { isId, type MessageId, newId } from "../../contract/ids.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
@@ -31,10 +32,25 @@ export type SpawnArgs = {
   prompt: string | undefined;
 };
 
+export type ForkArgs = Omit<SpawnArgs, "agent"> & { session: string };
+
 export async function spawn(cx: Terminal, args: SpawnArgs): Promise<number> {
   const { client } = await ensureDaemon(cx);
-  const body = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
-  const answer = await client.call("createSession", { body });
+  return reportStart(cx, await client.call("createSession", { body: given(args) }));
+}
+
+export async function fork(cx: Terminal, { session, ...args }: ForkArgs): Promise<number> {
+  const { client } = await ensureDaemon(cx);
+  return reportStart(cx, await client.call("forkSession", { path: { session }, body: given(args) }));
+}
+
+function given<T extends object>(args: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof given<T>
+  >;
+}
+
+function reportStart(cx: Terminal, answer: ApiOutput<"createSession">): number {
   if (cx.json) {
     cx.printJson(answer);
     return exitCodes.ok;

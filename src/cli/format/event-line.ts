@@ -58,6 +58,8 @@ function describe(event: Event, options: LineOptions): Text | null {
       return plain(`← ${senderName(event.data.message)}: ${event.data.message.body}`);
     case "message.cancelled":
       return painted(style.dim, `message ${event.data.message} was taken back`);
+    case "message.steered":
+      return painted(style.dim, `message ${event.data.message} joined the turn under way`);
     case "message.redelivered":
       return painted(style.yellow, `message ${event.data.message} goes to the next turn again`);
     case "message.lost":

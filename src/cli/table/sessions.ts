@@ -14,6 +14,13 @@ const waitLimit: OptionSpec = {
   value: "duration",
 };
 
+const imageOption: OptionSpec = {
+  flags: "--image <file>",
+  description: "an image the agent sees with the text; may be given several times",
+  value: "list",
+  complete: "file",
+};
+
 export const sessionCommands: readonly CommandSpec[] = [
   {
     path: "run",
@@ -23,6 +30,7 @@ export const sessionCommands: readonly CommandSpec[] = [
     options: [
       agentOption,
       waitLimit,
+      imageOption,
       { flags: "--keep", description: "keep the session to go on with it" },
       { flags: "--no-ask", description: "deny at once whatever the agent would ask a person" },
     ],
@@ -32,6 +40,7 @@ export const sessionCommands: readonly CommandSpec[] = [
         prompt: input.text("prompt"),
         agent: input.text("agent"),
         timeoutMs: input.number("timeout"),
+        images: input.list("image"),
         keep: input.flag("keep"),
         noAsk: !input.flag("ask"),
       }),
@@ -72,19 +81,46 @@ export const sessionCommands: readonly CommandSpec[] = [
     arguments: [session, { synopsis: "[text]", description: "the message; - or a pipe reads it from standard input" }],
     options: [
       { flags: "--interrupt", description: "cut the turn under way and deliver at once" },
+      { flags: "--steer", description: "join the turn under way where the harness can, else wait for its end" },
+      imageOption,
       { flags: "--wait", description: "wait for the answer and show it" },
       { ...waitLimit, description: "with --wait: interrupt the turn after this time" },
       { flags: "--id <message>", description: "the message's id (msg_…): sent twice, it arrives once" },
     ],
-    examples: ['aegis send lucid-knuth "and the tests?"', "aegis send lucid-knuth --wait - < notes.md"],
+    examples: [
+      'aegis send lucid-knuth "and the tests?"',
+      "aegis send lucid-knuth --wait - < notes.md",
+      'aegis send lucid-knuth --steer "leave the parser alone"',
+      'aegis send lucid-knuth --image shot.png "why is this button cut off?"',
+    ],
     run: async (cx, input) =>
       (await import("../commands/send.ts")).send(cx, {
         session: input.required("session"),
         text: input.text("text"),
-        interrupt: input.flag("interrupt"),
+        mode: input.flag("interrupt") ? "interrupt" : input.flag("steer") ? "steer" : "queue",
+        images: input.list("image"),
         wait: input.flag("wait"),
         timeoutMs: input.number("timeout"),
         id: input.text("id"),
+      }),
+  },
+  {
+    path: "fork",
+    group,
+    summary: "Start another session that begins with what this one remembers",
+    arguments: [session],
+    options: [
+      { flags: "--handle <handle>", description: "the handle of the new session" },
+      { flags: "--title <text>", description: "its title" },
+      { flags: "-m, --message <prompt>", description: "a first message" },
+    ],
+    examples: ["aegis fork lucid-knuth", 'aegis fork lucid-knuth -m "now try it with a queue instead"'],
+    run: async (cx, input) =>
+      (await import("../commands/sessions.ts")).fork(cx, {
+        session: input.required("session"),
+        handle: input.text("handle"),
+        title: input.text("title"),
+        prompt: input.text("message"),
       }),
   },
   {

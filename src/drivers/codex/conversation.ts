@@ -4,7 +4,7 @@ import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { stderrOf } from "./app-server.ts";
 import type { AppServers, Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
@@ -100,7 +100,7 @@ export class CodexConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  async steer(text: string): Promise<boolean> {
+  async steer({ text }: Addition): Promise<boolean> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     const expectedTurnId = this.#turns.current?.name;
     if (rpc === null || thread === null || expectedTurnId == null) return false;

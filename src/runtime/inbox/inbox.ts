@@ -5,6 +5,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import { type MessageId, newId, type SessionId } from "../../contract/ids.ts";
 import {
+  type Attachment,
   defaultMaxHops,
   defaultPerMinute,
   type Message,
@@ -23,11 +24,18 @@ export type Admission = {
   session: SessionId;
   sender: Sender;
   body: string;
+  /** Pictures that are kept already. */
+  attachments?: readonly Attachment[];
   /** Cut the turn under way and deliver at once. */
   interrupt?: boolean;
+  /** Join the turn under way where the harness can. */
+  steer?: boolean;
   /** The message whose turn caused this one. */
   cause?: Pick<Message, "chain" | "hops"> | undefined;
 };
+
+/** Whether a message joined the turn under way, and why not when there was one that it could have joined. */
+export type Steered = { joined: true } | { joined: false; why: string | null };
 
 export type Admitted = { message: Message; duplicate: boolean; session: SessionRow; position: number };
 
@@ -41,6 +49,8 @@ export type InboxOptions = {
   wake: (session: SessionId) => void;
   /** Cuts the turn under way. False when there is none. */
   interrupt: (session: SessionId) => Promise<boolean>;
+  /** Adds a waiting message to the turn under way. */
+  steer: (message: Message) => Promise<Steered>;
 };
 
 export class Inbox {
@@ -50,6 +60,7 @@ export class Inbox {
   readonly #limits: SenderLimits;
   readonly #wake: InboxOptions["wake"];
   readonly #interrupt: InboxOptions["interrupt"];
+  readonly #steer: InboxOptions["steer"];
 
   constructor(options: InboxOptions) {
     this.#store = options.store;
@@ -58,13 +69,16 @@ export class Inbox {
     this.#limits = new SenderLimits(options.clock, options.perMinute ?? (() => defaultPerMinute));
     this.#wake = options.wake;
     this.#interrupt = options.interrupt;
+    this.#steer = options.steer;
   }
 
   async admit(admission: Admission): Promise<Receipt> {
     const admitted = await this.#store.transact((tx) => this.admitIn(tx, admission));
-    const cut = admission.interrupt === true && !admitted.duplicate && (await this.#interrupt(admission.session));
+    const isNew = !admitted.duplicate;
+    const steered = admission.steer === true && isNew ? await this.#steer(admitted.message) : null;
+    const cut = admission.interrupt === true && isNew && (await this.#interrupt(admission.session));
     this.#wake(admission.session);
-    return receiptOf(admitted, cut);
+    return steered === null ? receiptOf(admitted, cut) : steeredReceipt(admitted, steered);
   }
 
   /** Admits inside a transaction of the caller, who wakes the session after the commit. */
@@ -92,6 +106,7 @@ export class Inbox {
       session: session.id,
       sender: admission.sender,
       body: admission.body,
+      attachments: [...(admission.attachments ?? [])],
       status: "pending",
       chain: admission.cause?.chain ?? id,
       hops,
@@ -169,6 +184,13 @@ export function receiptOf(admitted: Admitted, cut: boolean): Receipt {
     duplicate,
     text,
   };
+}
+
+function steeredReceipt(admitted: Admitted, steered: Steered): Receipt {
+  const plain = receiptOf(admitted, false);
+  if (steered.joined)
+    return { ...plain, outcome: "steered", position: 0, text: `joined the turn of ${admitted.session.handle}` };
+  return steered.why === null ? plain : { ...plain, text: `${plain.text}: ${steered.why}` };
 }
 
 function checkSame(before: Message, admission: Admission): void {

@@ -105,7 +105,8 @@ export class Conversations {
     const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
-    const memory = await this.#memory(id);
+    const memory = await this.#memory(session);
+    const isSame = session.harness === agent.harness;
     await using scope = new AsyncDisposableStack();
     const tools = new Toolset(this.#options.tools, agent);
     const { address, revoke } = plane(session, tools);
@@ -118,7 +119,8 @@ export class Conversations {
         stateDir: folder,
         systemPrompt: systemPrompt(session, agent, address === null ? [] : tools.names, await briefing(session)),
         // A conversation of another harness means nothing to this one.
-        resume: session.harness === agent.harness ? session.resume : null,
+        resume: isSame ? session.resume : null,
+        fork: isSame ? (session.fork_point?.resume ?? null) : null,
         memory,
         plane: address,
         host: host(session, tools),
@@ -128,21 +130,17 @@ export class Conversations {
     return { conversation, scope: scope.move(), profile, tools };
   }
 
-  async #memory(session: SessionId): Promise<unknown[]> {
-    const page = 500;
-    const values: unknown[] = [];
-    for (let after = 0; ; ) {
-      const events = await this.#options.store.read.events.list({
-        session,
-        types: ["turn.memory"],
-        after,
-        limit: page,
-      });
-      for (const event of events) if (event.type === "turn.memory") values.push(event.data.value);
-      const last = events.at(-1);
-      if (!last || events.length < page) return values;
-      after = last.seq;
+  /** What the session was given by the one it was forked from goes first. */
+  async #memory(session: SessionRow): Promise<unknown[]> {
+    const { store } = this.#options;
+    const generations: unknown[][] = [];
+    let row: SessionRow | null = session;
+    for (let until = Number.MAX_SAFE_INTEGER; row !== null; ) {
+      generations.unshift(await storedMemory(store, row.id, until));
+      until = Math.min(until, row.fork_point?.seq ?? 0);
+      row = row.forked_from === null ? null : await store.read.sessions.get(row.forked_from);
     }
+    return generations.flat();
   }
 
   #outdated(open: Open): boolean {
@@ -150,5 +148,19 @@ export class Conversations {
     if (!agent || agent === open.profile || !this.#options.drivers.find(agent.harness)?.capabilities.resume)
       return false;
     return JSON.stringify(agent) !== JSON.stringify(open.profile);
+  }
+}
+
+/** The values that the drivers of a session stored up to an event. */
+async function storedMemory(store: Store, session: SessionId, until: number): Promise<unknown[]> {
+  const page = 500;
+  const values: unknown[] = [];
+  for (let after = 0; ; ) {
+    const events = await store.read.events.list({ session, types: ["turn.memory"], after, limit: page });
+    const known = events.filter((event) => event.seq <= until);
+    for (const event of known) if (event.type === "turn.memory") values.push(event.data.value);
+    const last = known.at(-1);
+    if (!last || known.length < page) return values;
+    after = last.seq;
   }
 }

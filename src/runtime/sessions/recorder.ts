@@ -9,6 +9,8 @@ import type { Persist } from "./persist.ts";
 /** How long a driver has to end a turn that was cut before its conversation is given up. */
 const abortDeadlineMs = 10_000;
 const longestOutput = 256 * 1024;
+/** What a harness says of itself, also when it has not read the prompt. */
+const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["mode", "notice", "raw", "context"]);
 
 export type RecorderOptions = {
   session: SessionId;
@@ -23,6 +25,7 @@ export class TurnRecorder {
   #usage: Usage | null = null;
   #lastMessage: string | null = null;
   #text = "";
+  #isAnswering = false;
   /** How much of each text has been told as deltas since it was last told whole. */
   readonly #streamed = new Map<string, number>();
 
@@ -35,8 +38,18 @@ export class TurnRecorder {
     return this.#text;
   }
 
+  /** The harness has the prompt, or has begun to answer it. */
+  get isAnswering(): boolean {
+    return this.#isAnswering;
+  }
+
   get usage(): Usage | null {
     return this.#usage;
+  }
+
+  /** Tells whoever watches the turn. */
+  async note(text: string): Promise<void> {
+    await this.#record({ type: "notice", level: "warning", text });
   }
 
   /** Records everything up to the end of the turn and returns that end. Throws what the driver throws. */
@@ -71,6 +84,7 @@ export class TurnRecorder {
 
   async #record(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
     const { session, turn, persist, publishDelta } = this.#options;
+    if (!saysNothing.has(event.type)) this.#isAnswering = true;
     switch (event.type) {
       case "text_delta":
       case "thinking_delta": {

@@ -2,7 +2,8 @@
  * What a crash left behind: turns without an end. Their messages are neither dropped nor doubled: one the harness has
  * on record is not sent again, one it never saw is, and what cannot be answered any more is reported.
  */
-import type { MessageId, SessionId } from "../../contract/ids.ts";
+import type { Event, EventOf } from "../../contract/event.ts";
+import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreTx, TurnRow } from "../../store/store.ts";
@@ -18,6 +19,8 @@ export type RecoverOptions = {
 
 export type Recovered = { turns: number; redelivered: number; noticed: number; lost: number };
 
+/** Of one turn. */
+const mostJoined = 1000;
 const cutReason = "Aegis stopped while this turn was under way";
 
 /** Ends every open turn as `lost`. Safe to run again after a crash in the middle of it. */
@@ -56,22 +59,25 @@ async function recoverTurn(tx: StoreTx, turn: TurnRow, options: RecoverOptions):
   const messages = await tx.messages.inTurn(turn.id);
   const session = await tx.sessions.get(turn.session);
   if (!session || session.closed_at !== null) {
-    await setStatus(tx, messages, "lost", turn);
+    await setStatus(tx, messages, "lost", turn.id);
     return none;
   }
   await tx.sessions.update(session.id, { state: "ready", error: null });
   await tx.events.append({ type: "session.state", session: session.id, data: { state: "ready", error: null } }, now);
   if (messages.length === 0) return none;
   if (!turn.accepted) {
+    const joined = await joinedLater(tx, turn);
+    const [later, batch] = [messages.filter(({ id }) => joined.has(id)), messages.filter(({ id }) => !joined.has(id))];
     // The mark of the cut turn stays on them, so that they make up one batch again.
-    await setStatus(tx, messages, "pending", turn);
+    await setStatus(tx, batch, "pending", turn.id);
+    await setStatus(tx, later, "pending", null);
     for (const message of messages) {
       await tx.events.append({ type: "message.redelivered", session: session.id, data: { message: message.id } }, now);
     }
     return { ...none, redelivered: messages.length };
   }
   if (options.canResume(session)) {
-    await setStatus(tx, messages, "done", turn);
+    await setStatus(tx, messages, "done", turn.id);
     await options.inbox.admitIn(tx, {
       session: session.id,
       sender: { kind: "substrate" },
@@ -84,6 +90,17 @@ async function recoverTurn(tx: StoreTx, turn: TurnRow, options: RecoverOptions):
   return { ...none, lost: messages.length };
 }
 
+/** The messages that were not in the turn from its beginning: effects are keyed by the batch it began with. */
+async function joinedLater(tx: StoreTx, turn: TurnRow): Promise<ReadonlySet<MessageId>> {
+  const steered = { session: turn.session, types: ["message.steered" as const], from: "newest" as const };
+  const events = await tx.events.list({ ...steered, limit: mostJoined });
+  return new Set(
+    events.flatMap((event) => (isJoining(event) && event.data.turn === turn.id ? event.data.message : [])),
+  );
+}
+
+const isJoining = (event: Event): event is EventOf<"message.steered"> => event.type === "message.steered";
+
 const cutNotice =
   "Your last turn was cut because Aegis stopped. You have its messages already; they are not repeated. " +
   "Some of your tool calls may have taken effect without your seeing the result: check before you repeat them. Go on.";
@@ -95,7 +112,7 @@ async function reportLost(
   turn: TurnRow,
   options: RecoverOptions,
 ): Promise<void> {
-  await setStatus(tx, messages, "lost", turn);
+  await setStatus(tx, messages, "lost", turn.id);
   const reason = "its agent cannot resume, and had already begun to answer";
   for (const message of messages) {
     await tx.events.append(
@@ -125,8 +142,8 @@ async function setStatus(
   tx: StoreTx,
   messages: readonly Message[],
   status: "pending" | "done" | "lost",
-  turn: TurnRow,
+  turn: TurnId | null,
 ): Promise<void> {
   const ids: MessageId[] = messages.map((message) => message.id);
-  await tx.messages.setStatus(ids, status, turn.id);
+  await tx.messages.setStatus(ids, status, turn);
 }

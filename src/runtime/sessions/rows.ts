@@ -19,7 +19,7 @@ export function unknownSession(id: SessionId): AegisError {
 
 /** Without what only the runtime needs. */
 export function publicSession(row: SessionRow): Session {
-  const { resume: _, limits: __, ...session } = row;
+  const { resume: _, limits: __, fork_point: ___, ...session } = row;
   return session;
 }
 

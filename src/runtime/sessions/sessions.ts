@@ -1,51 +1,27 @@
 /** Sessions: create, find, rename, close; what is waiting in them is drained one turn after the other. */
 import { AegisError } from "../../contract/errors.ts";
-import { isId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import { isId, type MessageId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Message, Receipt } from "../../contract/message.ts";
-import {
-  type AskPolicy,
-  handlePattern,
-  type SessionLimits,
-  type SessionView,
-  type TitleSource,
-} from "../../contract/session.ts";
+import { handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
-import { type Admission, type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
-import { type AgentRegistry, offlineHarness } from "../registry/agents.ts";
+import { type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
+import type { AgentRegistry } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
 import { limitsOf } from "../registry/limits.ts";
 import type { Conversations } from "./conversations.ts";
 import { Drains } from "./drains.ts";
+import { forkPointOf } from "./fork.ts";
 import { handleCandidates } from "./handles.ts";
+import { type NewSession, newRow } from "./new-session.ts";
 import { tellSender } from "./recover.ts";
 import { liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
 import { unfinished } from "./unfinished.ts";
-
-export type NewSession = {
-  agent?: string | undefined;
-  handle?: string | undefined;
-  title?: string | undefined;
-  ask_policy?: AskPolicy | undefined;
-  /** A first message, admitted together with the session. */
-  prompt?: string | undefined;
-  /** Who asks for the session; a person when absent. */
-  sender?: Admission["sender"];
-  cause?: Admission["cause"];
-  /** Makes a repeated request harmless: the same id is created once. */
-  id?: SessionId | undefined;
-  /** The session that starts it and is told what becomes of it. */
-  parent?: SessionId | undefined;
-  depth?: number | undefined;
-  limits?: SessionLimits | undefined;
-  /** The session for which it is started as a peer: it gets no more rights than that one, and may go no deeper. */
-  startedFor?: SessionId | null | undefined;
-};
 
 /** What a close inside a transaction leaves to do after the commit. */
 export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
@@ -77,12 +53,24 @@ export class Sessions {
   }
 
   async create(input: NewSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
-    const made = await this.#options.store.transact((tx) => this.createIn(tx, input));
-    if (made.admitted) this.wake(made.row.id);
-    return {
-      session: await this.view(made.row.id, "default"),
-      receipt: made.admitted === null ? null : receiptOf(made.admitted, false),
-    };
+    return this.#opened(await this.#options.store.transact((tx) => this.createIn(tx, input)));
+  }
+
+  /** A new session of the same agent that begins with what this one remembers. */
+  async fork(
+    id: SessionId,
+    input: Pick<NewSession, "handle" | "title" | "prompt">,
+  ): Promise<{ session: SessionView; receipt: Receipt | null }> {
+    const { store, agents, drivers } = this.#options;
+    const made = await store.transact(async (tx) => {
+      const from = await tx.sessions.get(id);
+      if (!from) throw unknownSession(id);
+      const point = await forkPointOf(tx, from, agents.get(from.agent), drivers);
+      const { agent, ask_policy, depth } = from;
+      const limits = from.limits ?? undefined;
+      return this.createIn(tx, { ...input, agent, ask_policy, depth, limits, fork: { from: id, point } });
+    });
+    return this.#opened(made);
   }
 
   /** Creates inside a transaction of the caller, who wakes the session after the commit. */
@@ -102,25 +90,9 @@ export class Sessions {
     if (before) return { row: before, admitted: null };
     const starter = input.startedFor ? await tx.sessions.get(input.startedFor) : null;
     const now = clock.now();
-    const title = cleanTitle(input.title ?? "");
-    const row: SessionRow = {
-      id: input.id ?? newId("ses", now),
-      handle: input.handle ?? (await this.#freeHandle(tx)),
-      agent: agent.ref,
-      harness: agent.harness,
-      offline: agent.harness === offlineHarness,
-      title,
-      title_source: title === "" ? null : "human",
-      state: "ready",
-      error: null,
-      parent: input.parent ?? null,
-      depth: input.depth ?? starter?.depth ?? 0,
-      ask_policy: input.ask_policy ?? "wait",
-      created_at: now,
-      closed_at: null,
-      resume: null,
-      limits: input.limits ?? (starter && limitsOf(starter, agents.find(starter.agent))),
-    };
+    const handle = input.handle ?? (await this.#freeHandle(tx));
+    const inherited = starter && { depth: starter.depth, limits: limitsOf(starter, agents.find(starter.agent)) };
+    const row = newRow(input, { agent, handle, inherited, now });
     await tx.sessions.insert(row);
     await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
     if (input.prompt === undefined) return { row, admitted: null };
@@ -280,6 +252,14 @@ export class Sessions {
   /** Starts no new turn and waits for those under way. */
   async stop(): Promise<void> {
     await this.#drains.stop();
+  }
+
+  async #opened({ row, admitted }: { row: SessionRow; admitted: Admitted | null }): Promise<{
+    session: SessionView;
+    receipt: Receipt | null;
+  }> {
+    if (admitted) this.wake(row.id);
+    return { session: await this.view(row.id, "default"), receipt: admitted && receiptOf(admitted, false) };
   }
 
   async #freeHandle(tx: StoreTx): Promise<string> {

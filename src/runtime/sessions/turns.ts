@@ -5,20 +5,23 @@
 import { createHash } from "node:crypto";
 import type { LiveDelta } from "../../contract/event.ts";
 import { newId, type SessionId, type TurnId } from "../../contract/ids.ts";
-import type { Message } from "../../contract/message.ts";
-import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
+import type { Attachment, Message } from "../../contract/message.ts";
+import { type Addition, DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { StoreTx } from "../../store/store.ts";
+import type { Steered } from "../inbox/inbox.ts";
 import { renderBatch } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
+import { Joining } from "./joining.ts";
 import type { Persist } from "./persist.ts";
 import { prepareTurn, type TurnContributor } from "./prepare.ts";
 import { ended, TurnRecorder } from "./recorder.ts";
 import { autoTitle } from "./titles.ts";
 
 type Begun = { session: SessionId; turn: TurnId; messages: readonly Message[] };
-type Running = Begun & { controller: AbortController; done: Promise<void> };
+type Running = Begun & { controller: AbortController; joining: Joining; done: Promise<void> };
+type Work = (recorder: TurnRecorder, joining: Joining, signal: AbortSignal) => Promise<TurnEnded>;
 
 export type TurnsOptions = {
   persist: Persist;
@@ -26,6 +29,8 @@ export type TurnsOptions = {
   log: Logger;
   conversations: Conversations;
   publishDelta: (delta: LiveDelta) => void;
+  /** Where the bytes of an attachment are. */
+  attachmentPath: (attachment: Attachment) => string;
   /** Add to what an agent is sent, in this order. */
   contributors: readonly TurnContributor[];
 };
@@ -49,8 +54,14 @@ export class Turns {
   spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
     return this.#oneByOne(session, async () => {
       const begun = await this.#options.persist((tx) => this.#insert(tx, session, []));
-      await this.#perform(begun, (recorder, signal) => recorder.consume(events, signal));
+      await this.#perform(begun, (recorder, _joining, signal) => recorder.consume(events, signal));
     });
+  }
+
+  /** Adds a waiting message to the turn under way, where there is one and its harness can. */
+  async steer(message: Message): Promise<Steered> {
+    const running = this.#running.get(message.session);
+    return running ? running.joining.add(message) : { joined: false, why: null };
   }
 
   /** Cuts the turn under way and waits for its end. False when there is none. */
@@ -64,7 +75,8 @@ export class Turns {
 
   /** The messages that the session is answering now: what it does next is caused by them. */
   current(session: SessionId): readonly Message[] {
-    return this.#running.get(session)?.messages ?? [];
+    const running = this.#running.get(session);
+    return running ? [...running.messages, ...running.joining.messages] : [];
   }
 
   get count(): number {
@@ -104,20 +116,38 @@ export class Turns {
     if (this.#abandoned) return false;
     const begun = await this.#options.persist((tx) => this.#begin(tx, session));
     if (!begun) return false;
-    await this.#perform(begun, (recorder, signal) => this.#answer(begun, recorder, signal));
+    await this.#perform(begun, (recorder, joining, signal) => this.#answer(begun, recorder, joining, signal));
     return true;
   }
 
-  async #answer(begun: Begun, recorder: TurnRecorder, signal: AbortSignal): Promise<TurnEnded> {
+  async #answer(begun: Begun, recorder: TurnRecorder, joining: Joining, signal: AbortSignal): Promise<TurnEnded> {
     const { session, turn, messages } = begun;
     const { contributors, conversations } = this.#options;
     const unprepared = { session, turn, messages, text: renderBatch(messages) };
     const prepared = await unlessAborted(prepareTurn(contributors, unprepared, signal), signal);
     if (prepared === "aborted") return ended("cancelled", null);
     if ("blocked" in prepared) return ended("refused", { code: "blocked", message: prepared.blocked });
-    const conversation = await unlessAborted(conversations.get(session), signal);
-    if (conversation === "aborted") return ended("cancelled", null);
-    return recorder.consume(conversation.send({ ...prepared, turn, key: batchKey(messages) }, signal), signal);
+    const prompt = { ...prepared, ...this.#addition(messages), text: prepared.text, turn };
+    const deliver = async () => {
+      const conversation = await unlessAborted(conversations.get(session), signal);
+      if (conversation === "aborted") return ended("cancelled", null);
+      joining.opened(conversation);
+      return recorder.consume(conversation.send(prompt, signal), signal);
+    };
+    const wasOpen = conversations.has(session);
+    const end = await deliver();
+    const diedIdle = wasOpen && end.error?.code === "died" && !recorder.isAnswering;
+    if (!diedIdle || signal.aborted) return end;
+    await recorder.note("The harness had ended just before it was sent this. It was started again.");
+    return deliver();
+  }
+
+  /** What a harness is given of messages: their text, their pictures, and a key for what they cause. */
+  #addition(messages: readonly Message[]): Addition {
+    const images = messages
+      .flatMap((message) => message.attachments)
+      .map((attachment) => ({ path: this.#options.attachmentPath(attachment), media_type: attachment.media_type }));
+    return { text: renderBatch(messages), images, key: batchKey(messages) };
   }
 
   async #begin(tx: StoreTx, id: SessionId): Promise<Begun | null> {
@@ -168,22 +198,23 @@ export class Turns {
     );
   }
 
-  async #perform(
-    begun: Begun,
-    work: (recorder: TurnRecorder, signal: AbortSignal) => Promise<TurnEnded>,
-  ): Promise<void> {
+  async #perform(begun: Begun, work: Work): Promise<void> {
     const controller = new AbortController();
     // A turn whose start was being written while the others were abandoned belongs to them.
     if (this.#abandoned) controller.abort();
     const recorder = new TurnRecorder({ ...this.#options, session: begun.session, turn: begun.turn });
-    const done = this.#work(begun, recorder, () => work(recorder, controller.signal), controller.signal);
-    this.#running.set(begun.session, { ...begun, controller, done });
+    const addition = (message: Message) => this.#addition([message]);
+    const joining = new Joining({ ...this.#options, turn: begun.turn, addition });
+    const answering = () => work(recorder, joining, controller.signal);
+    const done = this.#work(begun, recorder, joining, answering, controller.signal);
+    this.#running.set(begun.session, { ...begun, controller, joining, done });
     await done;
   }
 
   async #work(
     begun: Begun,
     recorder: TurnRecorder,
+    joining: Joining,
     work: () => Promise<TurnEnded>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -191,8 +222,10 @@ export class Turns {
       // The entry in the map of running turns must exist before the agent is asked anything.
       await Promise.resolve();
       const end = await work().catch((error: unknown) => this.#endOf(begun, error, signal));
+      await joining.close();
       if (this.#abandoned) return;
-      await this.#options.persist((tx) => this.#finish(tx, begun, end, recorder));
+      const messages = [...begun.messages, ...joining.messages];
+      await this.#options.persist((tx) => this.#finish(tx, { ...begun, messages }, end, recorder));
     } catch (error) {
       this.#options.log.error("a turn could not be ended", { turn: begun.turn, error: errorText(error) });
     } finally {

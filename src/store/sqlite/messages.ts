@@ -1,17 +1,17 @@
 /** Messages, in the order they were admitted. */
 import { AegisError } from "../../contract/errors.ts";
 import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
-import type { Message, MessageStatus, Sender } from "../../contract/message.ts";
+import type { Attachment, Message, MessageStatus, Sender } from "../../contract/message.ts";
 import type { MessageTable } from "../store.ts";
 import type { Sql } from "./connection.ts";
 import { onConstraint } from "./errors.ts";
 
-/** As stored: the sender is JSON. */
-type Stored = Omit<Message, "sender"> & { sender: string };
+/** As stored: what has parts is JSON. */
+type Stored = Omit<Message, "sender" | "attachments"> & { sender: string; attachments: string };
 
-const columns = "id, session, sender, body, status, chain, hops, admitted_at, turn";
+const columns = "id, session, sender, body, attachments, status, chain, hops, admitted_at, turn";
 const select = `SELECT ${columns} FROM messages`;
-const insert = `INSERT INTO messages (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const insert = `INSERT INTO messages (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export class SqliteMessages implements MessageTable {
   readonly #sql: Sql;
@@ -57,9 +57,10 @@ export class SqliteMessages implements MessageTable {
   }
 
   async insert(message: Message): Promise<void> {
-    const { id, session, sender, body, status, chain, hops, admitted_at, turn } = message;
+    const { id, session, body, status, chain, hops, admitted_at, turn } = message;
+    const [sender, attachments] = [JSON.stringify(message.sender), JSON.stringify(message.attachments)];
     try {
-      this.#sql.run(insert, id, session, JSON.stringify(sender), body, status, chain, hops, admitted_at, turn);
+      this.#sql.run(insert, id, session, sender, body, attachments, status, chain, hops, admitted_at, turn);
     } catch (error) {
       throw onConstraint(error, {
         unique: `the message ${id} was admitted before`,
@@ -81,5 +82,9 @@ export class SqliteMessages implements MessageTable {
 }
 
 function fromStored(stored: Stored): Message {
-  return { ...stored, sender: JSON.parse(stored.sender) as Sender };
+  return {
+    ...stored,
+    sender: JSON.parse(stored.sender) as Sender,
+    attachments: JSON.parse(stored.attachments) as Attachment[],
+  };
 }

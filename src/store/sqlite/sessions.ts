@@ -2,12 +2,16 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Session, SessionLimits } from "../../contract/session.ts";
-import type { SessionRow, SessionTable } from "../store.ts";
+import type { ForkPoint, SessionRow, SessionTable } from "../store.ts";
 import type { Sql, Value } from "./connection.ts";
 import { onConstraint } from "./errors.ts";
 
-/** As stored: SQLite has no booleans, and limits are JSON. */
-type Stored = Omit<SessionRow, "offline" | "limits"> & { offline: number; limits: string | null };
+/** As stored: SQLite has no booleans, and what has parts is JSON. */
+type Stored = Omit<SessionRow, "offline" | "limits" | "fork_point"> & {
+  offline: number;
+  limits: string | null;
+  fork_point: string | null;
+};
 
 const columns = [
   "id",
@@ -26,6 +30,8 @@ const columns = [
   "closed_at",
   "resume",
   "limits",
+  "forked_from",
+  "fork_point",
 ] as const satisfies (keyof SessionRow)[];
 const select = `SELECT ${columns.join(", ")} FROM sessions`;
 const insert = `INSERT INTO sessions (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
@@ -99,5 +105,6 @@ function toRow(record: Stored | undefined): SessionRow | null {
 
 function fromRecord(record: Stored): SessionRow {
   const limits = record.limits === null ? null : (JSON.parse(record.limits) as SessionLimits);
-  return { ...record, offline: record.offline === 1, limits };
+  const fork_point = record.fork_point === null ? null : (JSON.parse(record.fork_point) as ForkPoint);
+  return { ...record, offline: record.offline === 1, limits, fork_point };
 }

@@ -83,6 +83,7 @@ export async function seat(options: SeatOptions = {}): Promise<Seat> {
           stateDir,
           systemPrompt: changes.systemPrompt ?? "You are a fixture.",
           resume: host.resume,
+          fork: null,
           memory: [...memory],
           plane: options.plane === undefined ? null : options.plane,
           host,

@@ -62,7 +62,7 @@ async function office() {
     scopes.push(scope);
     const session = { id: newId("ses", 0), handle: name };
     const plane = null;
-    const spec = { session, agent, cwd: root, stateDir, systemPrompt: "", resume, memory: [], plane, host };
+    const spec = { session, agent, cwd: root, stateDir, systemPrompt: "", resume, fork: null, memory: [], plane, host };
     const conversation = await driver.open(spec, scope);
     const pid = async () => (JSON.parse(textOf(await runTurn(conversation, "do:self"))) as Self).pid;
     return { conversation, scope, host, pid };

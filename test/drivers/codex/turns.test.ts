@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
-import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
+import { additionOf, endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";
 import { codexAgent, codexUnderTest } from "./under-test.ts";
 
@@ -104,7 +104,7 @@ test("text can join the turn under way", async () => {
   const { conversation } = await bench.open();
   const turn = watchTurn(conversation, "do:steered");
   await turn.seen("text_delta");
-  expect(await conversation.steer?.("and the cat")).toBe(true);
+  expect(await conversation.steer?.(additionOf("and the cat"))).toBe(true);
   expect(textOf(await turn.done)).toBe("also: and the cat");
 });
 

@@ -63,7 +63,7 @@ export async function seat(script: FakeScript, options: SeatOptions = {}): Promi
     scopes.push(scope);
     const session = { id: newId("ses", 0), handle: "lucid-knuth" };
     const spec = { session, agent: agentOf(options.agent), cwd: dir, stateDir: root, systemPrompt: "You are a test." };
-    return await driver.open({ ...spec, resume: null, memory, plane: null, host }, scope);
+    return await driver.open({ ...spec, resume: null, fork: null, memory, plane: null, host }, scope);
   };
   const conversation = await open(options.memory ?? []);
   const memory: unknown[] = [...(options.memory ?? [])];

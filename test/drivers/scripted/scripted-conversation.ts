@@ -58,6 +58,7 @@ export async function openScripted(
       stateDir: dir,
       systemPrompt: "",
       resume: null,
+      fork: null,
       memory: [],
       plane: null,
       host,

@@ -6,5 +6,6 @@ import { queues } from "./0003-queues.ts";
 import { groups } from "./0004-groups.ts";
 import { runs } from "./0005-runs.ts";
 import { subagents } from "./0006-subagents.ts";
+import { conversations } from "./0007-conversations.ts";
 
-export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs, subagents];
+export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs, subagents, conversations];
