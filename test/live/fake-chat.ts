@@ -63,7 +63,11 @@ function lastPrompt(messages: readonly Message[]): [texts: string[], results: st
   const from = messages.findLastIndex((message) => message.role === "assistant") + 1;
   const recent = messages.slice(from);
   const of = (role: string) => recent.filter((message) => message.role === role).map(textOf);
-  return [of("user"), recent.at(-1)?.role === "tool" ? of("tool") : []];
+  // Some CLIs add notes of their own around what the user says.
+  const prompts = of("user")
+    .map((text) => text.replace(/<system-reminder>[\s\S]*?<\/system-reminder>/g, ""))
+    .filter((text) => text.trim() !== "");
+  return [prompts, recent.at(-1)?.role === "tool" ? of("tool") : []];
 }
 
 function textOf(message: Message): string {

@@ -25,9 +25,10 @@ export async function launch(
     });
   const plan = await recipe.launch(context);
   await prepareState(spec.stateDir, plan);
+  for (const text of plan.warnings) spec.host.notice({ level: "warning", text });
   if (spec.resume !== null) await recipe.quirks.beforeResume?.(spec.resume, context);
   const command = await spec.host.prepareSpawn({
-    argv: [program ?? recipe.program.command, ...before, ...(options.args ?? plan.args)],
+    argv: [program ?? recipe.program.command, ...before, ...(options.args ?? plan.args), ...plan.onlyPlane],
     env: childEnv(deps.env, recipe.passEnv, { ...spec.agent.env, ...plan.env }),
     cwd: spec.cwd,
   });

@@ -26,6 +26,7 @@ export async function openConversation(
   const options = parseOptions(spec.agent);
   const context: LaunchContext = {
     agent: spec.agent,
+    cwd: spec.cwd,
     stateDir: spec.stateDir,
     systemPrompt: spec.systemPrompt,
     env: { ...deps.env, ...spec.agent.env },

@@ -48,6 +48,8 @@ export type Quirks = {
 
 export type LaunchContext = {
   agent: Agent;
+  /** Where the agent works: its project may declare MCP servers too. */
+  cwd: string;
   stateDir: string;
   systemPrompt: string;
   /** The daemon's own environment with the agent's over it. */
@@ -56,12 +58,18 @@ export type LaunchContext = {
 
 export type Launch = {
   args: readonly string[];
+  /** Keeps MCP servers other than the plane out. Given also when the agent's options replace `args`. */
+  onlyPlane: readonly string[];
   env: Record<string, string>;
   /** Written into the state folder before the start, private to its owner. */
   files: readonly { name: string; content: string }[];
   /** Links in the state folder to what stays where it is, such as a login. */
   links: readonly { name: string; target: string }[];
+  /** What a user should know about this start. */
+  warnings: readonly string[];
 };
+
+export const plainLaunch: Launch = { args: [], onlyPlane: [], env: {}, files: [], links: [], warnings: [] };
 
 export const noQuirks: Quirks = {
   replayAfterLoad: false,

@@ -2,7 +2,7 @@
 import { mkdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AcpRecipe, LaunchContext } from "../../../src/drivers/acp/recipe.ts";
+import { type AcpRecipe, type LaunchContext, plainLaunch } from "../../../src/drivers/acp/recipe.ts";
 import { acpRecipes } from "../../../src/drivers/acp/recipes/all.ts";
 import { copilot } from "../../../src/drivers/acp/recipes/copilot.ts";
 import { gemini } from "../../../src/drivers/acp/recipes/gemini.ts";
@@ -16,6 +16,7 @@ import { seat } from "./seat.ts";
 
 const context = (more: Partial<LaunchContext> = {}): LaunchContext => ({
   agent: fixtureAgent(),
+  cwd: "/nowhere",
   stateDir: "/state",
   systemPrompt: "You are new.",
   env: { HOME: "/nowhere" },
@@ -151,8 +152,7 @@ describe("starting", () => {
 
   test("writes the files and links into the state folder, also a second time", async () => {
     const plan = {
-      args: [],
-      env: {},
+      ...plainLaunch,
       files: [{ name: "a/b.json", content: "{}" }],
       links: [{ name: "a/l", target: "/x" }],
     };

@@ -1,5 +1,5 @@
 /** Any other program that speaks the Agent Client Protocol, by the command its agent's options name. */
-import { type AcpRecipe, noQuirks } from "../recipe.ts";
+import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 
 export const custom: AcpRecipe = {
@@ -13,7 +13,7 @@ export const custom: AcpRecipe = {
   commandRequired: true,
   login: "Log in with the agent's own command, or give its key in the agent's `env`.",
   passEnv: ["XDG_*"],
-  launch: async () => ({ args: [], env: {}, files: [], links: [] }),
+  launch: async () => plainLaunch,
   modes: { read: [], write: [], full: [], auto: [] },
   plane: { waitMs: 3000, settleMs: 200 },
   naming: {

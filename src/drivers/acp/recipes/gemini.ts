@@ -3,12 +3,12 @@
  * of other processes. So each session has a Gemini home of its own: the user's settings with ours over them, chats
  * that nothing else touches, and links to everything else of the user's, the login first. HOME stays the user's.
  */
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isErrno } from "../../../lib/files.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { protectHistory } from "./gemini-history.ts";
+import { linksTo } from "./home.ts";
+import { refusePlaneName, serversOf } from "./other-servers.ts";
 import { mergeSettings, readSettings } from "./settings.ts";
 
 const homeFolder = "gemini-home";
@@ -66,18 +66,19 @@ export const gemini: AcpRecipe = {
   },
 };
 
-async function launch({ agent, stateDir, env }: LaunchContext): Promise<Launch> {
+async function launch({ agent, cwd, stateDir, env }: LaunchContext): Promise<Launch> {
   const users = join(env.GEMINI_CLI_HOME ?? env.HOME ?? "/", ".gemini");
   // With a key but no choice of login it makes sessions and then refuses to load them.
   const defaults = env.GEMINI_API_KEY ? { security: { auth: { selectedType: "gemini-api-key" } } } : {};
-  const merged = mergeSettings(
-    mergeSettings(defaults, (await readSettings(join(users, settingsFile))) ?? {}),
-    settings,
-  );
-  const shared = (await entriesOf(users)).filter((entry) => !ownEntries.has(entry));
+  await refusePlaneName(gemini.program.name, [join(cwd, ".gemini", settingsFile)], serversOf);
+  const { mcpServers: _, ...usersSettings } = (await readSettings(join(users, settingsFile))) ?? {};
+  const merged = mergeSettings(mergeSettings(defaults, usersSettings), settings);
   return {
+    ...plainLaunch,
     // Without a pinned model every prompt costs another call that chooses one.
     args: ["--acp", ...(agent.model === null ? [] : ["-m", agent.model])],
+    // Rules over every list of allowed servers in settings; those of the project and of extensions are kept out as well.
+    onlyPlane: ["--allowed-mcp-server-names", planeServer],
     env: {
       GEMINI_CLI_HOME: join(stateDir, homeFolder),
       // Its launcher keeps a second process that ignores SIGTERM.
@@ -86,15 +87,6 @@ async function launch({ agent, stateDir, env }: LaunchContext): Promise<Launch> 
       GEMINI_CLI_TRUST_WORKSPACE: "true",
     },
     files: [{ name: join(homeFolder, ".gemini", settingsFile), content: JSON.stringify(merged, null, 2) }],
-    links: shared.map((entry) => ({ name: join(homeFolder, ".gemini", entry), target: join(users, entry) })),
+    links: await linksTo(users, join(homeFolder, ".gemini"), ownEntries),
   };
-}
-
-async function entriesOf(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
-    throw error;
-  }
 }

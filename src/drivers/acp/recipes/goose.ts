@@ -1,6 +1,6 @@
 /** goose. Everything a session needs goes through its environment; its own settings and keyring stay in force. */
 import type { Permission } from "../../../contract/agent.ts";
-import { type AcpRecipe, noQuirks } from "../recipe.ts";
+import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 
 /** Its `chat` mode closes all tools, the plane's too. */
@@ -21,10 +21,14 @@ export const goose: AcpRecipe = {
     ...["AWS_*", "GROQ_API_KEY", "XAI_API_KEY", "OLLAMA_HOST", "XDG_*"],
   ],
   launch: async ({ agent }) => ({
+    ...plainLaunch,
     args: ["acp", "--with-builtin", "developer"],
-    env: { GOOSE_MODE: modes[agent.permission], GOOSE_TELEMETRY_ENABLED: "false" },
-    files: [],
-    links: [],
+    env: {
+      GOOSE_MODE: modes[agent.permission],
+      GOOSE_TELEMETRY_ENABLED: "false",
+      // The environment rules over its settings file: none of the extensions that are configured there is started.
+      EXTENSIONS: "{}",
+    },
   }),
   modes: { read: [modes.read], write: [modes.write], full: [modes.full], auto: [modes.auto] },
   // It connects to MCP servers on the first prompt.

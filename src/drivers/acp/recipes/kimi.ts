@@ -1,9 +1,21 @@
-/** Kimi Code. Its settings, models and login stay the user's; only what its environment takes is set. */
-import { type AcpRecipe, noQuirks } from "../recipe.ts";
+/**
+ * Kimi Code. It has no switch that keeps MCP servers out, so each session has a home of its own without the lists of
+ * them; settings, models, login and conversations in it are links to the user's.
+ */
+import { join } from "node:path";
+import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
+import { linksTo } from "./home.ts";
 
 /** A call of the plane may wait for a person; its own limit is a minute, and it asks for no progress. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
+
+const homeFolder = "kimi-home";
+/**
+ * The user's servers, plugins, which bring servers of their own, and the projects the user has trusted: those of a
+ * project are only started in one that is.
+ */
+const ownEntries = new Set(["mcp.json", "plugins", "workspace-trust"]);
 
 export const kimi: AcpRecipe = {
   harness: "kimi",
@@ -16,15 +28,16 @@ export const kimi: AcpRecipe = {
   commandRequired: false,
   login: "Run `kimi` once and log in, or set KIMI_API_KEY for the daemon.",
   passEnv: ["KIMI_*", "MOONSHOT_*", "OPENAI_*", "ANTHROPIC_*", "XDG_*", "NODE_EXTRA_CA_CERTS"],
-  launch: async () => ({
+  launch: async ({ stateDir, env }) => ({
+    ...plainLaunch,
     args: ["acp"],
     env: {
+      KIMI_CODE_HOME: join(stateDir, homeFolder),
       KIMI_CODE_NO_AUTO_UPDATE: "1",
       KIMI_TELEMETRY: "0",
       KIMI_MCP_TOOL_TIMEOUT_MS: String(planeTimeoutMs),
     },
-    files: [],
-    links: [],
+    links: await linksTo(env.KIMI_CODE_HOME ?? join(env.HOME ?? "/", ".kimi-code"), homeFolder, ownEntries),
   }),
   // Its plan mode executes no tool at all.
   modes: { read: ["default"], write: ["default"], full: ["yolo"], auto: ["default"] },

@@ -1,13 +1,15 @@
 /**
  * OpenCode, and Kilo which grew from it. The session's settings go in through the environment, where they rule over
- * the user's files without replacing them; login and providers stay the user's.
+ * the user's files without replacing them; login and providers stay the user's. It has no switch for MCP servers as a
+ * whole, so each one that is declared anywhere is switched off by its name.
  */
 import { join } from "node:path";
 import type { Permission } from "../../../contract/agent.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { mergeSettings } from "./settings.ts";
+import { declaredServers, inFolders, namesOfServers, withAncestors } from "./other-servers.ts";
+import { mergeSettings, parseSettings, readSettings } from "./settings.ts";
 
 /** A call of the plane may wait for a person; its own limit is a minute. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
@@ -37,6 +39,9 @@ export const opencode: AcpRecipe = forkOf({
     version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   prefix: "OPENCODE",
+  name: "opencode",
+  settingsFiles: ["opencode.json", "opencode.jsonc"],
+  folders: [".opencode"],
   login: "Run `opencode auth login`, or set your provider's key for the daemon.",
 });
 
@@ -49,11 +54,23 @@ export const kilo: AcpRecipe = forkOf({
     version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
   },
   prefix: "KILO",
+  name: "kilo",
+  settingsFiles: ["kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "mcp.json"],
+  folders: [".kilo", ".kilocode", ".opencode"],
   login: "Run `kilo auth login`, or set your provider's key for the daemon.",
 });
 
-/** `prefix` begins the names of its environment. */
-function forkOf(fork: Pick<AcpRecipe, "harness" | "program" | "login"> & { prefix: string }): AcpRecipe {
+type Fork = Pick<AcpRecipe, "harness" | "program" | "login"> & {
+  /** Begins the names of its environment. */
+  prefix: string;
+  /** What its folders below those of the user's settings and data are called. */
+  name: string;
+  settingsFiles: readonly string[];
+  /** Folders of a project, and of the user's home, that have such files. */
+  folders: readonly string[];
+};
+
+function forkOf(fork: Fork): AcpRecipe {
   const { prefix, harness, program, login } = fork;
   return {
     harness,
@@ -61,7 +78,7 @@ function forkOf(fork: Pick<AcpRecipe, "harness" | "program" | "login"> & { prefi
     login,
     commandRequired: false,
     passEnv: [...providerKeys, `${prefix}_API_KEY`, `${prefix}_CONFIG`, `${prefix}_CONFIG_DIR`],
-    launch: async (context) => launch(prefix, context),
+    launch: (context) => launch(fork, context),
     modes: { read: ["build", "code"], write: ["build", "code"], full: ["build", "code"], auto: ["build", "code"] },
     plane: { waitMs: 3000, settleMs: 0 },
     naming: {
@@ -77,29 +94,75 @@ function forkOf(fork: Pick<AcpRecipe, "harness" | "program" | "login"> & { prefi
   };
 }
 
-function launch(prefix: string, { agent, stateDir, systemPrompt, env }: LaunchContext): Launch {
+async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
+  const { agent, stateDir, systemPrompt, env } = context;
+  const { prefix } = fork;
+  const content = `${prefix}_CONFIG_CONTENT`;
+  const given = parseConfig(env[content]);
+  const others = new Set([
+    ...(await declaredServers(settingsPaths(fork, context), serversOf)),
+    ...serversOf(given).flatMap(namesOfServers),
+  ]);
   const permission = permissions[agent.permission];
   const own: Json = {
     autoupdate: false,
     experimental: { mcp_timeout: planeTimeoutMs },
     ...(permission === null ? {} : { permission }),
+    ...(others.size === 0 ? {} : { mcp: Object.fromEntries([...others].map((name) => [name, { enabled: false }])) }),
     ...(systemPrompt === "" ? {} : { instructions: [join(stateDir, instructionsFile)] }),
   };
-  const content = `${prefix}_CONFIG_CONTENT`;
   return {
+    ...plainLaunch,
     args: ["acp"],
     env: {
-      [content]: JSON.stringify(mergeSettings(parseConfig(env[content]), own)),
+      [content]: JSON.stringify(mergeSettings(given, own)),
       [`${prefix}_DISABLE_AUTOUPDATE`]: "1",
     },
     files: systemPrompt === "" ? [] : [{ name: instructionsFile, content: systemPrompt }],
-    links: [],
+    warnings: (await remoteSettings(fork, env)).map(
+      (url) =>
+        `${fork.program.name} takes settings from ${url}; MCP servers declared there are started beside Aegis's own.`,
+    ),
   };
+}
+
+/** Every file in which it looks for servers. */
+function settingsPaths(fork: Fork, { cwd, env }: LaunchContext): string[] {
+  const { prefix, name, folders, settingsFiles } = fork;
+  const home = env.HOME ?? "/";
+  const project = withAncestors(cwd);
+  const own = env[`${prefix}_CONFIG`];
+  const ownFolder = env[`${prefix}_CONFIG_DIR`];
+  return [
+    ...inFolders([join(env.XDG_CONFIG_HOME ?? join(home, ".config"), name)], ["config.json", ...settingsFiles]),
+    ...(own === undefined ? [] : [own]),
+    ...inFolders(project, settingsFiles),
+    ...inFolders(inFolders([...project, home], folders), settingsFiles),
+    ...(ownFolder === undefined ? [] : inFolders([ownFolder], settingsFiles)),
+    ...inFolders([managedFolder(name)], settingsFiles),
+  ];
+}
+
+function serversOf(settings: Json): unknown[] {
+  const { mcp, mcpServers } = settings;
+  return [mcp, isObject(mcp) ? mcp.servers : null, mcpServers];
+}
+
+/** Where the user's organisation hands settings out, which no file tells. */
+async function remoteSettings({ name }: Fork, env: LaunchContext["env"]): Promise<string[]> {
+  const data = env.XDG_DATA_HOME ?? join(env.HOME ?? "/", ".local", "share");
+  const logins = (await readSettings(join(data, name, "auth.json"))) ?? {};
+  return Object.entries(logins).flatMap(([url, login]) => (isObject(login) && login.type === "wellknown" ? [url] : []));
+}
+
+/** Where the administrator's files are. */
+function managedFolder(name: string): string {
+  return process.platform === "darwin" ? `/Library/Application Support/${name}` : `/etc/${name}`;
 }
 
 function parseConfig(text: string | undefined): Json {
   try {
-    const value: unknown = JSON.parse(text ?? "{}");
+    const value = parseSettings(text ?? "");
     return isObject(value) ? value : {};
   } catch {
     return {};

@@ -3,7 +3,7 @@
  * over all others, so a private copy with the administrator's settings in it sets what a driven session needs.
  */
 import { join } from "node:path";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks } from "../recipe.ts";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 import { mergeSettings, readSettings } from "./settings.ts";
 
@@ -49,7 +49,10 @@ async function launch({ stateDir, env }: LaunchContext): Promise<Launch> {
   const system = env.QWEN_CODE_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
   const ruling = (await readSettings(system)) ?? {};
   return {
+    ...plainLaunch,
     args: ["--acp"],
+    // Rules over every list of allowed servers in settings, the project's `.mcp.json` and extensions included.
+    onlyPlane: ["--allowed-mcp-server-names", planeServer],
     env: {
       QWEN_CODE_NO_RELAUNCH: "1",
       // Otherwise the first prompt does not wait for the plane's tools.
@@ -60,7 +63,6 @@ async function launch({ stateDir, env }: LaunchContext): Promise<Launch> {
         env.QWEN_CODE_SYSTEM_DEFAULTS_PATH ?? join(systemFolder(), "system-defaults.json"),
     },
     files: [{ name: settingsFile, content: JSON.stringify(mergeSettings(ruling, settings), null, 2) }],
-    links: [],
   };
 }
 

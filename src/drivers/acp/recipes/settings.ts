@@ -8,13 +8,19 @@ import { DriverError } from "../../driver.ts";
 /** Null when there is no such file. A broken one is an error: a session without it would have other rights. */
 export async function readSettings(path: string): Promise<Json | null> {
   try {
-    const value: unknown = JSON.parse(stripComments(await readFile(path, "utf8")));
+    const value: unknown = parseSettings(await readFile(path, "utf8"));
     if (isObject(value)) return value;
     throw new Error("it holds no JSON object");
   } catch (cause) {
     if (isErrno(cause, "ENOENT", "ENOTDIR")) return null;
     throw new DriverError({ code: "start", message: `${path} cannot be read: ${errorText(cause)}` }, { cause });
   }
+}
+
+/** JSON as agents take it: with comments, and commas at the end of lists. */
+export function parseSettings(text: string): unknown {
+  const json = plainJson(text).trim();
+  return json === "" ? {} : JSON.parse(json);
 }
 
 /** `over` on top of `base`, object by object. */
@@ -27,9 +33,10 @@ export function mergeSettings(base: Json, over: Json): Json {
   return merged;
 }
 
-/** Strings are matched too, so that what looks like a comment in one stays. */
-function stripComments(text: string): string {
-  return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) =>
-    found.startsWith('"') ? found : "",
-  );
+/** JSON without comments and commas before a closing bracket. Strings are matched too, so that they stay as they are. */
+function plainJson(text: string): string {
+  const comments = /"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  const commas = /"(?:\\.|[^"\\])*"|,(?=\s*[}\]])/g;
+  const keepStrings = (found: string) => (found.startsWith('"') ? found : "");
+  return text.replace(comments, keepStrings).replace(commas, keepStrings);
 }

@@ -1,0 +1,20 @@
+/** A session's own copy of an agent's home: links to all that is the user's, the login first, but for what is its own. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isErrno } from "../../../lib/files.ts";
+import type { Launch } from "../recipe.ts";
+
+/** `folder` is the copy, below the state folder; `own` are the entries that are not shared. */
+export async function linksTo(users: string, folder: string, own: ReadonlySet<string>): Promise<Launch["links"]> {
+  const shared = (await entriesOf(users)).filter((entry) => !own.has(entry));
+  return shared.map((entry) => ({ name: join(folder, entry), target: join(users, entry) }));
+}
+
+export async function entriesOf(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  }
+}
