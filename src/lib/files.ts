@@ -71,7 +71,8 @@ export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.Err
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes renames in a folder survive a power cut. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();

@@ -1,0 +1,292 @@
+/**
+ * Makes a set of changes to a project happen whole or not at all, also when the process is killed. Everything that will
+ * be put in place is prepared in a folder beside it; the journal in there is the moment of decision. Without a journal
+ * nothing was touched, so the folder is dropped. With one the changes are carried out, again after a crash; what cannot
+ * be carried out is taken back.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { AegisError } from "../../../contract/errors.ts";
+import { isErrno, makePrivateDir, syncFolder, writeAtomic } from "../../../lib/files.ts";
+import { errorText } from "../../../lib/log.ts";
+import type { PlannedFile } from "./file-plan.ts";
+
+/** A folder that is replaced by a prepared one, or goes away when there is none. Paths are relative to the root. */
+export type FolderSwap = { target: string; prepared: string | null };
+
+/** Called before each step, by name. A test stops or kills the process there. */
+export type Checkpoint = (step: string) => void | Promise<void>;
+
+const journalSchema = z.object({
+  plugin: z.string(),
+  action: z.string(),
+  folders: z.array(z.object({ target: z.string(), slot: z.string(), replaces: z.boolean(), brings: z.boolean() })),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      mode: z.int(),
+      /** Hash of the content before and after; null when there is no file. */
+      before: z.string().nullable(),
+      after: z.string().nullable(),
+      slot: z.string(),
+    }),
+  ),
+  /** Folders that have to be made, outermost first. */
+  made: z.array(z.string()),
+});
+type Journal = z.infer<typeof journalSchema>;
+type FolderStep = Journal["folders"][number];
+type FileStep = Journal["files"][number];
+
+const journalName = "journal.json";
+
+/** The place for everything an install has not put in place yet. */
+export class Workspace {
+  readonly root: string;
+  readonly dir: string;
+
+  private constructor(root: string, dir: string) {
+    this.root = root;
+    this.dir = dir;
+  }
+
+  static async open(root: string): Promise<Workspace> {
+    const dir = join(installsDir(root), randomBytes(6).toString("hex"));
+    await makePrivateDir(dir);
+    return new Workspace(root, dir);
+  }
+
+  /** An empty folder. */
+  async folder(name: string): Promise<string> {
+    const path = join(this.dir, name);
+    await mkdir(path);
+    return path;
+  }
+
+  async drop(): Promise<void> {
+    await dropFolder(this.dir);
+  }
+
+  /**
+   * Carries the changes out. When it throws, the project is as it was before. `swaps` name folders of this workspace.
+   * The caller holds the locks that keep others from the files.
+   */
+  async commit(
+    what: { plugin: string; action: string },
+    changes: { swaps: readonly FolderSwap[]; files: readonly PlannedFile[] },
+    at: Checkpoint,
+  ): Promise<void> {
+    const journal = await this.#prepare(what, changes);
+    await at("decide");
+    await refuseChanged(this.root, journal);
+    await writeAtomic(join(this.dir, journalName), `${JSON.stringify(journal)}\n`, { mode: 0o600 });
+    try {
+      await forward(this.root, this.dir, journal, at);
+    } catch (error) {
+      await backward(this.root, this.dir, journal);
+      await dropFolder(this.dir);
+      throw error;
+    }
+    await dropFolder(this.dir);
+  }
+
+  async #prepare(
+    what: { plugin: string; action: string },
+    changes: { swaps: readonly FolderSwap[]; files: readonly PlannedFile[] },
+  ): Promise<Journal> {
+    const folders: FolderStep[] = [];
+    for (const [index, { target, prepared }] of changes.swaps.entries()) {
+      const slot = `folder-${index}`;
+      if (prepared !== null) await rename(join(this.dir, prepared), join(this.dir, `${slot}.new`));
+      const replaces = await exists(join(this.root, target));
+      folders.push({ target, slot, replaces, brings: prepared !== null });
+    }
+    const files: FileStep[] = [];
+    for (const [index, { path, before, after, mode }] of changes.files.entries()) {
+      const slot = `file-${index}`;
+      if (before !== null) await writeFile(join(this.dir, `${slot}.old`), before, { flush: true });
+      if (after !== null) await writeFile(join(this.dir, `${slot}.new`), after, { flush: true });
+      files.push({ path, mode, before: hashOf(before), after: hashOf(after), slot });
+    }
+    const targets = [...folders.map(({ target }) => target), ...files.map(({ path }) => path)];
+    return { ...what, folders, files, made: await missingFolders(this.root, targets) };
+  }
+}
+
+/**
+ * Brings what a killed process left to an end. The caller makes sure that no other process is at it. Gives what was
+ * finished and what was taken back, in words.
+ */
+export async function recoverWorkspaces(root: string, at: Checkpoint = () => {}): Promise<string[]> {
+  const done: string[] = [];
+  for (const dir of await workspaces(root)) {
+    const journal = await readJournal(dir);
+    if (journal !== null) done.push(await settle(root, dir, journal, at));
+    await dropFolder(dir);
+  }
+  return done;
+}
+
+/** Whether something was left to bring to an end. */
+export async function hasLeftovers(root: string): Promise<boolean> {
+  return (await workspaces(root)).length > 0;
+}
+
+export function installsDir(root: string): string {
+  return join(root, ".aegis", "state", "installs");
+}
+
+async function settle(root: string, dir: string, journal: Journal, at: Checkpoint): Promise<string> {
+  const { plugin, action } = journal;
+  try {
+    await forward(root, dir, journal, at);
+    return `finished the ${action} of plugin "${plugin}", which had been cut off`;
+  } catch (error) {
+    await backward(root, dir, journal);
+    return `took back the ${action} of plugin "${plugin}", which had been cut off: ${errorText(error)}`;
+  }
+}
+
+async function forward(root: string, dir: string, journal: Journal, at: Checkpoint): Promise<void> {
+  await refuseChanged(root, journal);
+  for (const folder of journal.made) await mkdir(join(root, folder), { recursive: true });
+  for (const step of journal.folders) await swapForward(root, dir, step, at);
+  for (const step of journal.files) {
+    await at(`file ${step.path}`);
+    await putFile(root, step, step.after === null ? null : join(dir, `${step.slot}.new`));
+  }
+  await at("done");
+}
+
+/** Safe to repeat, from wherever it was left. */
+async function swapForward(root: string, dir: string, step: FolderStep, at: Checkpoint): Promise<void> {
+  const target = join(root, step.target);
+  const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
+  if (step.replaces && !(await exists(old))) {
+    await at(`away ${step.target}`);
+    await move(target, old);
+  }
+  if (step.brings && (await exists(next))) {
+    await at(`in ${step.target}`);
+    await move(next, target);
+  }
+}
+
+/** Throws only when the system does not let it: then the journal stays, and the next command tries again. */
+async function backward(root: string, dir: string, journal: Journal): Promise<void> {
+  for (const step of [...journal.files].reverse()) {
+    const now = hashOf(await contentOf(join(root, step.path)));
+    if (now === step.after) await putFile(root, step, step.before === null ? null : join(dir, `${step.slot}.old`));
+  }
+  for (const step of [...journal.folders].reverse()) {
+    const target = join(root, step.target);
+    const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
+    const arrived = step.brings && !(await exists(next)) && (await exists(target));
+    if (arrived && (!step.replaces || (await exists(old)))) await move(target, next);
+    if (step.replaces && (await exists(old))) await move(old, target);
+  }
+  for (const folder of [...journal.made].reverse()) {
+    await rmdir(join(root, folder)).catch((error: unknown) => {
+      if (!isErrno(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
+    });
+  }
+}
+
+async function putFile(root: string, step: FileStep, from: string | null): Promise<void> {
+  const path = join(root, step.path);
+  if (from === null) {
+    await rm(path, { force: true });
+    await syncFolder(dirname(path));
+    return;
+  }
+  await writeAtomic(path, await readFile(from), { mode: step.mode });
+  // The umask applies to new files, and the replacement is one.
+  await chmod(path, step.mode);
+}
+
+/** What somebody else wrote in the meantime is not overwritten. */
+async function refuseChanged(root: string, journal: Journal): Promise<void> {
+  for (const { path, before, after } of journal.files) {
+    const now = hashOf(await contentOf(join(root, path)));
+    if (now !== before && now !== after)
+      throw new AegisError("conflict", `${path} was changed while the ${journal.action} was under way`, {
+        hint: "nothing was changed; try again",
+      });
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, "EXDEV")) throw error;
+    throw new AegisError("unavailable", `${to} is on another file system than ${from}`, {
+      hint: "plugins are put in place by renaming; keep .aegis on one file system",
+      cause: error,
+    });
+  }
+  await syncFolder(dirname(to));
+  await syncFolder(dirname(from));
+}
+
+/** The journal goes first: a folder without one is known to be rubbish. */
+async function dropFolder(dir: string): Promise<void> {
+  await rm(join(dir, journalName), { force: true });
+  await rm(dir, { recursive: true, force: true });
+}
+
+async function readJournal(dir: string): Promise<Journal | null> {
+  try {
+    return journalSchema.parse(JSON.parse(await readFile(join(dir, journalName), "utf8")));
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw new AegisError("internal", `${join(dir, journalName)} cannot be read: ${errorText(error)}`, {
+      hint: "an install was cut off there; look into the folder, then remove it",
+      cause: error,
+    });
+  }
+}
+
+async function workspaces(root: string): Promise<string[]> {
+  try {
+    const entries = await readdir(installsDir(root), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => join(installsDir(root), entry.name));
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
+async function missingFolders(root: string, paths: readonly string[]): Promise<string[]> {
+  const missing = new Set<string>();
+  for (const path of paths) {
+    for (let folder = dirname(path); folder !== "."; folder = dirname(folder))
+      if (!(await exists(join(root, folder)))) missing.add(folder);
+  }
+  return [...missing].sort((a, b) => a.length - b.length);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
+      throw error;
+    },
+  );
+}
+
+async function contentOf(path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+function hashOf(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : createHash("sha256").update(bytes).digest("hex");
+}
