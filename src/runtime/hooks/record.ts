@@ -1,0 +1,91 @@
+/**
+ * One line per call of a hook in `<plugin>.<hook>.jsonl`, for people to grep. Whoever is called does not wait for it, and
+ * calls that follow each other closely share one write.
+ */
+import { appendFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { HookCallResult, HookEvent } from "../../contract/hook.ts";
+import { makePrivateDirsBelow } from "../../lib/files.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Redact } from "../../lib/redact.ts";
+
+export type HookRecord = {
+  ts: number;
+  duration_ms: number;
+  event: HookEvent;
+  plugin: string;
+  hook: string;
+  strict: boolean;
+  status: HookCallResult["status"];
+  error?: string;
+  session?: string;
+};
+
+export type HookLogOptions = {
+  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
+  dir: string;
+  redact: Redact;
+  log: Logger;
+};
+
+/** Short enough for anybody who watches, long enough for a burst. */
+const gatherMs = 100;
+/** Held at once; a disk that cannot keep up costs records, never memory. */
+const mostGathered = 10_000;
+const longestName = 200;
+
+export class HookLog {
+  readonly #options: HookLogOptions;
+  #gathered: HookRecord[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #written: Promise<void> = Promise.resolve();
+  #isFailing = false;
+
+  constructor(options: HookLogOptions) {
+    this.#options = options;
+  }
+
+  add(record: HookRecord): void {
+    if (this.#gathered.length >= mostGathered) return;
+    this.#gathered.push(record);
+    this.#timer ??= setTimeout(() => void this.flush(), gatherMs);
+  }
+
+  /** Resolves when every call so far is written, or could not be. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#written = this.#written.then(() => {
+      const records = this.#gathered;
+      this.#gathered = [];
+      return this.#write(records);
+    });
+    return this.#written;
+  }
+
+  async #write(records: readonly HookRecord[]): Promise<void> {
+    const { dir, redact, log } = this.#options;
+    if (records.length === 0) return;
+    try {
+      await makePrivateDirsBelow(dirname(dir), basename(dir));
+      for (const [file, lines] of Map.groupBy(records, fileOf)) {
+        const text = lines.map((record) => `${JSON.stringify(record, redacting(redact))}\n`).join("");
+        await appendFile(join(dir, file), text, { mode: 0o600 });
+      }
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) log.warn("calls of hooks could not be recorded", { dir, error: errorText(error) });
+      this.#isFailing = true;
+    }
+  }
+}
+
+/** Authors choose the names of hooks: nothing in them may lead out of the folder. */
+function fileOf({ plugin, hook }: HookRecord): string {
+  const name = `${plugin}.${hook}`.replace(/[^\w.@-]+/g, "_").replace(/^\.+/, "_");
+  return `${name.slice(0, longestName)}.jsonl`;
+}
+
+function redacting(redact: Redact): (key: string, value: unknown) => unknown {
+  return (_key, value) => (typeof value === "string" ? redact(value) : value);
+}
