@@ -92,7 +92,7 @@ function split(text: string): Parts | null {
 }
 
 /** What the parser would take long over, found before it begins. */
-function tooMuch(yaml: string): FrontmatterProblem | null {
+export function tooMuch(yaml: string): FrontmatterProblem | null {
   if (yaml.length > maxFrontmatterLength)
     return fatal(1, `expected at most ${maxFrontmatterLength} characters between the --- lines, found ${yaml.length}`);
   let depth = 0;
@@ -108,7 +108,8 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-function readYaml(yaml: string, header: number): Pick<Frontmatter, "fields" | "problems" | "lineOf"> {
+/** The fields of a header alone. `header` is how many lines stand before it. Never throws. */
+export function readYaml(yaml: string, header: number): Pick<Frontmatter, "fields" | "problems" | "lineOf"> {
   const lines = new LineCounter();
   const lineAt = (offset: number) => header + Math.max(lines.linePos(offset).line, 1);
   const nothing = (problem: FrontmatterProblem) => ({ fields: {}, problems: [problem], lineOf: () => header });
