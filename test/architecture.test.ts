@@ -15,7 +15,7 @@ const rules: Rules = {
     store: ["contract", "lib"],
     engine: ["contract", "lib", "store/store.ts"],
     drivers: ["contract", "lib"],
-    "plugin-api": ["contract"],
+    "plugin-api": ["contract", "lib/nearest.ts"],
     catalog: ["plugin-api"],
     client: ["contract"],
     runtime: ["contract", "lib", "plugin-api", ...ports],

@@ -2,14 +2,8 @@
 import { z } from "zod";
 import { askIdSchema, messageIdSchema, runIdSchema, sessionIdSchema } from "./schema-ids.ts";
 
-export const workflowNamePattern = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
-export const workflowNameMaxLength = 64;
-
 /** What can be written down and read back unchanged. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-
-/** Marks an error that tells of a workflow's matter, not of a fault in it, whatever its class. */
-export const expectedFailure: unique symbol = Symbol.for("aegis.expected-failure");
 
 /** `parked` waits for a person to decide: see `parked` of the run for why. */
 export const runStatusSchema = z.enum(["running", "parked", "ok", "error", "cancelled"]);

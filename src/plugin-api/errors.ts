@@ -1,5 +1,5 @@
 /** Errors that workflows throw on purpose. Everything else that comes out of a workflow counts as a fault in it. */
-import { expectedFailure } from "../contract/run.ts";
+import { expectedFailure } from "../contract/workflow-names.ts";
 
 /** The expected way to fail: a check did not pass, an agent could not be started, nobody answered. */
 export class WorkflowError extends Error {

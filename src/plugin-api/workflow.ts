@@ -1,6 +1,7 @@
 /** Makes a workflow from a name, what it takes and a body. Mistakes are told where they are made. */
-import { z } from "zod";
-import { workflowNameMaxLength, workflowNamePattern } from "../contract/run.ts";
+import type { z } from "zod";
+import { workflowNameMaxLength, workflowNamePattern } from "../contract/workflow-names.ts";
+import { nextOrder } from "./definition.ts";
 import type { Engine } from "./engine.ts";
 
 export type WorkflowOptions<Input extends z.ZodObject, Config> = {
@@ -15,9 +16,12 @@ export type WorkflowBody<Args, Config> = (engine: Engine<Config>, args: Args) =>
 
 export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<string, unknown>> = {
   readonly kind: "workflow";
+  /** The place among what its module defines. */
+  readonly order: number;
   readonly name: string;
   readonly description: string;
-  readonly input: Input;
+  /** Null when it takes nothing. */
+  readonly input: Input | null;
   /** A method, so that a workflow of any input and configuration is a `Workflow`. */
   body(engine: Engine<Config>, args: z.output<Input>): Promise<unknown>;
   readonly config: Readonly<Config>;
@@ -48,9 +52,10 @@ export function workflow(
   const config: Record<string, unknown> = { ...options.config };
   const made: Workflow = {
     kind: "workflow",
+    order: nextOrder(),
     name,
     description: options.description ?? "",
-    input: options.input ?? z.object({}),
+    input: options.input ?? null,
     // The overloads tie the body to its input and configuration.
     body: body as unknown as Workflow["body"],
     config,

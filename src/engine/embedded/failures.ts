@@ -1,6 +1,7 @@
 /** Errors written down and read back. A body meets the same error whether its step failed now or before a restart. */
 import { AegisError, type ErrorCode, isAegisError } from "../../contract/errors.ts";
-import { expectedFailure, type RunError } from "../../contract/run.ts";
+import type { RunError } from "../../contract/run.ts";
+import { expectedFailure } from "../../contract/workflow-names.ts";
 import { errorText } from "../../lib/log.ts";
 
 type Recorded = {

@@ -15,12 +15,15 @@ type PropertySchema = {
   items?: PropertySchema;
 };
 
+const nothing = z.object({});
+
 /** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
 export function checkArguments(
-  { name, input }: Workflow,
+  { name, input: schema }: Pick<Workflow, "name" | "input">,
   args: Readonly<Record<string, unknown>>,
   typed: TextArguments = {},
 ): Record<string, unknown> {
+  const input = schema ?? nothing;
   const properties = propertiesOf(input);
   const problems: string[] = [];
   const given: Record<string, unknown> = { ...args };
@@ -42,7 +45,8 @@ export function checkArguments(
 }
 
 export function viewOf(workflow: Workflow, source: string): WorkflowView {
-  const { name, description, input, config } = workflow;
+  const { name, description, config } = workflow;
+  const input = workflow.input ?? nothing;
   const schema = jsonSchema(input);
   const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
   const parameters = Object.entries(propertiesOf(input)).map(([parameter, property]) => ({

@@ -1,0 +1,43 @@
+/** All of the public API but `z`: what a plugin gets that does not use it, because zod alone costs as much as a worker. */
+export type * from "../contract/hook.ts";
+export type { PluginAPI } from "./api.ts";
+export type { CallContext, LogLevel, PluginContext, PluginLog } from "./context.ts";
+export type {
+  BashOptions,
+  BashResult,
+  Engine,
+  GroupBrief,
+  GroupWait,
+  OnUncertain,
+  PredicateOptions,
+} from "./engine.ts";
+export { PredicateFailed, WorkflowError } from "./errors.ts";
+export { type Hook, type HookCall, type HookHandler, type HookOptions, hook } from "./hook.ts";
+export {
+  type AgentOptions,
+  agent,
+  type Command,
+  type CommandContext,
+  type CommandHandler,
+  type CommandOptions,
+  command,
+  type PluginAgent,
+  type PluginReducer,
+  type ReducerHandler,
+  reducer,
+  type Skill,
+  type SkillOptions,
+  skill,
+} from "./parts.ts";
+export {
+  type InputOf,
+  type JsonSchema,
+  type StandardSchema,
+  type Tool,
+  type ToolContext,
+  type ToolHandler,
+  type ToolInput,
+  type ToolOptions,
+  tool,
+} from "./tool.ts";
+export { isWorkflow, type Workflow, type WorkflowBody, type WorkflowOptions, workflow } from "./workflow.ts";
