@@ -3,6 +3,7 @@ import type { Event, EventOf, LiveDelta } from "../contract/event.ts";
 import type { MessageId, TurnId } from "../contract/ids.ts";
 import type { MessageStatus } from "../contract/message.ts";
 import { isRunEvent, type RunEvent, reduceRuns } from "./reduce-runs.ts";
+import { isScheduleEvent, reduceSchedules, type ScheduleEvent } from "./reduce-schedules.ts";
 import { isSubagentEvent, reduceSubagents, type SubagentEvent } from "./reduce-subagents.ts";
 import { isTaskEvent, reduceTasks, type TaskEvent } from "./reduce-tasks.ts";
 import { newSession, newTurn, type SessionState, type State, type TurnItem, type TurnState } from "./state.ts";
@@ -15,6 +16,7 @@ export function reduce(state: State, event: Event): State {
     return { ...next, sessions: { ...next.sessions, [session.id]: newSession(session) } };
   }
   if (isRunEvent(event)) return { ...next, runs: reduceRuns(state.runs, event) };
+  if (isScheduleEvent(event)) return { ...next, schedules: reduceSchedules(state.schedules, event) };
   if (isSubagentEvent(event)) return { ...next, subagents: reduceSubagents(state.subagents, event) };
   if (isTaskEvent(event)) return { ...next, tasks: reduceTasks(state.tasks, event) };
   const before = event.session === null ? undefined : state.sessions[event.session];
@@ -34,7 +36,7 @@ export function applyDelta(state: State, delta: LiveDelta): State {
   return { ...state, sessions: { ...state.sessions, [session.id]: withTurn(session, { ...turn, writing }) } };
 }
 
-type SessionEvent = Exclude<Event, EventOf<"session.created"> | TaskEvent | RunEvent | SubagentEvent>;
+type SessionEvent = Exclude<Event, EventOf<"session.created"> | TaskEvent | RunEvent | ScheduleEvent | SubagentEvent>;
 
 function reduceSession(session: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {
@@ -55,6 +57,8 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "pool.leased":
     case "pool.released":
     case "pool.evicted":
+    case "skill.given":
+    case "skill.routed":
       return session;
     case "session.renamed":
       return { ...session, handle: event.data.handle };

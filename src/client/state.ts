@@ -3,6 +3,7 @@ import type { Ask } from "../contract/ask.ts";
 import type { MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
 import type { Run } from "../contract/run.ts";
+import type { Firing, ScheduleSettings } from "../contract/schedule.ts";
 import type { Session } from "../contract/session.ts";
 import type { Subagent } from "../contract/subagent.ts";
 import type { Task } from "../contract/task.ts";
@@ -18,6 +19,15 @@ export type State = {
   readonly subagents: Readonly<Record<string, Subagent>>;
   /** Runs of all workflows, from the moment they were started. */
   readonly runs: Readonly<Record<RunId, RunState>>;
+  /** By name, from the moment the client hears of them. */
+  readonly schedules: Readonly<Record<string, ScheduleActivity>>;
+};
+
+export type ScheduleActivity = {
+  /** Null until an event has said them. */
+  readonly settings: ScheduleSettings | null;
+  /** The newest firings, oldest first. */
+  readonly firings: readonly Firing[];
 };
 
 export type RunState = Readonly<
@@ -74,7 +84,7 @@ export type TurnItem = {
 }[ShownItemType];
 
 export function emptyState(lastSeq = 0): State {
-  return { last_seq: lastSeq, sessions: {}, tasks: {}, subagents: {}, runs: {} };
+  return { last_seq: lastSeq, sessions: {}, tasks: {}, subagents: {}, runs: {}, schedules: {} };
 }
 
 /** Adds sessions from a list, so that a client can start at the newest event instead of the first. */

@@ -4,6 +4,7 @@ import { agentEndpoints } from "./api-agents.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
+import { scheduleEndpoints } from "./api-schedules.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
@@ -278,6 +279,7 @@ export const endpoints = {
   ...groupEndpoints,
   ...subagentEndpoints,
   ...workflowEndpoints,
+  ...scheduleEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",
     path: none,

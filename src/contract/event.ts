@@ -4,9 +4,11 @@ import { askAnswerSchema, askSchema, askStatusSchema } from "./ask.ts";
 import { briefSchema, broadcastMemberSchema, groupSchema, replyStatusSchema } from "./group.ts";
 import { messageSchema } from "./message.ts";
 import { parkedSchema, runErrorSchema, runSchema, stepStatusSchema } from "./run.ts";
+import { firingSchema, scheduleSettingsSchema } from "./schedule.ts";
 import {
   askIdSchema,
   broadcastIdSchema,
+  firingIdSchema,
   groupIdSchema,
   messageIdSchema,
   runIdSchema,
@@ -15,6 +17,7 @@ import {
   turnIdSchema,
 } from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
+import { skillHowSchema } from "./skill.ts";
 import { subagentRunIdSchema, subagentSchema } from "./subagent.ts";
 import { queueSettingsSchema, taskSchema, taskStatusSchema } from "./task.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
@@ -23,6 +26,7 @@ const inTurn = { turn: turnIdSchema };
 const ofQueue = { queue: z.string() };
 const ofTask = { ...ofQueue, task: taskIdSchema };
 const ofRun = { run: runIdSchema, workflow: z.string() };
+const ofSchedule = { schedule: z.string() };
 const ofGroup = { group: groupIdSchema, name: z.string() };
 const ofBroadcast = { ...ofGroup, broadcast: broadcastIdSchema };
 const ofSubagent = { run_id: subagentRunIdSchema, label: z.string() };
@@ -139,6 +143,22 @@ export const eventSchemas = {
     callback: z.enum(["none", "delivered", "dropped"]),
   }),
 
+  "schedule.added": z.object({ ...ofSchedule, settings: scheduleSettingsSchema }),
+  "schedule.changed": z.object({ ...ofSchedule, settings: scheduleSettingsSchema }),
+  "schedule.removed": z.object(ofSchedule),
+  /** A slot is claimed: it is about to be started, or waits for an earlier firing. */
+  "schedule.fired": z.object({ ...ofSchedule, firing: firingSchema }),
+  /** A slot passes without anything being started; `error` of the firing says why. */
+  "schedule.skipped": z.object({ ...ofSchedule, firing: firingSchema }),
+  "schedule.started": z.object({ ...ofSchedule, firing: firingIdSchema, effect: z.string() }),
+  "schedule.ended": z.object({
+    ...ofSchedule,
+    firing: firingIdSchema,
+    ...firingSchema.pick({ result: true, error: true }).shape,
+    status: z.enum(["ok", "error"]),
+    duration_ms: z.number(),
+  }),
+
   /** Of the parent, as are the others of subagents. */
   "subagent.spawned": z.object({ subagent: subagentSchema }),
   "subagent.ended": z.object({
@@ -152,6 +172,20 @@ export const eventSchemas = {
     ...subagentSchema.pick({ announced_to: true, announcement: true }).shape,
   }),
   "subagent.archived": z.object(ofSubagent),
+
+  /** Texts of skills that the agent was given, with the turn that began with them; null when it loaded them itself. */
+  "skill.given": z.object({
+    opening: turnIdSchema.nullable(),
+    skills: z.array(z.object({ name: z.string(), version: z.string(), how: skillHowSchema })),
+  }),
+  /** Of the session the message was sent to: a skill is for another agent, so that agent's session has it now. */
+  "skill.routed": z.object({
+    message: messageIdSchema,
+    skill: z.string(),
+    agent: z.string(),
+    to: sessionIdSchema,
+    handle: z.string(),
+  }),
 
   "pool.leased": z.object({ key: z.string(), holder: sessionIdSchema, fresh: z.boolean() }),
   "pool.released": z.object({ key: z.string(), holder: sessionIdSchema }),

@@ -108,6 +108,25 @@ export {
   workflowViewSchema,
 } from "./run.ts";
 export {
+  type Firing,
+  type FiringStatus,
+  firingSchema,
+  firingStatusSchema,
+  type Lifecycle,
+  type Missed,
+  type OnOverlap,
+  type ScheduleAction,
+  type ScheduleEntry,
+  type ScheduleSettings,
+  type ScheduleState,
+  type ScheduleView,
+  scheduleActionSchema,
+  scheduleEntrySchema,
+  scheduleNameSchema,
+  scheduleSettingsSchema,
+  scheduleViewSchema,
+} from "./schedule.ts";
+export {
   type Session,
   type SessionState,
   type SessionView,

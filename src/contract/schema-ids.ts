@@ -13,5 +13,6 @@ export const turnIdSchema = idSchema("trn");
 export const askIdSchema = idSchema("ask");
 export const taskIdSchema = idSchema("tsk");
 export const runIdSchema = idSchema("run");
+export const firingIdSchema = idSchema("fir");
 export const broadcastIdSchema = idSchema("brd");
 export const groupIdSchema = idSchema("grp");

@@ -26,9 +26,11 @@ import { Attachments } from "../runtime/inbox/attachments.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
 import { Pool } from "../runtime/pool/pool.ts";
 import { Queues } from "../runtime/queues/queues.ts";
+import type { StillWaiting } from "../runtime/queues/verdict.ts";
 import { AgentRegistry } from "../runtime/registry/agents.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { ToolRegistry } from "../runtime/registry/tools.ts";
+import type { Schedules } from "../runtime/schedules/schedules.ts";
 import { Conversations } from "../runtime/sessions/conversations.ts";
 import { createPersist } from "../runtime/sessions/persist.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
@@ -37,6 +39,7 @@ import { Turns } from "../runtime/sessions/turns.ts";
 import { Subagents } from "../runtime/subagents/subagents.ts";
 import type { Workflows } from "../runtime/workflows/workflows.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { buildSchedules } from "./build-schedules.ts";
 import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
@@ -78,6 +81,7 @@ export type Runtime = {
   broadcasts: Broadcasts;
   reducers: ReducerRegistry;
   workflows: Workflows;
+  schedules: Schedules;
   plane: Plane;
   sessions: Sessions;
   turns: Turns;
@@ -174,6 +178,11 @@ export function buildRuntime(options: BuildOptions): Runtime {
     remembers: (session) => canResume(session) || conversations.has(session.id),
   });
   signal.addEventListener("abort", () => pool.stop(), { once: true });
+  const waiting: readonly StillWaiting[] = [
+    (session) => openQuestions(asks, session),
+    (session) => subagents.stillRunning(session),
+    (session) => workflows.stillRunning(session),
+  ];
   const queues = new Queues({
     store,
     persist,
@@ -185,11 +194,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     sessions,
     maxHops,
     declared: () => declaredQueues(settings().config),
-    waiting: [
-      (session) => openQuestions(asks, session),
-      (session) => subagents.stillRunning(session),
-      (session) => workflows.stillRunning(session),
-    ],
+    waiting,
   });
   const reducers = new ReducerRegistry();
   const defaults = () => settings().config.groups.defaults;
@@ -198,6 +203,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
   signal.addEventListener("abort", broadcasts.follow(), { once: true });
   const workflows = buildWorkflows({ ...options, sessions, inbox, asks, queues, groups, broadcasts, maxHops });
+  const schedules = buildSchedules({ ...options, persist, agents, sessions, inbox, queues, workflows, waiting });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
   for (const tool of subagentTools({ subagents, turns, clock })) tools.add(tool);
@@ -219,6 +225,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     broadcasts,
     reducers,
     workflows,
+    schedules,
     plane,
     sessions,
     turns,

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import type { NewEvent } from "../contract/event.ts";
 import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
-import { createQueueMirror, createRunMirror } from "../runtime/events/mirror.ts";
+import { createQueueMirror, createRunMirror, createScheduleMirror } from "../runtime/events/mirror.ts";
 import { createLedgers } from "../runtime/workflows/ledger.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
 import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
+import { scheduleService } from "./build-schedules.ts";
 import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
@@ -48,6 +49,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(() => mirror.close());
   const runMirror = await createRunMirror({ store, dir: join(stateDir, "workflows"), redact, log });
   scope.defer(() => runMirror.close());
+  const scheduleMirror = await createScheduleMirror({ store, dir: join(stateDir, "schedules"), redact, log });
+  scope.defer(() => scheduleMirror.close());
   const ledgers = await createLedgers({ store, dir: stateDir, log });
   scope.defer(() => ledgers.close());
   const tasks = await runtime.queues.recover();
@@ -72,6 +75,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await runtime.queues.start();
   const resumed = await runtime.workflows.launch();
   if (resumed.length > 0) log.info("runs were taken up again", { runs: resumed.map((run) => run.id) });
+  await runtime.schedules.start();
 
   const reason = await stop.requested;
   log.info("stopping", { reason, turns: runtime.turns.count });
@@ -88,7 +92,7 @@ function serve(
   stop: StopSignals,
   token: string,
 ): Promise<RunningServer> {
-  const { keeper, clock, log, version } = foundation;
+  const { root, keeper, clock, log, version } = foundation;
   const { server: settings } = keeper.current.config;
   const startedAt = clock.now();
   const { agents, tools } = runtime;
@@ -110,6 +114,12 @@ function serve(
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
+      schedules: scheduleService({
+        root,
+        schedules: runtime.schedules,
+        harnesses: foundation.drivers.names,
+        reload: () => keeper.reload(),
+      }),
       events: runtime.hub,
       status: async () =>
         readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested, agents }),
@@ -139,6 +149,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
     }
     runtime.agents.replace(agents, choice);
     await runtime.queues.settingsChanged();
+    await runtime.schedules.settingsChanged();
     const data = { agents: runtime.agents.list().map((agent) => agent.slug), default_agent: choice.slug };
     await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
@@ -160,6 +171,7 @@ async function announce(root: string, url: string, token: string, version: strin
  */
 async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
   const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
+  await Promise.race([runtime.schedules.stop(), aborted(deadline)]);
   runtime.queues.stop();
   await runtime.workflows.stop();
   await Promise.race([runtime.sessions.stop(), aborted(deadline)]);

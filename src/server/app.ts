@@ -14,6 +14,7 @@ import { groupHandlers } from "./groups.ts";
 import { messageHandlers } from "./messages.ts";
 import { queueHandlers } from "./queues.ts";
 import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
+import { scheduleHandlers } from "./schedules.ts";
 import type { Services } from "./services.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { subagentHandlers } from "./subagents.ts";
@@ -42,6 +43,7 @@ export function createApp(options: AppOptions): App {
     ...subagentHandlers(services),
     ...groupHandlers(services),
     ...workflowHandlers(services),
+    ...scheduleHandlers(services),
     ...eventHandlers(services),
   };
 

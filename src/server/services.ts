@@ -4,9 +4,10 @@ import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event } from "../contract/event.ts";
 import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
-import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
+import type { AskId, BroadcastId, FiringId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Attachment, Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
 import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/run.ts";
+import type { Firing, FiringStatus, ScheduleEntry, ScheduleView } from "../contract/schedule.ts";
 import type { AskPolicy, Session, SessionView, TitleSource } from "../contract/session.ts";
 import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
@@ -25,6 +26,7 @@ export type Services = {
   groups: GroupService;
   broadcasts: BroadcastService;
   workflows: WorkflowService;
+  schedules: ScheduleService;
   events: EventService;
   status(): Promise<Status>;
   harnesses(signal: AbortSignal): Promise<Harness[]>;
@@ -213,3 +215,24 @@ export interface WorkflowService {
     events(reference: string, page: { after: number; limit: number }): Promise<Event[]>;
   };
 }
+
+export interface ScheduleService {
+  list(): Promise<ScheduleView[]>;
+  /** Throws `not_found` with the nearest name. */
+  view(name: string): Promise<ScheduleView>;
+  /** Each change says which file of the project it was made in. Throws `invalid` with every problem. */
+  add(name: string, entry: ScheduleEntry): Promise<ChangedFile>;
+  remove(name: string): Promise<ChangedFile>;
+  setEnabled(name: string, enabled: boolean): Promise<ChangedFile>;
+  /** Throws `conflict` when an earlier firing is under way and overlaps are skipped. */
+  run(name: string, request: { id?: FiringId | undefined }): Promise<Firing>;
+  next(name: string, count: number): Promise<{ timezone: string; times: number[] }>;
+  firings(filter: {
+    schedule?: string | undefined;
+    status?: FiringStatus | undefined;
+    limit: number;
+  }): Promise<Firing[]>;
+  firing(id: FiringId): Promise<Firing>;
+}
+
+export type ChangedFile = { file: string; changed: boolean };

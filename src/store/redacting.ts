@@ -3,7 +3,7 @@
  * a person sees what an ask would really do.
  */
 import type { Redact } from "../lib/redact.ts";
-import type { EventTable, RunTable, StepTable, Store, StoreTx, TurnTable } from "./store.ts";
+import type { EventTable, FiringTable, RunTable, StepTable, Store, StoreTx, TurnTable } from "./store.ts";
 
 /** `redact` is asked for at each write, because a new configuration may bring new secrets. */
 export function redactingStore(store: Store, redact: () => Redact): Store {
@@ -54,7 +54,18 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
     insert: (step) => tx.steps.insert({ ...step, label: redact(step.label), error: redacted(step.error, redact) }),
     end: (name, end) => tx.steps.end(name, { ...end, error: redacted(end.error, redact) }),
   };
-  return { ...tx, turns, events, runs, steps };
+  const firings: FiringTable = {
+    get: (id) => tx.firings.get(id),
+    atSlot: (schedule, slot) => tx.firings.atSlot(schedule, slot),
+    list: (filter) => tx.firings.list(filter),
+    unfinished: (schedule) => tx.firings.unfinished(schedule),
+    last: (schedule) => tx.firings.last(schedule),
+    schedules: () => tx.firings.schedules(),
+    insert: (firing) => tx.firings.insert(firing),
+    update: (id, change) => tx.firings.update(id, change),
+    end: (id, end) => tx.firings.end(id, redacted(end, redact)),
+  };
+  return { ...tx, turns, events, runs, steps, firings };
 }
 
 /** Only inside strings: a secret of digits must not tear a number apart. */

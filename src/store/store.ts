@@ -12,6 +12,7 @@ import type { Run, RunStatus, Step, StepStatus } from "../contract/run.ts";
 import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
 import type { BroadcastReads, BroadcastTable, GroupReads, GroupTable } from "./group-tables.ts";
 import type { QueueReads, QueueTable, TaskReads, TaskTable } from "./queue-tables.ts";
+import type { FiringReads, FiringTable, ScheduleReads, ScheduleTable } from "./schedule-tables.ts";
 import type { SessionReads, SessionTable } from "./session-tables.ts";
 import type { PoolReads, PoolTable, SubagentReads, SubagentTable } from "./subagent-tables.ts";
 
@@ -25,6 +26,13 @@ export type {
   TaskReads,
   TaskTable,
 } from "./queue-tables.ts";
+export type {
+  FiringEnd,
+  FiringFilter,
+  FiringTable,
+  ScheduleRow,
+  ScheduleTable,
+} from "./schedule-tables.ts";
 export type { ForkPoint, SessionReads, SessionRow, SessionTable } from "./session-tables.ts";
 export type {
   AgentKey,
@@ -63,6 +71,8 @@ export type StoreReads = {
   readonly signals: SignalReads;
   readonly subagents: SubagentReads;
   readonly pool: PoolReads;
+  readonly schedules: ScheduleReads;
+  readonly firings: FiringReads;
 };
 
 export type StoreTx = {
@@ -81,6 +91,8 @@ export type StoreTx = {
   readonly signals: SignalTable;
   readonly subagents: SubagentTable;
   readonly pool: PoolTable;
+  readonly schedules: ScheduleTable;
+  readonly firings: FiringTable;
 };
 
 export interface MessageReads {
@@ -141,6 +153,8 @@ export type EventQuery = {
   queue?: string;
   /** Events of this run. */
   run?: RunId;
+  /** Events of this schedule and its firings. */
+  schedule?: string;
   types?: readonly EventType[];
   limit: number;
   /** `newest` takes the newest `limit`; rows still come back in order of `seq`. */

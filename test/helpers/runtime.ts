@@ -100,6 +100,7 @@ export async function testRuntime(
   const stop = async () => {
     if (stopped) return;
     stopped = true;
+    await runtime.schedules.stop();
     await runtime.workflows.stop();
     runtime.queues.stop();
     await runtime.turns.abandon();

@@ -200,6 +200,17 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       fork: notThere,
       runs: { list: async () => [], view: notThere, steps: async () => [], events: async () => [] },
     },
+    schedules: {
+      list: async () => [],
+      view: notThere,
+      add: notThere,
+      remove: notThere,
+      setEnabled: notThere,
+      run: notThere,
+      next: notThere,
+      firings: async () => [],
+      firing: notThere,
+    },
     status: async () => status,
     agents: {
       list: () => [],

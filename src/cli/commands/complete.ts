@@ -50,6 +50,10 @@ async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
     const { tasks } = await client.call("listTasks", { query: { limit: mostTasks }, signal });
     return tasks.map(({ id, queue, status }) => ({ value: id, description: `${queue}, ${status}` }));
   }
+  if (kind === "schedule") {
+    const { schedules } = await client.call("listSchedules", { signal });
+    return schedules.map(({ name, cron, timezone }) => ({ value: name, description: cron ?? timezone }));
+  }
   const { sessions } = await client.call("listSessions", { signal });
   return sessions.map((session) => ({ value: session.handle, description: session.title || session.agent }));
 }

@@ -128,6 +128,19 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.red, `${event.data.workflow}: run ${event.data.run} is parked: ${event.data.detail}`);
     case "run.ended":
       return runEnd(event.data, style);
+    case "schedule.added":
+    case "schedule.changed":
+      return painted(style.dim, `schedule ${event.data.schedule} was ${event.type.slice("schedule.".length)}`);
+    case "schedule.removed":
+      return painted(style.dim, `schedule ${event.data.schedule} was removed`);
+    case "schedule.fired":
+      return plain(`schedule ${event.data.schedule} fires (${event.data.firing.id})`);
+    case "schedule.skipped":
+      return painted(style.yellow, `schedule ${event.data.schedule} skips a slot: ${event.data.firing.error}`);
+    case "schedule.started":
+      return painted(style.dim, `schedule ${event.data.schedule} started ${event.data.effect}`);
+    case "schedule.ended":
+      return firingEnd(event.data, style);
     case "subagent.spawned":
       return plain(`started the subagent ${event.data.subagent.label}: ${event.data.subagent.task}`);
     case "subagent.ended":
@@ -140,6 +153,12 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `${event.data.key} is used by ${options.names.label(event.data.holder)}`);
     case "pool.evicted":
       return painted(style.dim, `${event.data.key} left the pool: ${event.data.reason}`);
+    case "skill.given":
+      return painted(style.dim, `given: ${event.data.skills.map(({ name, how }) => `${name} (${how})`).join(", ")}`);
+    case "skill.routed": {
+      const { skill, agent, handle } = event.data;
+      return painted(style.yellow, `passed on to ${handle}: the skill ${skill} is for the agent ${agent}`);
+    }
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
     case "turn.text":
@@ -188,6 +207,12 @@ function stepLine({ workflow, label, status, error }: EventOf<"run.step">["data"
 function runEnd({ workflow, run, status, error }: EventOf<"run.ended">["data"], style: Style): Text {
   const paint = { ok: style.green, error: style.red, cancelled: style.yellow }[status];
   return (room) => paint(truncate(`${workflow}: run ${run} ended: ${error === null ? status : error.message}`, room));
+}
+
+function firingEnd({ schedule, status, result, error }: EventOf<"schedule.ended">["data"], style: Style): Text {
+  const more = error ?? result;
+  const text = `schedule ${schedule}: ${status}${more ? `: ${more}` : ""}`;
+  return (room) => (status === "ok" ? style.green : style.red)(truncate(text, room));
 }
 
 function subagentEnd({ label, status, result, error }: EventOf<"subagent.ended">["data"], style: Style): Text {

@@ -22,6 +22,7 @@ import type { KnownNames } from "./references.ts";
 import { parseSource } from "./source.ts";
 
 export type Project = KnownNames & { root: string };
+type EntrySection = "agents" | "queues" | "schedules";
 
 /** In the file that declares the entry; in the local file when the value is for this machine only. */
 export async function setValue(
@@ -44,7 +45,7 @@ export async function isOverriddenLocally(root: string, path: KeyPath): Promise<
 /** Throws `conflict` when the name is taken. */
 export async function addEntry(
   project: Project,
-  section: "agents" | "queues",
+  section: EntrySection,
   name: string,
   entry: Record<string, unknown>,
 ): Promise<Edited> {
@@ -60,7 +61,7 @@ export async function addEntry(
 }
 
 /** Throws `not_found` with the nearest name, and `invalid` when something still refers to the entry. */
-export async function removeEntry(project: Project, section: "agents" | "queues", name: string): Promise<Edited> {
+export async function removeEntry(project: Project, section: EntrySection, name: string): Promise<Edited> {
   const overlay = overlayFile(section, name);
   if (existsSync(join(project.root, overlay))) return removeOverlay({ ...project, file: overlay });
   const { config } = await loadProject(project.root, project, diskFiles);
@@ -77,6 +78,11 @@ export async function removeEntry(project: Project, section: "agents" | "queues"
       throw new AegisError("not_found", message, names.length === 0 ? {} : { hint: `declared: ${names.join(", ")}` });
     },
   });
+}
+
+/** The file of a schedule of its own, relative to the project. */
+export function scheduleFile(name: string): string {
+  return overlayFile("schedules", name);
 }
 
 /** Adding a folder keeps the default one, which a list in the file would otherwise replace. */

@@ -9,8 +9,9 @@ import {
   subagentLimitsSchema,
 } from "../../contract/agent.ts";
 import { defaultMaxHops, defaultPerMinute } from "../../contract/message.ts";
+import { missedSchema, onOverlapSchema } from "../../contract/schedule.ts";
 import { onCrashSchema } from "../../contract/task.ts";
-import { isCron, isIsoTime, isTimezone } from "./time-values.ts";
+import { cronProblem, isTimezone, zonedTime } from "../../lib/cron.ts";
 
 const text = z.string().min(1, { error: "expected some text" });
 const texts = z.array(text);
@@ -68,7 +69,10 @@ export const queueEntrySchema = z.strictObject({
   budgets: z.array(budget).default([]),
 });
 
-const isoTime = z.string().refine(isIsoTime, { error: "expected a time such as 2030-01-31T09:00:00Z" });
+const isoTime = z
+  .string()
+  .refine((time) => zonedTime(time, "UTC") !== null, { error: "expected a time such as 2030-01-31T09:00:00Z" });
+const cronForm = "expected five cron fields: minute hour day month weekday, as in 0 9 * * 1-5";
 
 export const scheduleEntrySchema = z.strictObject({
   workflow: text.optional(),
@@ -79,7 +83,9 @@ export const scheduleEntrySchema = z.strictObject({
   prompt: text.optional(),
   cron: z
     .string()
-    .refine(isCron, { error: "expected five cron fields: minute hour day month weekday, as in 0 9 * * 1-5" })
+    .refine((pattern) => cronProblem(pattern) === null, {
+      error: ({ input }) => `${cronForm} (${cronProblem(String(input))})`,
+    })
     .optional(),
   fire_at: isoTime.optional(),
   timezone: z.string().refine(isTimezone, { error: "expected a time zone name such as Europe/Berlin" }).default("UTC"),
@@ -88,8 +94,8 @@ export const scheduleEntrySchema = z.strictObject({
       error: "expected forever, once, {fires: N} or {until: TIME}",
     })
     .default("forever"),
-  on_overlap: z.enum(["skip", "queue", "kill"]).default("skip"),
-  missed: z.enum(["skip", "once", "all"]).default("skip"),
+  on_overlap: onOverlapSchema.default("skip"),
+  missed: missedSchema.default("skip"),
   timeout: seconds.optional(),
   enabled: z.boolean().default(true),
 });

@@ -1,9 +1,8 @@
 /**
  * Files people can grep, one event per line: `<session id>.jsonl` for each session, `<queue>.jsonl` for each queue,
- * `<run id>.jsonl` for each run. They
- * are derived from the event log and never read back. A commit is only a hint that a file has news; what to write is asked
- * of the store, after the last number found in the file, so that a crash, a full disk or a deleted folder is made good by
- * the same path as a new event.
+ * `<schedule>.jsonl` for each schedule, `<run id>.jsonl` for each run. They are derived from the event log and never read
+ * back. A commit is only a hint that a file has news; what to write is asked of the store, after the last number found in
+ * the file, so that a crash, a full disk or a deleted folder is made good by the same path as a new event.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -26,6 +25,10 @@ export type MirrorOptions = FileOptions & { store: Log & { read: Pick<Store["rea
 export type QueueMirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "queues" | "tasks"> } };
 
 export type RunMirrorOptions = FileOptions & { store: Log & { read: Pick<Store["read"], "runs"> } };
+
+export type ScheduleMirrorOptions = FileOptions & {
+  store: Log & { read: Pick<Store["read"], "schedules" | "firings"> };
+};
 
 export interface Mirror {
   /** Writes what is still missing, then stops following. */
@@ -54,6 +57,18 @@ export async function createQueueMirror({ store, ...files }: QueueMirrorOptions)
   });
 }
 
+/** The same for schedules and their firings. */
+export async function createScheduleMirror({ store, ...files }: ScheduleMirrorOptions): Promise<Mirror> {
+  return follow(files, store, {
+    fileOf: (event) => (event.session === null && "schedule" in event.data ? event.data.schedule : null),
+    query: (schedule) => ({ schedule }),
+    files: async () => [
+      ...(await store.read.schedules.list()).map((schedule) => schedule.name),
+      ...(await store.read.firings.schedules()),
+    ],
+  });
+}
+
 /** The same for runs of workflows. */
 export async function createRunMirror({ store, ...files }: RunMirrorOptions): Promise<Mirror> {
   return follow(files, store, {
@@ -73,7 +88,7 @@ async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mir
 type Grouping = {
   /** The file's name without its ending, or null for an event that is in none. */
   fileOf(event: Event): string | null;
-  query(file: string): Pick<EventQuery, "session" | "queue" | "run">;
+  query(file: string): Pick<EventQuery, "session" | "queue" | "run" | "schedule">;
   /** Files that may be behind when the mirror starts. */
   files(): Promise<string[]>;
 };

@@ -69,6 +69,11 @@ export class Workflows {
     return viewOf(workflow, source);
   }
 
+  /** Throws what a run with these arguments would be refused for. */
+  check(name: string, args: Readonly<Record<string, unknown>>): void {
+    checkArguments(this.#find(name).workflow, args);
+  }
+
   /** Answers at once; the run goes on by itself. */
   async start(request: RunRequest): Promise<Run> {
     const { engine, maxHops } = this.#options;

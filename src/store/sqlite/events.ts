@@ -27,6 +27,7 @@ export class SqliteEvents implements EventTable {
     // Both parts as the index has them, or SQLite reads the whole log.
     if (query.queue !== undefined) add("session IS NULL AND data ->> '$.queue' = ?", query.queue);
     if (query.run !== undefined) add("session IS NULL AND data ->> '$.run' = ?", query.run);
+    if (query.schedule !== undefined) add("session IS NULL AND data ->> '$.schedule' = ?", query.schedule);
     if (query.session !== undefined) add("session = ?", query.session);
     if (query.after !== undefined) add("seq > ?", query.after);
     if (query.before !== undefined) add("seq < ?", query.before);

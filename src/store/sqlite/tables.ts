@@ -4,11 +4,13 @@ import { SqliteAsks } from "./asks.ts";
 import { SqliteBroadcasts } from "./broadcasts.ts";
 import type { Sql } from "./connection.ts";
 import { SqliteEvents } from "./events.ts";
+import { SqliteFirings } from "./firings.ts";
 import { SqliteGroups } from "./groups.ts";
 import { SqliteMessages } from "./messages.ts";
 import { SqlitePool } from "./pool.ts";
 import { SqliteQueues } from "./queues.ts";
 import { SqliteRuns } from "./runs.ts";
+import { SqliteSchedules } from "./schedules.ts";
 import { SqliteSeen } from "./seen.ts";
 import { SqliteSessions } from "./sessions.ts";
 import { SqliteSignals } from "./signals.ts";
@@ -35,5 +37,7 @@ export function createTables(sql: Sql, appended: Event[]): StoreTx {
     signals: new SqliteSignals(sql),
     subagents: new SqliteSubagents(sql),
     pool: new SqlitePool(sql),
+    schedules: new SqliteSchedules(sql),
+    firings: new SqliteFirings(sql),
   };
 }

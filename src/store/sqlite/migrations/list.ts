@@ -7,5 +7,15 @@ import { groups } from "./0004-groups.ts";
 import { runs } from "./0005-runs.ts";
 import { subagents } from "./0006-subagents.ts";
 import { conversations } from "./0007-conversations.ts";
+import { schedules } from "./0008-schedules.ts";
 
-export const migrations: readonly Migration[] = [initial, asks, queues, groups, runs, subagents, conversations];
+export const migrations: readonly Migration[] = [
+  initial,
+  asks,
+  queues,
+  groups,
+  runs,
+  subagents,
+  conversations,
+  schedules,
+];

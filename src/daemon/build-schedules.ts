@@ -1,0 +1,54 @@
+/** Makes the schedules, and what changes the files that declare them. */
+import type { ScheduleEntry } from "../contract/schedule.ts";
+import { Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
+import type { ScheduleService } from "../server/services.ts";
+import { scheduleFiles } from "./config/schedule-files.ts";
+import { declaredSchedules } from "./declared-schedules.ts";
+import type { Settings } from "./settings.ts";
+
+export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared"> & { root: string; settings: () => Settings };
+
+export function buildSchedules(options: BuildSchedulesOptions): Schedules {
+  return new Schedules({ ...options, declared: () => declaredSchedules(options.root, options.settings()) });
+}
+
+export type ScheduleServiceOptions = {
+  root: string;
+  schedules: Schedules;
+  harnesses: readonly string[];
+  /** Takes changed files over at once, instead of when they are noticed. */
+  reload: () => Promise<unknown>;
+};
+
+export function scheduleService({ root, schedules, harnesses, reload }: ScheduleServiceOptions): ScheduleService {
+  const files = scheduleFiles({ root, harnesses });
+  const changed = async ({ file, changed }: { file: string; changed: boolean }) => {
+    await reload();
+    return { file, changed };
+  };
+  return {
+    list: () => schedules.list(),
+    view: (name) => schedules.view(name),
+    run: (name, request) => schedules.run(name, request),
+    next: (name, count) => schedules.next(name, count),
+    firings: (filter) => schedules.firings(filter),
+    firing: (id) => schedules.firing(id),
+    async add(name, entry) {
+      await refuseUnknownWorkflow(schedules, entry);
+      return changed(await files.writeAtomic(name, entry, { by: "aegis schedule add", fresh: true }));
+    },
+    async remove(name) {
+      await schedules.view(name);
+      return changed(await files.remove(name));
+    },
+    async setEnabled(name, enabled) {
+      await schedules.view(name);
+      return changed(await files.setEnabled(name, enabled));
+    },
+  };
+}
+
+/** Files name workflows that a plugin brings later; whoever adds one now can be told now. */
+async function refuseUnknownWorkflow(schedules: Schedules, { workflow, args = {} }: ScheduleEntry): Promise<void> {
+  if (workflow !== undefined) await schedules.check({ kind: "workflow", workflow, args });
+}

@@ -1,0 +1,141 @@
+/**
+ * Puts on record what becomes of a slot before anything is done about it. Everything here is part of a transaction of the
+ * caller, so that a slot is decided once, whatever stops in between.
+ */
+import { AegisError } from "../../contract/errors.ts";
+import { type FiringId, newId } from "../../contract/ids.ts";
+import type { Firing, ScheduleSettings } from "../../contract/schedule.ts";
+import type { StoreTx } from "../../store/store.ts";
+import { type Decision, stamp } from "./slots.ts";
+
+/** Firings that have to be looked after once the transaction is committed. */
+export type Claimed = { firings: FiringId[] /** How the count of the lifecycle changes. */; fires: number };
+
+export type ClaimContext = { name: string; settings: ScheduleSettings; now: number };
+
+/** More would only pile up: whoever fires faster than the work is done has to choose another rhythm. */
+export const mostWaiting = 100;
+
+/** Claims a slot. One that is on record already, because a clock was set back, stays what it is. */
+export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: Decision): Promise<Claimed> {
+  const { name } = context;
+  const { slot } = decision;
+  if ((await tx.firings.atSlot(name, slot)) !== null) return { firings: [], fires: 0 };
+  const late = decision.what === "fire" && decision.late;
+  const firing = newFiring(context, { slot, late, manual: false });
+  if (decision.what === "skip") return skipped(tx, firing, decision.reason, context.now);
+  // What is made up for comes one after the other, whatever the overlap says.
+  const overlap = late ? "queue" : context.settings.on_overlap;
+  const open = await tx.firings.unfinished(name);
+  const [current] = open;
+  if (current === undefined) return claimed(tx, firing, "claimed", context.now);
+  if (overlap === "skip") {
+    return skipped(tx, firing, `the firing of ${stamp(current.slot)} was not over (${current.id})`, context.now);
+  }
+  if (overlap === "kill") return replace(tx, firing, open, context.now);
+  const waiting = open.filter((one) => one.status === "waiting").length;
+  if (!late && waiting >= mostWaiting) {
+    return skipped(tx, firing, `${waiting} firings were waiting already`, context.now);
+  }
+  return claimed(tx, firing, "waiting", context.now);
+}
+
+/** Claims a firing that a person asks for. The same id twice gives the same firing. */
+export async function claimManual(
+  tx: StoreTx,
+  context: ClaimContext,
+  id?: FiringId,
+): Promise<Claimed & { id: FiringId }> {
+  const { name, settings, now } = context;
+  const before = id === undefined ? null : await tx.firings.get(id);
+  if (before !== null) return { id: before.id, firings: [], fires: 0 };
+  const firing = {
+    ...newFiring(context, { slot: now, late: false, manual: true }),
+    ...(id === undefined ? {} : { id }),
+  };
+  const open = await tx.firings.unfinished(name);
+  const [current] = open;
+  if (current !== undefined && settings.on_overlap === "skip") {
+    throw new AegisError("conflict", `"${name}" is still at work: the firing ${current.id} is not over`, {
+      hint: "wait for it, or let firings queue with on_overlap: queue",
+    });
+  }
+  const done =
+    current === undefined
+      ? await claimed(tx, firing, "claimed", now)
+      : settings.on_overlap === "kill"
+        ? await replace(tx, firing, open, now)
+        : await claimed(tx, firing, "waiting", now);
+  return { ...done, id: firing.id };
+}
+
+/** Ends every firing that has not been begun. Gives how many of them counted for the lifecycle. */
+export async function skipWaiting(tx: StoreTx, open: readonly Firing[], reason: string, now: number): Promise<number> {
+  const waiting = open.filter((firing) => firing.status === "waiting");
+  for (const firing of waiting) {
+    await tx.firings.end(firing.id, { status: "skipped", result: null, error: reason, at: now });
+    const ended: Firing = { ...firing, status: "skipped", error: reason, ended_at: now };
+    const data = { schedule: firing.schedule, firing: ended };
+    await tx.events.append({ type: "schedule.skipped", session: null, data }, now);
+  }
+  return waiting.filter((firing) => !firing.manual).length;
+}
+
+/** The firing that has waited longest goes on, unless another one is under way. */
+export async function promote(tx: StoreTx, schedule: string): Promise<FiringId | null> {
+  const open = await tx.firings.unfinished(schedule);
+  if (open.some((firing) => firing.status !== "waiting")) return null;
+  const [next] = open;
+  if (next === undefined) return null;
+  await tx.firings.update(next.id, { status: "claimed" });
+  return next.id;
+}
+
+/** The one under way is told to stop; those that wait give way. */
+async function replace(tx: StoreTx, firing: Firing, open: readonly Firing[], now: number): Promise<Claimed> {
+  const reason = `replaced by the firing of ${stamp(firing.slot)}`;
+  const given = await skipWaiting(tx, open, reason, now);
+  const current = open.find((one) => one.status !== "waiting");
+  if (current === undefined) {
+    const done = await claimed(tx, firing, "claimed", now);
+    return { ...done, fires: done.fires - given };
+  }
+  if (current.stopping === null) await tx.firings.update(current.id, { stopping: `killed: ${reason}` });
+  const done = await claimed(tx, firing, "waiting", now);
+  return { firings: [...done.firings, current.id], fires: done.fires - given };
+}
+
+async function claimed(tx: StoreTx, firing: Firing, status: "claimed" | "waiting", now: number): Promise<Claimed> {
+  const row: Firing = { ...firing, status };
+  await tx.firings.insert(row);
+  await tx.events.append({ type: "schedule.fired", session: null, data: { schedule: row.schedule, firing: row } }, now);
+  return { firings: [row.id], fires: row.manual ? 0 : 1 };
+}
+
+async function skipped(tx: StoreTx, firing: Firing, reason: string, now: number): Promise<Claimed> {
+  const row: Firing = { ...firing, status: "skipped", error: reason, ended_at: now };
+  await tx.firings.insert(row);
+  await tx.events.append(
+    { type: "schedule.skipped", session: null, data: { schedule: row.schedule, firing: row } },
+    now,
+  );
+  return { firings: [], fires: 0 };
+}
+
+function newFiring({ name, settings, now }: ClaimContext, of: Pick<Firing, "slot" | "late" | "manual">): Firing {
+  return {
+    id: newId("fir", now),
+    schedule: name,
+    ...of,
+    status: "claimed",
+    action: settings.action,
+    timeout: settings.timeout,
+    effect: null,
+    stopping: null,
+    result: null,
+    error: null,
+    claimed_at: now,
+    started_at: null,
+    ended_at: null,
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * The life of firings after they were claimed: started, watched, stopped, ended. What is on record says what comes next, so
+ * that after a crash the same steps are simply taken again.
+ */
+import { isAegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
+import type { FiringId } from "../../contract/ids.ts";
+import type { Firing } from "../../contract/schedule.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Store } from "../../store/store.ts";
+import { Drains } from "../sessions/drains.ts";
+import type { Persist } from "../sessions/persist.ts";
+import { promote } from "./claims.ts";
+import type { Effects, Outcome } from "./effects.ts";
+
+export type FiringsOptions = {
+  store: Store;
+  persist: Persist;
+  clock: Clock;
+  log: Logger;
+  effects: Effects;
+  /** There is something to look at again, and its time may run out. */
+  onWatch: () => void;
+};
+
+/** Characters of a result that are kept: all of it is with the run, the task or the session. */
+const resultKept = 500;
+
+export class Firings {
+  readonly #options: FiringsOptions;
+  readonly #work: Drains<FiringId>;
+  /** Firings under way by what they started. */
+  readonly #watched = new Map<string, { id: FiringId; deadline: number | null }>();
+  readonly #forget: () => void;
+
+  constructor(options: FiringsOptions) {
+    this.#options = options;
+    this.#work = new Drains<FiringId>(
+      (id, signal) => this.#advance(id, signal),
+      (id, error) => options.log.error("a firing could not be looked after", { firing: id, error: errorText(error) }),
+    );
+    this.#forget = options.store.onCommit((events) => this.#notice(events));
+  }
+
+  get isWatching(): boolean {
+    return this.#watched.size > 0;
+  }
+
+  /** Looks after the firing from now on. A hint, safe to repeat. */
+  wake(id: FiringId): void {
+    this.#work.wake(id);
+  }
+
+  /** Takes up everything that is not over. */
+  async resume(): Promise<void> {
+    const open = await this.#options.store.read.firings.unfinished();
+    for (const schedule of new Set(open.map((firing) => firing.schedule))) {
+      const next = await this.#options.store.transact((tx) => promote(tx, schedule));
+      if (next !== null) this.wake(next);
+    }
+    await this.recheck();
+  }
+
+  /** Looks again at everything that was started or should have been, for what no event tells of. */
+  async recheck(): Promise<void> {
+    const open = await this.#options.store.read.firings.unfinished();
+    for (const firing of open) if (firing.status !== "waiting") this.wake(firing.id);
+  }
+
+  /** Stops what has used up its time. Gives when to look again, or null. */
+  async expire(): Promise<number | null> {
+    const now = this.#options.clock.now();
+    for (const { id, deadline } of this.#watched.values()) {
+      if (deadline === null || deadline > now) continue;
+      const firing = await this.#options.store.read.firings.get(id);
+      if (firing === null || firing.ended_at !== null || firing.stopping !== null) continue;
+      const stopping = `timeout: it was not done within ${firing.timeout} s`;
+      await this.#options.store.transact((tx) => tx.firings.update(id, { stopping }));
+      this.wake(id);
+    }
+    const left = [...this.#watched.values()].flatMap(({ deadline }) =>
+      deadline !== null && deadline > now ? [deadline] : [],
+    );
+    return left.length === 0 ? null : Math.min(...left);
+  }
+
+  /** Starts nothing any more; what is under way goes on with the next start. */
+  async stop(): Promise<void> {
+    this.#forget();
+    await this.#work.stop();
+    this.#watched.clear();
+  }
+
+  async #advance(id: FiringId, signal: AbortSignal): Promise<void> {
+    const firing = await this.#options.store.read.firings.get(id);
+    if (signal.aborted || firing === null || firing.ended_at !== null || firing.status === "waiting") return;
+    const running = firing.status === "running" ? firing : await this.#start(firing);
+    if (running === null) return;
+    this.#watch(running);
+    if (running.stopping !== null) await this.#options.effects.stop(running, running.stopping);
+    const outcome = await this.#options.effects.look(running);
+    if (outcome !== null) await this.#end(running, outcome);
+  }
+
+  async #start(firing: Firing): Promise<Firing | null> {
+    const { effects, persist, clock, log } = this.#options;
+    let effect: string;
+    try {
+      effect = await effects.start(firing);
+    } catch (error) {
+      if (!isAegisError(error) || error.code === "storage_full" || error.code === "unavailable") throw error;
+      const hint = error.hint === undefined ? "" : ` (${error.hint})`;
+      await this.#end(firing, { status: "error", result: null, error: `could not start: ${error.message}${hint}` });
+      return null;
+    }
+    const { id, schedule } = firing;
+    const running = await persist(async (tx) => {
+      const now = clock.now();
+      await tx.firings.update(id, { status: "running", effect, started_at: now });
+      const data = { schedule, firing: id, effect };
+      await tx.events.append({ type: "schedule.started", session: null, data }, now);
+      return tx.firings.get(id);
+    });
+    log.info("a schedule fired", { schedule, firing: id, effect });
+    return running;
+  }
+
+  /** The end and the start of the next one that waits are one step, so that none is forgotten. */
+  async #end(firing: Firing, outcome: Outcome): Promise<void> {
+    const { persist, clock, effects } = this.#options;
+    const { id, schedule } = firing;
+    const done = await persist(async (tx) => {
+      const row = await tx.firings.get(id);
+      if (row === null || row.ended_at !== null) return null;
+      const settled = outcome.settle === undefined ? { closed: null } : await outcome.settle(tx);
+      if (settled === null) return null;
+      const now = clock.now();
+      const status = row.stopping === null ? outcome.status : "error";
+      const error = row.stopping ?? outcome.error;
+      const result = outcome.result === null ? null : outcome.result.slice(0, resultKept);
+      await tx.firings.end(id, { status, result, error, at: now });
+      const duration_ms = row.started_at === null ? 0 : now - row.started_at;
+      const data = { schedule, firing: id, status, result, error, duration_ms };
+      await tx.events.append({ type: "schedule.ended", session: null, data }, now);
+      return { closed: settled.closed, next: await promote(tx, schedule) };
+    });
+    if (done === null) return;
+    this.#watched.delete(effects.idOf(firing));
+    if (done.next !== null) this.wake(done.next);
+    await effects.leave(done.closed);
+  }
+
+  #watch(firing: Firing): void {
+    const { timeout, started_at } = firing;
+    const deadline = timeout === null || started_at === null ? null : started_at + timeout * 1_000;
+    const effect = this.#options.effects.idOf(firing);
+    const before = this.#watched.has(effect);
+    this.#watched.set(effect, { id: firing.id, deadline });
+    if (!before) this.#options.onWatch();
+  }
+
+  /** Hints only: what is on record decides. */
+  #notice(events: readonly Event[]): void {
+    if (this.#watched.size === 0) return;
+    for (const event of events) {
+      const effect = effectOf(event);
+      const watched = effect === null ? undefined : this.#watched.get(effect);
+      if (watched !== undefined) this.wake(watched.id);
+    }
+  }
+}
+
+function effectOf(event: Event): string | null {
+  switch (event.type) {
+    case "run.ended":
+      return event.data.run;
+    case "task.ended":
+      return event.data.task;
+    case "turn.ended":
+    case "session.closed":
+    case "ask.settled":
+    case "message.cancelled":
+    case "subagent.ended":
+      return event.session;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Schedules: what the project's files say is done at its times, once for each slot. A slot is on record before anything
+ * is done about it; what it started is known by the firing's id, so that no stop doubles or loses it.
+ */
+import { AegisError } from "../../contract/errors.ts";
+import type { FiringId } from "../../contract/ids.ts";
+import type { Firing, ScheduleSettings, ScheduleView } from "../../contract/schedule.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/log.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { FiringFilter, ScheduleRow, Store } from "../../store/store.ts";
+import type { Persist } from "../sessions/persist.ts";
+import { type Claimed, claimManual, claimSlot } from "./claims.ts";
+import { Clockwork, lookEveryMs } from "./clockwork.ts";
+import { Effects, type EffectsOptions } from "./effects.ts";
+import { Firings } from "./firings.ts";
+import { decide, upcoming } from "./slots.ts";
+import { bringInStep } from "./standing.ts";
+
+export type DeclaredSchedule = { settings: ScheduleSettings /** Relative to the project. */; file: string };
+
+export type SchedulesOptions = EffectsOptions & {
+  store: Store;
+  persist: Persist;
+  clock: Clock;
+  log: Logger;
+  /** The schedules of the configuration in force. */
+  declared: () => Readonly<Record<string, DeclaredSchedule>>;
+};
+
+/** What is kept in mind of a schedule, so that nothing is read while nothing is due. */
+type Kept = { row: ScheduleRow; next: number | null };
+
+export class Schedules {
+  readonly #options: SchedulesOptions;
+  readonly #effects: Effects;
+  readonly #firings: Firings;
+  readonly #clockwork: Clockwork;
+  readonly #kept = new Map<string, Kept>();
+  /** One change at a time: a slot is decided with the settings that are in force. */
+  #line: Promise<unknown> = Promise.resolve();
+  #recheckAt = 0;
+
+  constructor(options: SchedulesOptions) {
+    this.#options = options;
+    this.#effects = new Effects(options);
+    this.#clockwork = new Clockwork({ ...options, work: () => this.#inLine(() => this.#work()) });
+    this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#clockwork.nudge() });
+  }
+
+  /** Takes up what an earlier daemon left, then keeps to the clock. */
+  async start(): Promise<void> {
+    await this.#inLine(() => this.#standUp());
+    await this.#firings.resume();
+    this.#clockwork.start();
+  }
+
+  /** New settings are in force. */
+  async settingsChanged(): Promise<void> {
+    await this.#inLine(() => this.#standUp());
+    this.#clockwork.nudge();
+  }
+
+  /** Fires nothing any more. What is under way is taken up by the next start. */
+  async stop(): Promise<void> {
+    await this.#clockwork.stop();
+    await this.#firings.stop();
+  }
+
+  /** Fires now, whatever the clock says. Throws `conflict` when an earlier firing is under way and overlaps are skipped. */
+  async run(name: string, { id }: { id?: FiringId | undefined } = {}): Promise<Firing> {
+    const { settings } = this.#declared(name);
+    const claimed = await this.#inLine(() =>
+      this.#options.store.transact(async (tx) => {
+        const done = await claimManual(tx, { name, settings, now: this.#options.clock.now() }, id);
+        const row = await tx.schedules.get(name);
+        if (row !== null && done.fires !== 0) await tx.schedules.put({ ...row, fires: row.fires + done.fires });
+        return done;
+      }),
+    );
+    this.#lookAfter(claimed);
+    return this.firing(claimed.id);
+  }
+
+  async list(): Promise<ScheduleView[]> {
+    return Promise.all(Object.keys(this.#options.declared()).map((name) => this.view(name)));
+  }
+
+  /** Throws `not_found` with the nearest name. */
+  async view(name: string): Promise<ScheduleView> {
+    const { settings, file } = this.#declared(name);
+    const { read } = this.#options.store;
+    const row = await read.schedules.get(name);
+    const open = await read.firings.unfinished(name);
+    const [next = null] = row === null ? [] : upcoming(settings, row, 1);
+    return {
+      ...settings,
+      name,
+      file,
+      state: next === null ? "done" : settings.enabled ? "on" : "off",
+      next_at: settings.enabled ? next : null,
+      fires: row?.fires ?? 0,
+      running: open.find((firing) => firing.status !== "waiting") ?? null,
+      waiting: open.filter((firing) => firing.status === "waiting").length,
+      last: await read.firings.last(name),
+      problem: await this.#effects.problem(settings.action),
+    };
+  }
+
+  /** When it fires next; none while it is switched off. */
+  async next(name: string, count: number): Promise<{ timezone: string; times: number[] }> {
+    const { settings } = this.#declared(name);
+    const row = await this.#options.store.read.schedules.get(name);
+    const times = row === null || !settings.enabled ? [] : upcoming(settings, row, count);
+    return { timezone: settings.timezone, times };
+  }
+
+  /** Newest first. Throws `not_found` for a schedule that is not declared and never fired. */
+  async firings(filter: FiringFilter): Promise<Firing[]> {
+    const found = await this.#options.store.read.firings.list(filter);
+    if (found.length === 0 && filter.schedule !== undefined) this.#declared(filter.schedule);
+    return found;
+  }
+
+  async firing(id: FiringId): Promise<Firing> {
+    const firing = await this.#options.store.read.firings.get(id);
+    if (firing === null) throw new AegisError("not_found", `no firing ${id}`);
+    return firing;
+  }
+
+  /** Throws why this could not be done now. */
+  check(action: ScheduleSettings["action"]): Promise<void> {
+    return this.#effects.check(action);
+  }
+
+  #declared(name: string): DeclaredSchedule {
+    const declared = this.#options.declared();
+    const found = Object.hasOwn(declared, name) ? declared[name] : undefined;
+    if (found !== undefined) return found;
+    const names = Object.keys(declared);
+    throw new AegisError("not_found", `no schedule "${name}"${didYouMean(name, names)}`, {
+      hint:
+        names.length === 0
+          ? "there are no schedules; add one with: aegis schedule add"
+          : `schedules here: ${names.join(", ")}`,
+    });
+  }
+
+  async #standUp(): Promise<void> {
+    const { store, clock, declared } = this.#options;
+    const settings = Object.fromEntries(Object.entries(declared()).map(([name, entry]) => [name, entry.settings]));
+    const now = clock.now();
+    const rows = await store.transact((tx) => bringInStep(tx, settings, now));
+    this.#kept.clear();
+    for (const row of rows) this.#keep(row);
+  }
+
+  /** Decides the slots that have come. Gives when to look again. */
+  async #work(): Promise<number | null> {
+    const now = this.#options.clock.now();
+    for (const { row, next } of [...this.#kept.values()]) {
+      if (isAhead(row, now)) await this.#setBack(row, now);
+      else if (next !== null && next <= now) await this.#decide(row, now);
+    }
+    const deadline = await this.#firings.expire();
+    if (now >= this.#recheckAt || this.#recheckAt > now + lookEveryMs) {
+      this.#recheckAt = now + lookEveryMs;
+      await this.#firings.recheck();
+    }
+    const times = [...this.#kept.values()].flatMap(({ next }) => next ?? []);
+    if (deadline !== null) times.push(deadline);
+    if (this.#firings.isWatching) times.push(this.#recheckAt);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  async #decide({ name }: ScheduleRow, now: number): Promise<void> {
+    const done = await this.#options.store.transact(async (tx) => {
+      const row = await tx.schedules.get(name);
+      if (row === null) return null;
+      const context = { name, settings: row.settings, now };
+      const all: Claimed = { firings: [], fires: 0 };
+      for (const decision of decide(row.settings, row, now)) {
+        const claimed = await claimSlot(tx, context, decision);
+        all.firings.push(...claimed.firings);
+        all.fires += claimed.fires;
+      }
+      const moved: ScheduleRow = { ...row, cursor: now, fires: row.fires + all.fires };
+      await tx.schedules.put(moved);
+      return { all, moved };
+    });
+    if (done === null) return;
+    this.#keep(done.moved);
+    this.#lookAfter(done.all);
+  }
+
+  /** The clock was set back: the times in between come again, and those on record are passed over. */
+  async #setBack({ name }: ScheduleRow, now: number): Promise<void> {
+    const moved = await this.#options.store.transact(async (tx) => {
+      const row = await tx.schedules.get(name);
+      if (row === null) return null;
+      await tx.schedules.put({ ...row, cursor: now });
+      return { ...row, cursor: now };
+    });
+    if (moved !== null) this.#keep(moved);
+  }
+
+  #keep(row: ScheduleRow): void {
+    const [next = null] = row.settings.enabled ? upcoming(row.settings, row, 1) : [];
+    this.#kept.set(row.name, { row, next });
+  }
+
+  #lookAfter({ firings }: Claimed): void {
+    for (const id of firings) this.#firings.wake(id);
+  }
+
+  #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#line.then(work, work);
+    this.#line = result.catch(() => {});
+    return result;
+  }
+}
+
+/** A moment that was decided cannot lie in the future, unless the clock was set back since. */
+function isAhead({ cursor, settings }: ScheduleRow, now: number): boolean {
+  return settings.cron !== null && cursor > now;
+}
