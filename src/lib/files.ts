@@ -1,6 +1,6 @@
 /** File writes that survive a crash, and paths that stay inside their folder. */
 import { randomBytes } from "node:crypto";
-import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** Replaces a file whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. */
@@ -65,6 +65,17 @@ export async function containedPath(root: string, path: string): Promise<string 
 export function isInside(root: string, path: string): boolean {
   const below = relative(root, path);
   return below === "" || (!isAbsolute(below) && below !== ".." && !below.startsWith(`..${sep}`));
+}
+
+/** Whether there is something at a path. Throws when the system does not say. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
+    throw error;
+  }
 }
 
 export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {

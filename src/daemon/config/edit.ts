@@ -29,13 +29,28 @@ export type Edited = { file: string; changed: boolean; loaded: LoadedConfig };
 
 /** Throws `invalid` with the problems in `details` when the configuration would be wrong, and writes nothing. */
 export async function editConfig(options: EditOptions): Promise<Edited> {
-  return replaceFile(options, (text) => {
-    const before = parseYaml(text);
-    const after = parseYaml(text);
-    if (before.errors.length > 0) return text;
-    options.change(after);
-    return spliceChanges(text, before, after);
-  });
+  return replaceFile(options, (text) => edited(text, options.change));
+}
+
+export type PreviewOptions = KnownNames & {
+  root: string;
+  file: string;
+  /** Null takes the file away. */
+  change: ((document: Document) => void) | null;
+  /** The files as they are, or as other changes will leave them. */
+  files: ConfigFiles;
+};
+
+/** The content the file would have. Throws `invalid` as an edit would; nothing is written and no lock is taken. */
+export async function previewEdit(options: PreviewOptions): Promise<Uint8Array | null> {
+  const { root, file, change, files } = options;
+  if (describeFile(file) === null) throw notConfigFile(file);
+  const path = join(root, file);
+  const old = await readText(path, files);
+  const { bytes } = await planFile(options, file, path, old?.text ?? "", (text) =>
+    change === null ? null : edited(text, change),
+  );
+  return bytes;
 }
 
 /** Takes an overlay file away, under the same rules. */
@@ -52,6 +67,30 @@ export function problemsOf(error: AegisError): ConfigProblem[] {
 }
 
 type Target = Omit<EditOptions, "change">;
+
+function edited(text: string, change: (document: Document) => void): string {
+  const before = parseYaml(text);
+  const after = parseYaml(text);
+  if (before.errors.length > 0) return text;
+  change(after);
+  return spliceChanges(text, before, after);
+}
+
+/** The file's next content, once the whole configuration has been found right with it. */
+async function planFile(
+  target: KnownNames & { root: string; files: ConfigFiles },
+  file: string,
+  path: string,
+  text: string,
+  next: (text: string) => string | null,
+): Promise<{ bytes: Buffer | null; loaded: LoadedConfig }> {
+  const layout = layoutOf(text);
+  const result = next(layout.plain);
+  const bytes = result === null ? null : Buffer.from(layout.restore(result));
+  const loaded = await loadProject(target.root, target, filesWith(target.files, path, bytes));
+  if (loaded.problems.length > 0) throw refused(file, loaded.problems);
+  return { bytes, loaded };
+}
 
 async function replaceFile(target: Target, next: (text: string) => string | null): Promise<Edited> {
   const { root, file = configFileName } = target;
@@ -71,11 +110,8 @@ async function replaceLocked(
 ): Promise<Edited> {
   const { root } = target;
   const old = await readOld(path);
-  const layout = layoutOf(old?.text ?? "");
-  const text = next(layout.plain);
-  const bytes = text === null ? null : Buffer.from(layout.restore(text));
-  const loaded = await loadProject(root, target, filesWith(join(root, file), bytes));
-  if (loaded.problems.length > 0) throw refused(file, loaded.problems);
+  const as = { ...target, files: diskFiles };
+  const { bytes, loaded } = await planFile(as, file, join(root, file), old?.text ?? "", next);
   if (bytes === null) {
     await rm(path);
     return { file, changed: true, loaded };
@@ -89,14 +125,18 @@ async function replaceLocked(
 }
 
 async function readOld(path: string): Promise<{ bytes: Buffer; text: string; mode: number } | null> {
+  const old = await readText(path, diskFiles);
+  return old === null ? null : { ...old, mode: (await stat(path)).mode % 0o1000 };
+}
+
+async function readText(path: string, files: ConfigFiles): Promise<{ bytes: Buffer; text: string } | null> {
   try {
-    const bytes = Buffer.from(await diskFiles.read(path));
+    const bytes = Buffer.from(await files.read(path));
     const decoded = decodeText(bytes);
     if (!("text" in decoded))
       throw new AegisError("invalid", `${basename(path)}:${decoded.at.line}: ${decoded.message}`);
     // Decoded again, because the byte order mark has to stay.
-    const text = bytes.toString("utf8");
-    return { bytes, text, mode: (await stat(path)).mode % 0o1000 };
+    return { bytes, text: bytes.toString("utf8") };
   } catch (error) {
     if (isErrno(error, "ENOENT")) return null;
     throw error;
@@ -117,15 +157,15 @@ function layoutOf(text: string): { plain: string; restore(text: string): string 
 }
 
 /** The project's files as if one of them had this content, or were gone. */
-function filesWith(changed: string, bytes: Uint8Array | null): ConfigFiles {
+function filesWith(files: ConfigFiles, changed: string, bytes: Uint8Array | null): ConfigFiles {
   return {
     async read(path) {
-      if (path !== changed) return diskFiles.read(path);
+      if (path !== changed) return files.read(path);
       if (bytes !== null) return bytes;
       throw Object.assign(new Error(`no file ${path}`), { code: "ENOENT" });
     },
     async list(folder) {
-      const names = (await diskFiles.list(folder)).filter((name) => join(folder, name) !== changed);
+      const names = (await files.list(folder)).filter((name) => join(folder, name) !== changed);
       return bytes !== null && dirname(changed) === folder ? [...names, basename(changed)] : names;
     },
   };

@@ -5,11 +5,11 @@
  * be carried out is taken back.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../../../contract/errors.ts";
-import { isErrno, makePrivateDir, syncFolder, writeAtomic } from "../../../lib/files.ts";
+import { exists, isErrno, makePrivateDir, syncFolder, writeAtomic } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { PlannedFile } from "./file-plan.ts";
 
@@ -35,12 +35,19 @@ const journalSchema = z.object({
   ),
   /** Folders that have to be made, outermost first. */
   made: z.array(z.string()),
+  /** The content that was agreed to; null when the plugin goes. */
+  trust: z.string().nullable(),
 });
-type Journal = z.infer<typeof journalSchema>;
+export type Journal = z.infer<typeof journalSchema>;
 type FolderStep = Journal["folders"][number];
 type FileStep = Journal["files"][number];
 
 const journalName = "journal.json";
+
+export type Decision = Pick<Journal, "plugin" | "action" | "trust">;
+
+/** Called once the changes are in place, also for a process that was killed before it could. Safe to repeat. */
+export type Seal = (decision: Decision) => Promise<void>;
 
 /** The place for everything an install has not put in place yet. */
 export class Workspace {
@@ -74,9 +81,9 @@ export class Workspace {
    * The caller holds the locks that keep others from the files.
    */
   async commit(
-    what: { plugin: string; action: string },
+    what: Decision,
     changes: { swaps: readonly FolderSwap[]; files: readonly PlannedFile[] },
-    at: Checkpoint,
+    { at, seal }: { at: Checkpoint; seal: Seal },
   ): Promise<void> {
     const journal = await this.#prepare(what, changes);
     await at("decide");
@@ -89,11 +96,13 @@ export class Workspace {
       await dropFolder(this.dir);
       throw error;
     }
+    await seal(journal);
+    await at("sealed");
     await dropFolder(this.dir);
   }
 
   async #prepare(
-    what: { plugin: string; action: string },
+    what: Decision,
     changes: { swaps: readonly FolderSwap[]; files: readonly PlannedFile[] },
   ): Promise<Journal> {
     const folders: FolderStep[] = [];
@@ -119,11 +128,11 @@ export class Workspace {
  * Brings what a killed process left to an end. The caller makes sure that no other process is at it. Gives what was
  * finished and what was taken back, in words.
  */
-export async function recoverWorkspaces(root: string, at: Checkpoint = () => {}): Promise<string[]> {
+export async function recoverWorkspaces(root: string, seal: Seal): Promise<string[]> {
   const done: string[] = [];
   for (const dir of await workspaces(root)) {
     const journal = await readJournal(dir);
-    if (journal !== null) done.push(await settle(root, dir, journal, at));
+    if (journal !== null) done.push(await settle(root, dir, journal, seal));
     await dropFolder(dir);
   }
   return done;
@@ -138,10 +147,11 @@ export function installsDir(root: string): string {
   return join(root, ".aegis", "state", "installs");
 }
 
-async function settle(root: string, dir: string, journal: Journal, at: Checkpoint): Promise<string> {
+async function settle(root: string, dir: string, journal: Journal, seal: Seal): Promise<string> {
   const { plugin, action } = journal;
   try {
-    await forward(root, dir, journal, at);
+    await forward(root, dir, journal, () => {});
+    await seal(journal);
     return `finished the ${action} of plugin "${plugin}", which had been cut off`;
   } catch (error) {
     await backward(root, dir, journal);
@@ -266,16 +276,6 @@ async function missingFolders(root: string, paths: readonly string[]): Promise<s
       if (!(await exists(join(root, folder)))) missing.add(folder);
   }
   return [...missing].sort((a, b) => a.length - b.length);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
-      throw error;
-    },
-  );
 }
 
 async function contentOf(path: string): Promise<Uint8Array | null> {

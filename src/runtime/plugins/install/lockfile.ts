@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../../../contract/errors.ts";
 import { errorText } from "../../../lib/log.ts";
+import { didYouMean } from "../../../lib/nearest.ts";
 
 export const lockFile = join(".aegis", "plugins.lock");
 
@@ -43,7 +44,7 @@ export type Lock = z.infer<typeof lockSchema>["plugins"];
 
 /** Throws `invalid` for a file that cannot be used: guessing at it could run what nobody agreed to. */
 export function parseLock(bytes: Uint8Array | null): Lock {
-  if (bytes === null) return {};
+  if (bytes === null) return Object.create(null) as Lock;
   const wrong = (why: string, cause: unknown) =>
     new AegisError("invalid", `${lockFile} cannot be used: ${why}`, {
       hint: "restore it from version control, or remove it and install the plugins again",
@@ -56,9 +57,20 @@ export function parseLock(bytes: Uint8Array | null): Lock {
     throw wrong(errorText(error), error);
   }
   const parsed = lockSchema.safeParse(value, { jitless: true });
-  if (parsed.success) return parsed.data.plugins;
+  // Names are the plugins' own; none of them may find what every object inherits.
+  if (parsed.success) return Object.assign(Object.create(null) as Lock, parsed.data.plugins);
   const [issue] = parsed.error.issues;
   throw wrong(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "wrong"}`, parsed.error);
+}
+
+/** Throws `not_found` with the nearest name. */
+export function entryOf(lock: Lock, name: string): LockEntry {
+  const entry = lock[name];
+  if (entry !== undefined) return entry;
+  const names = Object.keys(lock);
+  throw new AegisError("not_found", `no plugin "${name}" was installed here${didYouMean(name, names)}`, {
+    hint: names.length === 0 ? "nothing is installed" : `installed: ${names.join(", ")}`,
+  });
 }
 
 /** Sorted by name, so that two branches that each install a plugin merge. Null when nothing is left to say. */
