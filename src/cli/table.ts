@@ -4,6 +4,7 @@ import { agentCommands } from "./table/agents.ts";
 import { daemonCommands } from "./table/daemon.ts";
 import { groupCommands } from "./table/groups.ts";
 import { queueCommands } from "./table/queues.ts";
+import { scheduleCommands } from "./table/schedules.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
 import { subagentCommands } from "./table/subagents.ts";
@@ -19,6 +20,7 @@ export const commands: readonly CommandSpec[] = [
   ...queueCommands,
   ...groupCommands,
   ...workflowCommands,
+  ...scheduleCommands,
   ...daemonCommands,
   ...setupCommands,
 ];

@@ -13,6 +13,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
     summary: "Procedures over several agents: run them, watch them, take them up again",
     group: "Workflows:",
   },
+  schedule: { summary: "What is done when: cron entries and what came of them", group: "Schedules:" },
   agent: { summary: "The agents of this project, and files of your own", group: "Sessions:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },
