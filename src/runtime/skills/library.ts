@@ -1,0 +1,194 @@
+/**
+ * The skills there are: found on disk and added by plugins, the strongest of each name in front. Nothing is watched;
+ * whoever uses them has it looked whether anything changed, which costs a look at each file and nothing in between.
+ */
+import { realpathSync } from "node:fs";
+import { basename } from "node:path";
+import type { SkillDiagnostic } from "../../contract/skill.ts";
+import { errorText } from "../../lib/log.ts";
+import { type ParsedSkill, parseSkill } from "./parse.ts";
+import type { SkillRoot } from "./places.ts";
+import { headBytes, maxPageBytes, readPage } from "./read-page.ts";
+import { type FoundPage, isOutdated, type Scan, type ScanLimits, Slices, scanLimits, scanRoots } from "./scan.ts";
+import { type Skill, skillKey } from "./skill.ts";
+
+export type LibraryState = {
+  /** Grows with each change. */
+  version: number;
+  /** The strongest of each name, by name. */
+  skills: readonly Skill[];
+  byKey: ReadonlyMap<string, Skill>;
+  /** Those that stand behind another of the same name. */
+  hidden: ReadonlyMap<Skill, readonly Skill[]>;
+  diagnostics: readonly SkillDiagnostic[];
+};
+
+export type LibraryOptions = {
+  /** Asked each time: the configuration may name other folders. */
+  roots: () => { above: readonly SkillRoot[]; below: readonly SkillRoot[] };
+  limits?: ScanLimits;
+  now: () => number;
+};
+
+type Known = {
+  stamp: string;
+  parsed: ParsedSkill /** It changed so late that it may change again unseen. */;
+  fresh: boolean;
+};
+
+/** A file that is written twice within this time may look as if it was written once. */
+const clockGrainMs = 50;
+
+export class SkillLibrary {
+  readonly #options: LibraryOptions;
+  readonly #added = new Set<Skill>();
+  #known = new Map<string, Known>();
+  #scan: Scan | null = null;
+  #rootKey = "";
+  #addedChanged = false;
+  #state: LibraryState = { version: 0, skills: [], byKey: new Map(), hidden: new Map(), diagnostics: [] };
+  #refreshing: Promise<LibraryState> | null = null;
+
+  constructor(options: LibraryOptions) {
+    this.#options = options;
+  }
+
+  /** A skill that a plugin brings. Returns its undo. */
+  add(skill: Skill): () => void {
+    this.#added.add(skill);
+    this.#addedChanged = true;
+    return () => {
+      if (this.#added.delete(skill)) this.#addedChanged = true;
+    };
+  }
+
+  /** As they were when they were last looked at. */
+  get state(): LibraryState {
+    return this.#state;
+  }
+
+  /** Takes over what has changed. Calls at the same time share one look. */
+  refresh(signal: AbortSignal): Promise<LibraryState> {
+    this.#refreshing ??= this.#refresh(signal).finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  async #refresh(signal: AbortSignal): Promise<LibraryState> {
+    const { above, below } = this.#options.roots();
+    const rootKey = JSON.stringify([above, below]);
+    const slices = new Slices();
+    const same = rootKey === this.#rootKey && !this.#addedChanged && !this.#hasFresh();
+    if (same && this.#scan !== null && !(await isOutdated(this.#scan.seen, slices))) return this.#state;
+    this.#addedChanged = false;
+    const scan = await scanRoots([...above, ...below], this.#options.limits ?? scanLimits, slices, signal);
+    const known = new Map<string, Known>();
+    const parsed: { page: FoundPage; result: ParsedSkill }[] = [];
+    for (const page of scan.pages) {
+      parsed.push({ page, result: this.#parse(page, known) });
+      await slices.rest();
+    }
+    this.#known = known;
+    this.#scan = scan;
+    this.#rootKey = rootKey;
+    this.#state = this.#arrange(scan, parsed, new Set(below));
+    return this.#state;
+  }
+
+  #hasFresh(): boolean {
+    for (const { fresh } of this.#known.values()) if (fresh) return true;
+    return false;
+  }
+
+  #parse(page: FoundPage, known: Map<string, Known>): ParsedSkill {
+    const key = `${page.root.source}\n${page.file}`;
+    const before = this.#known.get(key);
+    if (before !== undefined && before.stamp === page.stamp && !before.fresh) {
+      known.set(key, before);
+      return before.parsed;
+    }
+    const fresh = this.#options.now() - page.changedAt < clockGrainMs;
+    const parsed = parsePage(page);
+    known.set(key, { stamp: page.stamp, parsed, fresh });
+    return parsed;
+  }
+
+  #arrange(
+    scan: Scan,
+    parsed: { page: FoundPage; result: ParsedSkill }[],
+    below: ReadonlySet<SkillRoot>,
+  ): LibraryState {
+    const diagnostics = [...scan.diagnostics, ...parsed.flatMap(({ result }) => result.diagnostics)];
+    const ofRoots = (isBelow: boolean) =>
+      parsed.flatMap(({ page, result }) =>
+        result.skill !== null && below.has(page.root) === isBelow ? result.skill : [],
+      );
+    const byKey = new Map<string, Skill>();
+    const hidden = new Map<Skill, Skill[]>();
+    for (const skill of [...ofRoots(false), ...this.#added, ...ofRoots(true)]) {
+      const key = skillKey(skill.name);
+      const winner = byKey.get(key);
+      if (winner === undefined) byKey.set(key, skill);
+      else {
+        hidden.set(winner, [...(hidden.get(winner) ?? []), skill]);
+        if (!isSame(winner, skill)) diagnostics.push(collision(winner, skill));
+      }
+    }
+    const skills = [...byKey.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { version: this.#state.version + 1, skills, byKey, hidden, diagnostics };
+  }
+}
+
+function parsePage(page: FoundPage): ParsedSkill {
+  const { root, file, folder } = page;
+  const fault = (code: string, message: string): SkillDiagnostic => ({
+    level: "error",
+    code,
+    skill: null,
+    file,
+    line: null,
+    message,
+  });
+  try {
+    const { text, broken } = readPage(file, headBytes);
+    const fallbackName = folder === null ? basename(file).replace(/\.md$/i, "") : basename(folder);
+    const origin = { source: root.source, plugin: null, file, folder, text: null };
+    const parsed = parseSkill(text, { ...origin, fallbackName, headerless: root.headerless });
+    const notes: SkillDiagnostic[] = [];
+    const name = parsed.skill?.name ?? fallbackName;
+    if (broken) notes.push({ ...fault("repair", "holds bytes that are no UTF-8 text"), level: "warning", skill: name });
+    if (page.size > maxPageBytes)
+      notes.push({
+        ...fault("cap", `is ${page.size} bytes long; agents get the first ${maxPageBytes} of them`),
+        level: "warning",
+        skill: name,
+      });
+    return { skill: parsed.skill, diagnostics: [...parsed.diagnostics, ...notes] };
+  } catch (error) {
+    return { skill: null, diagnostics: [fault("unreadable", `cannot be read: ${errorText(error)}`)] };
+  }
+}
+
+/** The same file by another way, or a copy of it, is no collision. */
+function isSame(a: Skill, b: Skill): boolean {
+  if (a.file === null || b.file === null) return a.text !== null && a.text === b.text;
+  try {
+    if (realpathSync(a.file) === realpathSync(b.file)) return true;
+    return readPage(a.file, maxPageBytes).text === readPage(b.file, maxPageBytes).text;
+  } catch {
+    return false;
+  }
+}
+
+function collision(winner: Skill, loser: Skill): SkillDiagnostic {
+  const place = (skill: Skill) => skill.file ?? `the plugin ${skill.plugin ?? "?"}`;
+  return {
+    level: "warning",
+    code: "collision",
+    skill: winner.name,
+    file: loser.file,
+    line: null,
+    message: `another "${winner.name}" with other text stands in front of it: ${place(winner)}`,
+  };
+}

@@ -1,0 +1,284 @@
+/**
+ * Puts skills before agents: the list of all into what they are told at the start, what changed since and the texts that
+ * a turn calls for ahead of its messages. A text is given once, and again when the agent has lost it.
+ */
+import type { Agent } from "../../contract/agent.ts";
+import { AegisError } from "../../contract/errors.ts";
+import type { SessionId, TurnId } from "../../contract/ids.ts";
+import type { Message } from "../../contract/message.ts";
+import type { SkillHow } from "../../contract/skill.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
+import { preloadedSkills } from "./access.ts";
+import { readBody, renderBody, type SkillBody } from "./body.ts";
+import { buildCatalog, type CatalogOptions, catalogNews } from "./catalog.ts";
+import type { Classifier } from "./classify.ts";
+import type { Given, GivenSkill, GivenSkills } from "./given.ts";
+import type { SkillGrants } from "./grants.ts";
+import { type NamedSkill, selectSkills } from "./select.ts";
+import type { Skill } from "./skill.ts";
+import type { AgentSkills, Skills } from "./skills.ts";
+
+export type TurnOfSkills = { session: SessionId; turn: TurnId; messages: readonly Message[] };
+
+export type Forked = { run_id: string; label: string; agent: string };
+
+export type OfferOptions = {
+  skills: Skills;
+  given: GivenSkills;
+  grants: SkillGrants;
+  classifier: Classifier;
+  store: Store;
+  log: Logger;
+  project: string;
+  /** The session's agent with the session's limits; null when it is gone. */
+  agentOf: (session: SessionRow) => Agent | null;
+  /** Whether the agent may use this tool of the plane. */
+  mayUse: (agent: Agent, tool: string) => boolean;
+  /** Whether the session's agent still has in mind what was said. */
+  remembers: (session: SessionRow) => boolean;
+  /** Runs a skill in a subagent. The same key starts one only. Throws with the reason when it may not be started. */
+  fork: (request: ForkRequest) => Promise<Forked>;
+};
+
+export type SectionRequest = {
+  session: SessionRow;
+  agent: Agent;
+  /** The tools of the plane that it has. */
+  tools: readonly string[];
+  /** The conversation is opened with it now. */
+  opening: boolean;
+};
+
+export type ForkRequest = {
+  session: SessionRow;
+  agent: Agent;
+  skill: Skill;
+  task: string;
+  key: string;
+  cause: Message | undefined;
+};
+
+/** What nobody asked for by name must not crowd out the message. */
+const mostUnasked = 40_000;
+/** Texts that an agent lost are given again up to this much together. */
+const mostAgain = 60_000;
+
+type Told = { text: string; atStart: readonly Skill[]; since: readonly Skill[] };
+
+/** One text for a turn. */
+type Piece = { skill: Skill; body: SkillBody; how: SkillHow; text: string };
+
+export class SkillOffer {
+  readonly #options: OfferOptions;
+  /** The skills each open conversation was told of: at its start, and since. */
+  readonly #told = new Map<SessionId, Told>();
+  /** What a conversation that is about to open begins with. */
+  readonly #opening = new Map<SessionId, string>();
+  #uses: Map<string, number> | null = null;
+
+  constructor(options: OfferOptions) {
+    this.#options = options;
+    options.store.onCommit((events) => {
+      for (const { type, session } of events) {
+        if (session === null) continue;
+        if (type === "session.closed") this.#told.delete(session);
+        const told = type === "turn.compaction" ? this.#told.get(session) : undefined;
+        // News stand in the conversation and are lost with it; what the system prompt says is not.
+        if (told !== undefined) this.#told.set(session, { ...told, since: told.atStart });
+      }
+    });
+  }
+
+  /**
+   * What a conversation is told of skills when it is opened; empty when there are none. While it is open that is what it
+   * was told. Never rejects.
+   */
+  async section(request: SectionRequest, signal: AbortSignal): Promise<string> {
+    const { session, opening } = request;
+    const told = opening ? undefined : this.#told.get(session.id);
+    if (told !== undefined) return told.text;
+    try {
+      const { text, listed } = await this.#list(request, signal);
+      if (opening) this.#told.set(session.id, { text, atStart: listed, since: listed });
+      return text;
+    } catch (error) {
+      this.#options.log.warn("skills could not be listed", { session: session.id, error: errorText(error) });
+      return "";
+    } finally {
+      if (opening) this.#opening.delete(session.id);
+    }
+  }
+
+  /** What goes ahead of a turn's messages; null for most. Never rejects: a turn without skills is better than none. */
+  async contribute(turn: TurnOfSkills, signal: AbortSignal): Promise<{ context: string } | null> {
+    const { skills, log, store } = this.#options;
+    this.#options.grants.begin(turn.session);
+    if (!skills.offers) return null;
+    try {
+      const row = await store.read.sessions.get(turn.session);
+      const agent = row === null ? null : this.#options.agentOf(row);
+      if (row === null || agent === null) return null;
+      const view = await skills.of(agent, signal);
+      const news = await this.#news(row, agent, view);
+      const parts = view.skills.length === 0 ? [] : await this.#parts(turn, row, agent, view, signal);
+      const context = [...(news === "" ? [] : [news]), ...parts];
+      return context.length === 0 ? null : { context: wrap(context) };
+    } catch (error) {
+      if (!signal.aborted) log.warn("a turn goes without skills", { session: turn.session, error: errorText(error) });
+      return null;
+    }
+  }
+
+  /** The text of a skill that an agent asks for; for one that is to run elsewhere, word of that. */
+  async load(
+    request: {
+      name: string;
+      arguments: string | null;
+      session: SessionRow;
+      agent: Agent;
+      key: string;
+      cause: Message | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<{ skill: Skill; body: SkillBody; forked: Forked | null }> {
+    const { skills, given, grants, project } = this.#options;
+    const { session, agent } = request;
+    const skill = await skills.get(request.name, agent, signal);
+    if (!skill.modelInvocable)
+      throw new AegisError("forbidden", `the skill "${skill.name}" is only for people to call`);
+    const body = readBody(skill, { arguments: request.arguments, session: session.id, project });
+    if (skill.context === "fork") {
+      const { key, cause } = request;
+      return { skill, body, forked: await this.#options.fork({ session, agent, skill, task: body.text, key, cause }) };
+    }
+    await given.record(session.id, null, [{ name: skill.name, version: body.version, how: "loaded" }]);
+    this.#used(skill);
+    grants.add(session.id, skill, false);
+    return { skill, body, forked: null };
+  }
+
+  async #list(
+    { session, agent, tools }: SectionRequest,
+    signal: AbortSignal,
+  ): Promise<{ text: string; listed: readonly Skill[] }> {
+    const { skills } = this.#options;
+    if (!skills.offers) return { text: "", listed: [] };
+    const view = await skills.of(agent, signal);
+    const about = this.#opening.get(session.id) ?? "";
+    const options = await this.#catalogOptions(view, about, (tool) => tools.includes(tool));
+    return { text: buildCatalog(view.listed, options).text, listed: view.listed };
+  }
+
+  async #news(row: SessionRow, agent: Agent, view: AgentSkills): Promise<string> {
+    const told = this.#told.get(row.id);
+    if (told === undefined || !this.#options.remembers(row)) return "";
+    const listed = view.listed;
+    if (told.since === listed) return "";
+    this.#told.set(row.id, { ...told, since: listed });
+    const may = (tool: string) => this.#options.mayUse(agent, tool);
+    return catalogNews(told.since, listed, await this.#catalogOptions(view, "", may));
+  }
+
+  async #parts(
+    { session, turn, messages }: TurnOfSkills,
+    row: SessionRow,
+    agent: Agent,
+    view: AgentSkills,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const { skills, given, grants, classifier } = this.#options;
+    const remembers = this.#options.remembers(row);
+    if (!this.#told.has(session)) this.#opening.set(session, messages.map((message) => message.body).join("\n"));
+    const had = await given.of(session, remembers);
+    const selected = await selectSkills(messages, view, { most: skills.settings.max_per_turn, classifier, signal });
+    const pieces = new Map<Skill, Piece>();
+    const add = (skill: Skill, how: SkillHow, given: string | null, most: number) => {
+      const piece = pieces.has(skill) ? null : this.#piece(skill, how, given, row, had, most);
+      if (piece !== null) pieces.set(skill, piece);
+    };
+    const notes = selected.problems.map((problem) => `Aegis could not find what the message calls: ${problem}.`);
+    for (const one of selected.named) {
+      grants.add(session, one.skill, one.byPerson);
+      if (one.skill.context === "fork") notes.push(await this.#fork(one, row, agent));
+      else add(one.skill, "named", one.arguments, Number.POSITIVE_INFINITY);
+    }
+    for (const skill of preloadedSkills(agent, view.skills)) add(skill, "preloaded", null, mostUnasked);
+    for (const { skill, how } of selected.about) {
+      grants.add(session, skill, false);
+      add(skill, how, null, mostUnasked);
+    }
+    this.#again(had, view, (skill) => add(skill, "again", null, mostUnasked), pieces);
+    await given.record(session, turn, [...pieces.values()].map(recordOf));
+    for (const skill of pieces.keys()) this.#used(skill);
+    return [...notes, ...[...pieces.values()].map(({ text }) => text)];
+  }
+
+  /** Null when the agent has this very text in mind, or it cannot be read. */
+  #piece(skill: Skill, how: SkillHow, given: string | null, row: SessionRow, had: Given, most: number): Piece | null {
+    try {
+      const body = readBody(skill, { arguments: given, session: row.id, project: this.#options.project });
+      // Arguments make another text of it, whatever was given before.
+      const isKnown = had.current.get(skill.name) === body.version;
+      if (isKnown && (given === null || given === "")) return null;
+      const cut = body.text.length - most;
+      const note = `\n\n[cut: ${cut} more characters; load_skill gives all of it]`;
+      const text = cut > 0 ? `${body.text.slice(0, most)}${note}` : body.text;
+      return { skill, body, how, text: renderBody(skill, { ...body, text }) };
+    } catch (error) {
+      this.#options.log.warn("a skill could not be given", { skill: skill.name, error: errorText(error) });
+      return null;
+    }
+  }
+
+  #again(had: Given, view: AgentSkills, add: (skill: Skill) => void, pieces: ReadonlyMap<Skill, Piece>): void {
+    for (const name of had.forgotten) {
+      const length = [...pieces.values()].reduce((sum, { text }) => sum + text.length, 0);
+      const skill = view.names.find(name);
+      if (skill !== undefined && length < mostAgain) add(skill);
+    }
+  }
+
+  async #fork({ skill, arguments: given, message }: NamedSkill, row: SessionRow, agent: Agent): Promise<string> {
+    try {
+      const body = readBody(skill, { arguments: given ?? "", session: row.id, project: this.#options.project });
+      // The same message sent again after a crash starts nothing new.
+      const key = `${row.id}/skill/${message.id}/${skill.name}`;
+      const request = { session: row, agent, skill, task: body.text, key, cause: message };
+      const { run_id, label, agent: who } = await this.#options.fork(request);
+      this.#used(skill);
+      return `The skill "${skill.name}" runs in the subagent ${run_id} (agent: ${who}, label: ${label}). Its result will come to you by itself; do not do its work.`;
+    } catch (error) {
+      return `The skill "${skill.name}" could not be started in a subagent: ${errorText(error)}`;
+    }
+  }
+
+  async #catalogOptions(
+    { matcher }: AgentSkills,
+    text: string,
+    may: (tool: string) => boolean,
+  ): Promise<CatalogOptions> {
+    this.#uses ??= await this.#options.given.uses();
+    const uses = this.#uses;
+    const scores = new Map(text === "" ? [] : matcher.match(text).map(({ skill, score }) => [skill, score]));
+    return {
+      budget: this.#options.skills.settings.catalog_chars,
+      rank: (skill) => (scores.get(skill) ?? 0) + Math.log2(1 + (uses.get(skill.name) ?? 0)),
+      canLoad: may("load_skill"),
+      canSearch: may("search_skills"),
+    };
+  }
+
+  #used(skill: Skill): void {
+    this.#uses?.set(skill.name, (this.#uses.get(skill.name) ?? 0) + 1);
+  }
+}
+
+function recordOf({ skill, body, how }: Piece): GivenSkill {
+  return { name: skill.name, version: body.version, how };
+}
+
+/** Marked as ours, so that the agent does not take it for the words of the sender. */
+function wrap(parts: readonly string[]): string {
+  return ["<aegis_skills>", parts.join("\n\n"), "</aegis_skills>"].join("\n");
+}

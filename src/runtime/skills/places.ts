@@ -1,0 +1,51 @@
+/** The folders skills are read from, the strongest first. */
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import type { SkillSource } from "../../contract/skill.ts";
+
+export type SkillRoot = {
+  source: SkillSource;
+  folder: string;
+  /** Single pages directly in the folder are skills too. */
+  flat: boolean;
+  /** A page without a header is one too, as Claude Code reads it. */
+  headerless: boolean;
+};
+
+export type PlaceOptions = {
+  /** The project's folder. */
+  root: string;
+  home: string;
+  /** What ships with Aegis. */
+  bundled: string;
+  /** `skills.dirs` of the configuration: absolute, from the project, or from `~`. */
+  dirs: readonly string[];
+};
+
+export function skillRoots({ root, home, bundled, dirs }: PlaceOptions): { above: SkillRoot[]; below: SkillRoot[] } {
+  const at = (source: SkillSource, folder: string, more: Partial<SkillRoot> = {}): SkillRoot => ({
+    source,
+    folder,
+    flat: false,
+    headerless: false,
+    ...more,
+  });
+  return {
+    above: [
+      at("project", join(root, "skills")),
+      at("agents", join(root, ".agents", "skills")),
+      at("aegis", join(root, ".aegis", "skills"), { flat: true }),
+      at("claude", join(root, ".claude", "skills"), { headerless: true }),
+      at("user", join(home, ".aegis", "skills"), { flat: true }),
+      at("user-agents", join(home, ".agents", "skills")),
+      at("user-claude", join(home, ".claude", "skills"), { headerless: true }),
+    ],
+    // The skills of plugins stand between these.
+    below: [at("bundled", bundled), ...dirs.map((dir) => at("configured", fromHome(dir, root, home), { flat: true }))],
+  };
+}
+
+function fromHome(dir: string, root: string, home: string): string {
+  if (dir === "~" || dir.startsWith("~/")) return join(home === "" ? homedir() : home, dir.slice(1));
+  return isAbsolute(dir) ? dir : resolve(root, dir);
+}

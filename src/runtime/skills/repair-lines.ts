@@ -1,0 +1,65 @@
+/** Repairs of a header line by line. Lines keep their number, so that what is told about one points at it. */
+import type { Repair } from "./repair.ts";
+
+export type Repaired = { yaml: string; repairs: Repair[] };
+
+/** Tabs become blanks, and of two sides of an unfinished merge the first stays. */
+export function straighten(yaml: string): Repaired {
+  const repairs: Repair[] = [];
+  let side: "none" | "ours" | "theirs" = "none";
+  const lines = yaml.split("\n").map((line, index) => {
+    const note = (message: string) => repairs.push({ line: index + 1, message });
+    if (/^<{7}(?: |$)/.test(line)) {
+      side = "ours";
+      note("an unfinished merge: the first of the two sides is taken");
+      return "";
+    }
+    if (side === "ours" && /^(?:={7}|\|{7}.*)$/.test(line)) {
+      side = "theirs";
+      return "";
+    }
+    if (side === "theirs") {
+      if (/^>{7}(?: |$)/.test(line)) side = "none";
+      return "";
+    }
+    if (!/^ *\t|^[ \t]*[\w"'-]+:\t/.test(line)) return line;
+    note("expected blanks, found a tab");
+    return line.replace(/^[ \t]+/, (blank) => blank.replaceAll("\t", "  ")).replace(/^( *[\w"'-]+:)\t+/, "$1 ");
+  });
+  return { yaml: lines.join("\n"), repairs };
+}
+
+const field = /^([ ]*(?:- )?["']?[A-Za-z_][\w .-]*["']?:[ ]+)(\S.*?)[ ]*$/;
+
+/** Quotes what stands unquoted behind a key and is no YAML; a list on one line becomes one. */
+export function quoteRisky(yaml: string, isFlow: (value: string) => boolean): Repaired {
+  const repairs: Repair[] = [];
+  /** Lines further in than this belong to a block of text. */
+  let block = -1;
+  const lines = yaml.split("\n").map((line, index) => {
+    const indent = line.length - line.trimStart().length;
+    if (block >= 0 && (line.trim() === "" || indent > block)) return line;
+    block = /:[ ]+[|>][+-]?\d?[ ]*(?:#.*)?$/.test(line) ? indent : -1;
+    const [, key, value] = field.exec(line) ?? [];
+    if (key === undefined || value === undefined || block >= 0) return line;
+    const repaired = repairValue(value, isFlow);
+    if (repaired === null) return line;
+    repairs.push({ line: index + 1, message: repaired.message });
+    return key + repaired.text;
+  });
+  return { yaml: lines.join("\n"), repairs };
+}
+
+function repairValue(value: string, isFlow: (value: string) => boolean): { text: string; message: string } | null {
+  if (/^- ?\S/.test(value)) {
+    const items = value.split(/(?:^|,? +)- ?/).filter((item) => item !== "");
+    return { text: JSON.stringify(items), message: "expected each item of the list on a line of its own" };
+  }
+  const text = JSON.stringify(value.replace(/^(["'])(.*)\1$/, "$2"));
+  if (/^[[{]/.test(value))
+    return isFlow(value) ? null : { text, message: "looks like a list or a map but is none; it was taken as text" };
+  if (/^["']/.test(value))
+    return isFlow(value) ? null : { text, message: "the quotes do not enclose the whole value; it was taken as text" };
+  if (!/: |:$| #|^[*&!%@`|>?,]|^-$/.test(value)) return null;
+  return { text, message: "expected quotes around a value with special characters; it was taken as text" };
+}
