@@ -50,7 +50,14 @@ export async function askAndWait(
   const { session, timeoutMs } = question;
   const id = question.id ?? newId("msg", Date.now());
   const printer = new TurnPrinter({ text: cx.write, aside: cx.warn }, createStyle(cx.color), id);
-  const cut = () => client.call("interruptSession", { path: { session: session.id } }).catch(() => {});
+  let place: Pick<SessionView, "id" | "handle"> = session;
+  const cut = () => client.call("interruptSession", { path: { session: place.id } }).catch(() => {});
+  const onReceipt = (receipt: Receipt) => {
+    question.onReceipt?.(receipt);
+    if (receipt.session === session.id) return;
+    place = { id: receipt.session, handle: receipt.handle };
+    if (question.onReceipt === undefined) cx.warn(createStyle(cx.color).dim(receipt.text));
+  };
   let stopped = false;
   let timedOut = false;
   const undo = cx.onStop(() => {
@@ -67,11 +74,11 @@ export async function askAndWait(
     timeoutMs ?? 2 ** 31 - 1,
   );
   try {
-    const outcome = await sendAndWatch(client, { ...question, id }, (item) => {
+    const outcome = await sendAndWatch(client, { ...question, id, onReceipt }, (item) => {
       if (!cx.json) printer.show(item);
     });
     printer.finish();
-    const answer = toAnswer(session, outcome);
+    const answer = toAnswer(place, outcome);
     if (timedOut && answer.reason !== "completed") {
       answer.error = { code: "timeout", message: `no answer within ${duration(timeoutMs ?? 0)}` };
     }
@@ -122,6 +129,9 @@ async function sendAndWatch(
       body: { id, text: question.text, mode: question.mode, attachments },
     });
     question.onReceipt?.(receipt);
+    // A skill may be for another agent: then that agent's session has the message, and is the one to watch.
+    if (receipt.session !== session.id)
+      return await waitForMessage(client, id, receipt.session, { after, live: true, onEvent: onItem });
     // An earlier request with this id may have been answered before the stream began.
     if (receipt.duplicate) return await waitForMessage(client, id, session.id);
     return await watched;
@@ -150,7 +160,7 @@ function mayEnd(event: Event): boolean {
   return ["turn.ended", "message.cancelled", "message.lost", "session.closed"].includes(event.type);
 }
 
-function toAnswer(session: SessionView, outcome: Outcome): Answer {
+function toAnswer(session: Pick<SessionView, "id" | "handle">, outcome: Outcome): Answer {
   const base = { session: session.id, handle: session.handle };
   if (outcome.status === "answered") {
     const { turn } = outcome;

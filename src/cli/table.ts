@@ -7,6 +7,7 @@ import { queueCommands } from "./table/queues.ts";
 import { scheduleCommands } from "./table/schedules.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
+import { skillCommands } from "./table/skills.ts";
 import { subagentCommands } from "./table/subagents.ts";
 import { workflowCommands } from "./table/workflows.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,6 +17,7 @@ export { commandGroups };
 export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
   ...agentCommands,
+  ...skillCommands,
   ...subagentCommands,
   ...queueCommands,
   ...groupCommands,

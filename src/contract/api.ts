@@ -5,6 +5,7 @@ import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
+import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
@@ -279,6 +280,7 @@ export const endpoints = {
   ...groupEndpoints,
   ...subagentEndpoints,
   ...workflowEndpoints,
+  ...skillEndpoints,
   ...scheduleEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",

@@ -136,6 +136,22 @@ export {
   type TitleSource,
 } from "./session.ts";
 export {
+  type CatalogSize,
+  catalogSizeSchema,
+  type SkillDetail,
+  type SkillDiagnostic,
+  type SkillHit,
+  type SkillHow,
+  type SkillSource,
+  type SkillView,
+  skillDetailSchema,
+  skillDiagnosticSchema,
+  skillHitSchema,
+  skillHowSchema,
+  skillSourceSchema,
+  skillViewSchema,
+} from "./skill.ts";
+export {
   type KillOutcome,
   killOutcomeSchema,
   type PooledAgent,

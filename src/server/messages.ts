@@ -3,13 +3,13 @@ import type { Services } from "./services.ts";
 
 export type MessageHandlers = Pick<Handlers, "sendMessage" | "listMessages" | "getMessage" | "cancelMessage">;
 
-export function messageHandlers({ sessions, inbox, attachments }: Services): MessageHandlers {
+export function messageHandlers({ sessions, door, inbox, attachments }: Services): MessageHandlers {
   return {
     async sendMessage({ path, body }) {
       const session = await sessions.resolve(path.session);
       const { id, text, mode } = body;
       return {
-        receipt: await inbox.admit({
+        receipt: await door.admit({
           id,
           session: session.id,
           sender: { kind: "human" },

@@ -26,6 +26,8 @@ export type Services = {
   groups: GroupService;
   broadcasts: BroadcastService;
   workflows: WorkflowService;
+  skills: SkillService;
+  door: DoorService;
   schedules: ScheduleService;
   events: EventService;
   status(): Promise<Status>;
@@ -130,6 +132,19 @@ export interface InboxService {
   cancel(id: MessageId): Promise<Message>;
   get(id: MessageId): Promise<Message>;
   list(session: SessionId, filter: { status?: MessageStatus | undefined; limit: number }): Promise<Message[]>;
+}
+
+/** Where a person's messages come in; those that a skill calls for another agent are passed on to it. */
+export type DoorService = Pick<SessionService, "create"> & Pick<InboxService, "admit">;
+
+export interface SkillService {
+  list(query: { agent?: string | undefined; all: boolean }, signal: AbortSignal): Promise<ApiOutput<"listSkills">>;
+  search(
+    query: { query: string; agent?: string | undefined; limit: number },
+    signal: AbortSignal,
+  ): Promise<ApiOutput<"searchSkills">["skills"]>;
+  /** Throws `not_found` with the nearest name. */
+  show(name: string, signal: AbortSignal): Promise<ApiOutput<"getSkill">["skill"]>;
 }
 
 export interface AttachmentService {

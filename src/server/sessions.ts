@@ -18,10 +18,10 @@ export type SessionHandlers = Pick<
 
 const defaultClient = "default";
 
-export function sessionHandlers({ sessions, events }: Services): SessionHandlers {
+export function sessionHandlers({ sessions, door, events }: Services): SessionHandlers {
   return {
     listSessions: async ({ query }) => ({ sessions: await sessions.list(query) }),
-    createSession: ({ body }) => sessions.create(body),
+    createSession: ({ body }) => door.create(body),
     async getSession({ path, query }) {
       const { id } = await sessions.resolve(path.session);
       return { session: await sessions.view(id, query.client) };

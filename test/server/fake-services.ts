@@ -67,7 +67,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     if (message === undefined) throw new AegisError("not_found", `no message ${id}`);
     return message;
   };
-  return {
+  const services: Omit<FakeServices, "door"> = {
     store,
     hub,
     calls,
@@ -124,6 +124,17 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       killRun: async (run) => noSubagent(run),
     },
     pool: { max: 15, list: async () => [] },
+    skills: {
+      list: async () => ({
+        skills: [],
+        diagnostics: [],
+        catalog: { skills: 0, characters: 0, shortened: 0, name_only: 0, left_out: 0 },
+      }),
+      search: async () => [],
+      async show(name) {
+        throw new AegisError("not_found", `no skill "${name}"`);
+      },
+    },
     queues: {
       list: async () => [],
       queue: async (name) => noQueue(name),
@@ -226,6 +237,12 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       note("shutdown", input);
     },
   };
+  // Nothing is passed on here: what comes in by the door goes where it was sent.
+  const door: FakeServices["door"] = {
+    create: (input) => services.sessions.create(input),
+    admit: (input) => services.inbox.admit(input),
+  };
+  return { ...services, door };
 }
 
 function noGroup(name: string): never {

@@ -93,7 +93,8 @@ export class Chat {
         path: { session: this.#session.id },
         body: { id, text },
       });
-      if (receipt.outcome === "queued") this.#note(`queued, position ${receipt.position}`);
+      if (receipt.session !== this.#session.id) this.#note(receipt.text);
+      else if (receipt.outcome === "queued") this.#note(`queued, position ${receipt.position}`);
     } catch (error) {
       this.#answered([id]);
       throw error;

@@ -17,6 +17,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   spawn: { synopsis: "/spawn [agent]", summary: "start a session and talk to it", run: spawn },
   interrupt: { synopsis: "/interrupt", summary: "cut the turn under way (also Ctrl-C)", run: interrupt },
   rename: { synopsis: "/rename <handle>", summary: "give this session another handle", run: rename },
+  skill: { synopsis: "/skill <name> …", summary: "have a skill used; /<name> … does the same", run: callSkill },
   title: { synopsis: "/title <text>", summary: "set this session's title", run: title },
   close: { synopsis: "/close", summary: "close this session", run: close },
   answer: { synopsis: "/answer <choice>", summary: "answer what an agent asks; a reason may follow", run: answer },
@@ -35,12 +36,22 @@ export async function handleLine(chat: Chat, line: string): Promise<"stay" | "le
   const [name = "", ...words] = text.slice(1).split(/\s+/);
   const command = slashCommands[name];
   if (command === undefined) {
+    if (await isSkill(chat, name)) {
+      await chat.say(text);
+      return "stay";
+    }
     throw usageError(
       `there is no /${name}${didYouMean(name, Object.keys(slashCommands))}`,
       "/help lists what there is",
     );
   }
   return command.run(chat, words.join(" "));
+}
+
+/** A skill is called by its name, and the daemon knows what to do with it. */
+async function isSkill(chat: Chat, name: string): Promise<boolean> {
+  const { skills } = await chat.client.call("listSkills");
+  return skills.some(({ command, user_invocable }) => user_invocable && command === name.toLowerCase());
 }
 
 /** True for a line that is meant for the turn under way and must not wait for its end. */
@@ -91,6 +102,12 @@ async function interrupt(chat: Chat): Promise<"stay"> {
 async function rename(chat: Chat, rest: string): Promise<"stay"> {
   if (rest === "") throw usageError("which handle?", "two or three words joined by dashes, as in lucid-knuth");
   await chat.client.call("updateSession", { path: { session: chat.session.id }, body: { handle: rest } });
+  return "stay";
+}
+
+async function callSkill(chat: Chat, rest: string): Promise<"stay"> {
+  if (rest === "") throw usageError("which skill?", "aegis skill list shows them");
+  await chat.say(`/skill ${rest}`);
   return "stay";
 }
 

@@ -54,6 +54,10 @@ async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
     const { schedules } = await client.call("listSchedules", { signal });
     return schedules.map(({ name, cron, timezone }) => ({ value: name, description: cron ?? timezone }));
   }
+  if (kind === "skill") {
+    const { skills } = await client.call("listSkills", { signal });
+    return skills.map(({ name, description }) => ({ value: name, description }));
+  }
   const { sessions } = await client.call("listSessions", { signal });
   return sessions.map((session) => ({ value: session.handle, description: session.title || session.agent }));
 }

@@ -23,6 +23,8 @@ export async function run(cx: Terminal, args: RunArgs): Promise<number> {
     body: { ask_policy: args.noAsk ? "deny" : "wait", ...(args.agent === undefined ? {} : { agent: args.agent }) },
   });
   const style = createStyle(cx.color);
+  /** Where the answer came from: a skill may have passed the prompt on to another agent. */
+  let answered: string = session.id;
   try {
     if (cx.interactive || session.offline) cx.warn(style.dim(`${sessionLabel(session)}, agent ${session.agent}`));
     const result = await askAndWait(cx, client, {
@@ -33,9 +35,12 @@ export async function run(cx: Terminal, args: RunArgs): Promise<number> {
       images: args.images,
       timeoutMs: args.timeoutMs,
     });
+    answered = result.answer.session;
     return reportAnswer(cx, result);
   } finally {
     if (args.keep) cx.warn(style.dim(`go on with: aegis chat ${session.handle}`));
-    else await client.call("closeSession", { path: { session: session.id } }).catch(() => {});
+    else
+      for (const made of new Set([session.id, answered]))
+        await client.call("closeSession", { path: { session: made } }).catch(() => {});
   }
 }

@@ -131,6 +131,7 @@ export const configSchema = z.strictObject({
       enabled: z.boolean().default(true),
       dirs: texts.default([]),
       max_per_turn: z.int().min(0).default(2),
+      catalog_chars: z.int().min(500).default(16_000),
       classifier: text.optional(),
     })
     .prefault({}),

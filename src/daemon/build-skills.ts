@@ -1,0 +1,126 @@
+/** Makes the skills: where they are looked for, what they may need, and how they come before agents. */
+import { homedir } from "node:os";
+import type { Agent } from "../contract/agent.ts";
+import { scopeOf } from "../contract/scope.ts";
+import { askOnce } from "../drivers/native/one-answer.ts";
+import { assetPath } from "../lib/assets.ts";
+import type { Environment } from "../lib/child-env.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import { skillTools } from "../plane/tools/skills.ts";
+import type { AgentRegistry } from "../runtime/registry/agents.ts";
+import { limitedAgent } from "../runtime/registry/limits.ts";
+import { scopedTool, type ToolRegistry } from "../runtime/registry/tools.ts";
+import type { Turns } from "../runtime/sessions/turns.ts";
+import { Classifier } from "../runtime/skills/classify.ts";
+import { Gates } from "../runtime/skills/gate.ts";
+import { GivenSkills } from "../runtime/skills/given.ts";
+import { SkillGrants } from "../runtime/skills/grants.ts";
+import { SkillLibrary } from "../runtime/skills/library.ts";
+import { type Forked, type ForkRequest, type OfferOptions, SkillOffer } from "../runtime/skills/offer.ts";
+import { skillRoots } from "../runtime/skills/places.ts";
+import { SkillRouter } from "../runtime/skills/route.ts";
+import { Skills } from "../runtime/skills/skills.ts";
+import type { Subagents } from "../runtime/subagents/subagents.ts";
+import type { Store } from "../store/store.ts";
+import type { Settings } from "./settings.ts";
+
+export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
+  root: string;
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  env: Environment;
+  settings: () => Settings;
+  agents: AgentRegistry;
+  tools: ToolRegistry;
+  /** Asked for once there are any. */
+  turns: () => Turns;
+  subagents: () => Subagents;
+};
+
+export type SkillParts = {
+  skills: Skills;
+  offer: SkillOffer;
+  grants: SkillGrants;
+  router: SkillRouter;
+  /** Gives agents the tools for skills, or takes them away, as the settings say. */
+  settingsChanged(): void;
+};
+
+/** A list of names is short. */
+const classifierTokens = 500;
+
+export function buildSkills(options: BuildSkillsOptions): SkillParts {
+  const { root, store, clock, log, env, settings, agents, tools, remembers, turns } = options;
+  const home = env.HOME ?? homedir();
+  const places = { root, home, bundled: assetPath("skills") };
+  const library = new SkillLibrary({
+    roots: () => skillRoots({ ...places, dirs: settings().config.skills.dirs }),
+    now: () => clock.now(),
+  });
+  const gates = new Gates({ env: () => env, config: () => settings().config, platform: process.platform });
+  const classifier = new Classifier({
+    model: () => settings().config.skills.classifier ?? null,
+    ask: (question, signal) =>
+      askOnce({ ...question, maxTokens: classifierTokens }, { env, clock, models: settings().config.models }, signal),
+    log,
+  });
+  const skills = new Skills({
+    library,
+    gates,
+    project: root,
+    settings: () => settings().config.skills,
+    agent: (name) => agents.get(name),
+  });
+  const grants = new SkillGrants();
+  const offer = new SkillOffer({
+    ...{ skills, grants, classifier, store, log, remembers, project: root },
+    fork: (request) => fork(options, request),
+    given: new GivenSkills(store, clock),
+    agentOf: (session) => {
+      const agent = agents.find(session.agent);
+      return agent === null ? null : limitedAgent(agent, session.limits);
+    },
+    mayUse: (agent, name) => mayUse(agent, name, tools),
+  });
+  const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.find(name));
+  const withdraw: (() => void)[] = [];
+  return {
+    skills,
+    offer,
+    grants,
+    router: new SkillRouter({ skills, classifier, find }),
+    settingsChanged() {
+      const { enabled } = settings().config.skills;
+      if (!enabled) for (const undo of withdraw.splice(0)) undo();
+      else if (withdraw.length === 0)
+        for (const tool of skillTools({ skills, offer, turns: turns() })) withdraw.push(tools.add(tool));
+    },
+  };
+}
+
+/** Names that Claude Code gives to agents of its own: the one that calls stands in for them. */
+const claudeAgents: readonly string[] = ["explore", "plan", "general-purpose"];
+
+/** The subagent that a skill asks for. */
+async function fork({ agents, subagents }: BuildSkillsOptions, request: ForkRequest): Promise<Forked> {
+  const { session, agent, skill, task, key, cause } = request;
+  const name = skill.forkAgent?.toLowerCase();
+  const unknown = name === undefined || (agents.find(name) === null && claudeAgents.includes(name));
+  const row = await subagents().spawn({
+    callerAgent: agent,
+    caller: session.id,
+    key,
+    ...(unknown ? {} : { agent: name }),
+    task,
+    label: skill.name,
+    cause,
+  });
+  return { run_id: row.run_id, label: row.label, agent: row.agent };
+}
+
+function mayUse(agent: Agent, name: string, tools: ToolRegistry): boolean {
+  const tool = tools.all().find((candidate) => candidate.name === name);
+  return tool !== undefined && scopeOf(agent)(scopedTool(tool)).allowed;
+}
