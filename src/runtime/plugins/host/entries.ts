@@ -1,0 +1,20 @@
+/** Where the files are that a worker needs: beside this one in development, beside the daemon when installed. */
+
+const isSource = import.meta.url.endsWith(".ts");
+
+function entry(source: string, built: string): URL {
+  return new URL(isSource ? source : built, import.meta.url);
+}
+
+export function workerEntry(): URL {
+  return entry("../worker/main.ts", "./plugin-worker.js");
+}
+
+/** What `import "aegis"` leads to in a plugin. */
+export function apiEntries(): { full: string; bare: string; testing: string } {
+  return {
+    full: entry("../../../plugin-api/index.ts", "./plugin-api.js").href,
+    bare: entry("../../../plugin-api/bare.ts", "./plugin-api-bare.js").href,
+    testing: entry("../../../plugin-api/testing/index.ts", "./testing.js").href,
+  };
+}

@@ -1,0 +1,93 @@
+/** Runs a workflow's body in its plugin's worker and performs what it asks of the engine here, within the same branch. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
+import type { Outcome } from "../protocol.ts";
+import { fromWire, toWire } from "../wire-error.ts";
+import { plainMethods } from "../worker/run-engine.ts";
+import type { PluginWorker, WorkerRequest } from "./worker.ts";
+
+export type Body = {
+  result: Promise<unknown>;
+  /** Whether the body waits for the engine. One that does not is at work on something of its own. */
+  isWaiting(): boolean;
+};
+
+type Within = <T>(run: () => T) => T;
+type Branches = { resolve: (value: unknown) => void; reject: (error: unknown) => void }[];
+
+const methods: ReadonlySet<string> = new Set(plainMethods);
+
+export function runBody(worker: PluginWorker, index: number, engine: Engine, args: unknown): Body {
+  /** Branch → its place in the run's record, which only code running there can claim. */
+  const places = new Map<string, Within>();
+  const parallels = new Map<number, Branches>();
+  let open = 0;
+
+  const enter = (branch: string) => {
+    places.set(branch, AsyncLocalStorage.snapshot());
+    const { signal } = engine;
+    const cut = () => worker.cut({ type: "cut", id: calls.id, branch, reason: toWire(signal.reason) });
+    if (signal.aborted) cut();
+    else signal.addEventListener("abort", cut, { once: true });
+  };
+  const onRequest = (request: WorkerRequest) => {
+    const within = places.get(request.branch);
+    // A branch that nobody opened: the worker talks nonsense, and nonsense is not answered.
+    if (within === undefined) return;
+    within(() => {
+      if (request.method === "log") return engine.log(request.args[0]);
+      open += 1;
+      const settle = (outcome: Outcome) => {
+        open -= 1;
+        worker.answer(request.id, outcome);
+      };
+      perform(request).then(
+        (value) => settle({ ok: true, value }),
+        (error: unknown) => settle({ ok: false, error: toWire(error) }),
+      );
+    });
+  };
+  const perform = async ({ id, method, args: given }: WorkerRequest): Promise<unknown> => {
+    if (method === "parallel") return parallel(id, Number(given[0]));
+    if (method === "step") {
+      const [name, options] = given as [string, Parameters<Engine["step"]>[2]];
+      return engine.step(name, () => worker.perform(id, null), options);
+    }
+    if (method === "bashPredicate") {
+      const [command, options] = given as [string, PredicateOptions];
+      const retryWith = options.retryWith ?? ((result: unknown) => worker.perform(id, result) as Promise<string>);
+      return engine.bashPredicate(command, { ...options, retryWith });
+    }
+    if (!methods.has(method)) throw new TypeError(`the engine has no method "${method}"`);
+    const call = engine[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
+    return call(...given);
+  };
+  const parallel = async (id: number, count: number): Promise<null> => {
+    const branches = Array.from({ length: count }, () => Promise.withResolvers<unknown>());
+    parallels.set(id, branches);
+    try {
+      await engine.parallel(
+        branches.map((branch, at) => () => {
+          enter(`${id}.${at}`);
+          return branch.promise;
+        }),
+      );
+      return null;
+    } finally {
+      parallels.delete(id);
+    }
+  };
+  const onBranch = (request: number, at: number, outcome: Outcome) => {
+    const branch = parallels.get(request)?.[at];
+    if (outcome.ok) branch?.resolve(null);
+    else branch?.reject(fromWire(outcome.error));
+  };
+
+  const { name, workflowId, host, callerHandle, config } = engine;
+  const calls = worker.open(
+    { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, config } },
+    { timeoutMs: null, what: `the workflow "${name}"`, onRequest, onBranch },
+  );
+  enter("");
+  return { result: calls.result, isWaiting: () => open > 0 };
+}

@@ -1,0 +1,304 @@
+/**
+ * A plugin's worker as the daemon sees it: started, called, watched, ended. Calls keep their deadline here, whatever the
+ * worker does, and each is settled exactly once; a worker that stops answering is ended.
+ */
+import { Worker } from "node:worker_threads";
+import { AegisError } from "../../../contract/errors.ts";
+import type { Contributions, FromWorker, LogLevel, Outcome, ToWorker, WorkerCall, WorkerStart } from "../protocol.ts";
+import { fromWorker } from "../protocol.ts";
+import { fromWire } from "../wire-error.ts";
+import { workerEntry } from "./entries.ts";
+import { type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
+
+export type WorkerLimits = {
+  /** What its heap may grow to. */
+  memoryMb: number;
+  /** How long loading its modules may take. */
+  loadMs: number;
+  /** How long it may be busy without answering while somebody waits for it. */
+  unresponsiveMs: number;
+};
+
+export const defaultWorkerLimits: WorkerLimits = { memoryMb: 256, loadMs: 15_000, unresponsiveMs: 15_000 };
+
+export type WorkerOptions = {
+  start: WorkerStart;
+  env: Record<string, string>;
+  limits: WorkerLimits;
+  log: (level: LogLevel, text: string) => void;
+};
+
+export type CallOptions = {
+  /** Null for a call that may take as long as it takes. */
+  timeoutMs: number | null;
+  signal?: AbortSignal;
+  /** Told in words when the time is over. */
+  what: string;
+  onRequest?: (request: WorkerRequest) => void;
+  /** Branches of a run. */
+  onBranch?: (request: number, index: number, outcome: Outcome) => void;
+};
+
+export type WorkerRequest = Extract<FromWorker, { type: "request" }>;
+
+type Call = CallOptions & { resolve(value: unknown): void; reject(error: unknown): void; end(): void };
+
+/** How often a worker with work to do is asked for a sign of life. */
+const beatMs = 1_000;
+/** Once a call is late, its worker has this long to show that it still runs. */
+const lateMs = 1_000;
+
+export class PluginWorker {
+  readonly ended: Promise<Death>;
+  readonly #options: WorkerOptions;
+  readonly #worker: Worker;
+  readonly #calls = new Map<number, Call>();
+  readonly #performs = new Map<number, (outcome: Outcome) => void>();
+  /** Requests that began branches → their call. */
+  readonly #requests = new Map<number, number>();
+  readonly #loaded = Promise.withResolvers<Contributions>();
+  readonly #end = Promise.withResolvers<Death>();
+  #death: Death | null = null;
+  #last = 0;
+  #ping: { id: number; at: number; limit: number } | null = null;
+  #beat: NodeJS.Timeout | null = null;
+
+  /** Throws `PluginLoadError` when the modules cannot be loaded; nothing runs then. */
+  static async start(options: WorkerOptions): Promise<{ worker: PluginWorker; contributions: Contributions }> {
+    const worker = new PluginWorker(options);
+    const { loadMs } = options.limits;
+    const timer = setTimeout(() => {
+      worker.#fail(new PluginLoadError(`its modules did not load within ${loadMs / 1000} s`, nowhere));
+    }, loadMs);
+    try {
+      return { worker, contributions: await worker.#loaded.promise };
+    } catch (error) {
+      await worker.terminate("it could not be loaded");
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.ended = this.#end.promise;
+    this.#loaded.promise.catch(() => {});
+    const { memoryMb } = options.limits;
+    this.#worker = new Worker(workerEntry(), {
+      name: `plugin ${options.start.plugin}`,
+      workerData: options.start,
+      env: options.env,
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+      stdout: true,
+      stderr: true,
+      trackUnmanagedFds: true,
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb, stackSizeMb: 4 },
+    });
+    // What comes this way was written around the capture in the worker, by Node itself.
+    for (const stream of [this.#worker.stdout, this.#worker.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
+    this.#worker.on("message", (message: unknown) => this.#take(message));
+    this.#worker.on("messageerror", (error) => options.log("error", `a message was lost: ${error.message}`));
+    this.#worker.on("error", (error: unknown) => this.#crashed(error));
+    this.#worker.on("exit", (code) => this.#exited(code));
+  }
+
+  get plugin(): string {
+    return this.#options.start.plugin;
+  }
+
+  /** Calls under way. */
+  get busy(): number {
+    return this.#calls.size;
+  }
+
+  /** Rejects with what the plugin threw, `timeout`, the signal's reason, or `PluginGone`. */
+  call(call: WorkerCall, options: CallOptions): Promise<unknown> {
+    return this.open(call, options).result;
+  }
+
+  /** The same, for who has more to say about the call. */
+  open(call: WorkerCall, options: CallOptions): { id: number; result: Promise<unknown> } {
+    this.#last += 1;
+    const id = this.#last;
+    return { id, result: this.#begin(id, call, options) };
+  }
+
+  /** Runs the function that a request brought. */
+  perform(request: number, value: unknown): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.#death !== null) return Promise.reject(new PluginGone(this.plugin, this.#death));
+    this.#last += 1;
+    const id = this.#last;
+    this.#performs.set(id, (outcome) => (outcome.ok ? resolve(outcome.value) : reject(fromWire(outcome.error))));
+    this.#post({ type: "perform", id, request, value });
+    return promise;
+  }
+
+  answer(request: number, outcome: Outcome): void {
+    this.#requests.delete(request);
+    this.#post({ type: "answer", id: request, outcome });
+  }
+
+  cut(message: Extract<ToWorker, { type: "cut" }>): void {
+    this.#post(message);
+  }
+
+  /** Ends it now. Calls under way fail with `PluginGone`. */
+  async terminate(message: string, why: Death["why"] = "closed"): Promise<void> {
+    this.#dies({ why, message, stack: null });
+    await this.#worker.terminate();
+  }
+
+  #begin(id: number, call: WorkerCall, options: CallOptions): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.#death !== null) return Promise.reject(new PluginGone(this.plugin, this.#death));
+    const { signal, timeoutMs, what } = options;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const onAbort = () => this.#giveUp(id, signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const late = () =>
+      this.#giveUp(id, new AegisError("timeout", `${what} gave no answer within ${(timeoutMs ?? 0) / 1000} s`));
+    const timer = timeoutMs === null ? null : setTimeout(late, timeoutMs);
+    const end = () => {
+      if (timer !== null) clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    this.#calls.set(id, { ...options, resolve, reject, end });
+    this.#post({ type: "call", id, call });
+    this.#watch();
+    return promise;
+  }
+
+  #post(message: ToWorker): void {
+    if (this.#death === null) this.#worker.postMessage(message);
+  }
+
+  #take(value: unknown): void {
+    const message = fromWorker(value);
+    if (message === null) {
+      this.#options.log("warn", "the plugin sent its own messages over the worker's port; they are ignored");
+      return;
+    }
+    switch (message.type) {
+      case "loaded":
+        this.#loaded.resolve(message.contributions);
+        break;
+      case "broken":
+        this.#fail(new PluginLoadError(wireMessage(message.error), message));
+        break;
+      case "pong":
+        if (this.#ping?.id === message.id) this.#ping = null;
+        break;
+      case "log":
+        this.#options.log(message.level, message.text);
+        break;
+      case "done":
+        this.#settle(message.id, message.outcome);
+        break;
+      case "request":
+        this.#requests.set(message.id, message.call);
+        this.#calls.get(message.call)?.onRequest?.(message);
+        break;
+      case "performed":
+        this.#performs.get(message.id)?.(message.outcome);
+        this.#performs.delete(message.id);
+        break;
+      case "branch": {
+        const call = this.#calls.get(this.#requests.get(message.request) ?? -1);
+        call?.onBranch?.(message.request, message.index, message.outcome);
+        break;
+      }
+    }
+  }
+
+  #settle(id: number, outcome: Outcome): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#calls.delete(id);
+    for (const [request, owner] of this.#requests) if (owner === id) this.#requests.delete(request);
+    call.end();
+    if (outcome.ok) call.resolve(outcome.value);
+    else call.reject(fromWire(outcome.error));
+  }
+
+  /** Nobody waits any more. A worker that is stuck, and not only slow, is found out. */
+  #giveUp(id: number, reason: unknown): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#calls.delete(id);
+    call.end();
+    this.#post({ type: "cancel", id, reason: reason instanceof Error ? reason.message : String(reason) });
+    call.reject(reason);
+    this.#demandAnswer(lateMs);
+    this.#watch();
+  }
+
+  #watch(): void {
+    this.#beat ??= setInterval(() => this.#onBeat(), beatMs).unref();
+  }
+
+  #onBeat(): void {
+    const ping = this.#ping;
+    if (ping !== null && performance.now() - ping.at >= ping.limit) {
+      const seconds = Math.round((performance.now() - ping.at) / 1000);
+      void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
+      return;
+    }
+    if (ping === null && this.#calls.size === 0) {
+      if (this.#beat !== null) clearInterval(this.#beat);
+      this.#beat = null;
+    } else if (ping === null) this.#demandAnswer(this.#options.limits.unresponsiveMs);
+  }
+
+  #demandAnswer(limit: number): void {
+    if (this.#ping !== null) {
+      const waited = performance.now() - this.#ping.at;
+      this.#ping.limit = Math.min(this.#ping.limit, waited + limit);
+      return;
+    }
+    this.#last += 1;
+    this.#ping = { id: this.#last, at: performance.now(), limit };
+    this.#post({ type: "ping", id: this.#last });
+  }
+
+  #fail(error: PluginLoadError): void {
+    this.#loaded.reject(error);
+  }
+
+  #crashed(error: unknown): void {
+    const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    const message = isMemory
+      ? `it used more than ${this.#options.limits.memoryMb} MB of memory`
+      : `it failed: ${error instanceof Error ? error.message : String(error)}`;
+    const stack = error instanceof Error ? (error.stack ?? null) : null;
+    if (!isMemory) this.#options.log("error", stack ?? message);
+    this.#dies({ why: isMemory ? "memory" : "crash", message, stack });
+  }
+
+  #exited(code: number): void {
+    this.#dies({ why: "exit", message: `its worker exited with code ${code} (process.exit?)`, stack: null });
+    this.#end.resolve(this.#death as Death);
+  }
+
+  #dies(death: Death): void {
+    if (this.#death !== null) return;
+    this.#death = death;
+    if (this.#beat !== null) clearInterval(this.#beat);
+    this.#beat = null;
+    const gone = new PluginGone(this.plugin, death);
+    this.#fail(new PluginLoadError(death.message, nowhere));
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const call of calls) {
+      call.end();
+      call.reject(gone);
+    }
+    for (const settle of this.#performs.values()) settle({ ok: false, error: { ...lost, message: gone.message } });
+    this.#performs.clear();
+  }
+}
+
+const nowhere = { file: null, line: null };
+const lost = { name: "Error", stack: null, expected: false, details: null, code: "unavailable", hint: null };

@@ -1,0 +1,123 @@
+/** Answers the daemon's calls with the plugin's functions. Every call gets exactly one answer, unless it was cancelled. */
+
+import { AegisError } from "../../../contract/errors.ts";
+import type { PluginContext } from "../../../plugin-api/context.ts";
+import type { HookCall } from "../../../plugin-api/hook.ts";
+import { runBatch } from "../../registry/hook-batch.ts";
+import type { Caller, FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
+import { fromWire, toWire } from "../wire-error.ts";
+import type { Collected } from "./collect.ts";
+import { RunEngines } from "./run-engine.ts";
+import { issueText } from "./schema.ts";
+
+export class Calls {
+  readonly #collected: Collected;
+  readonly #context: PluginContext;
+  readonly #post: (message: FromWorker) => void;
+  readonly #running = new Map<number, AbortController>();
+  readonly #engines: RunEngines;
+
+  constructor(collected: Collected, context: PluginContext, post: (message: FromWorker) => void) {
+    this.#collected = collected;
+    this.#context = context;
+    this.#post = post;
+    this.#engines = new RunEngines(post);
+  }
+
+  take(message: ToWorker): void {
+    switch (message.type) {
+      case "ping":
+        this.#post({ type: "pong", id: message.id });
+        break;
+      case "call":
+        void this.#answer(message.id, message.call);
+        break;
+      case "cancel":
+        this.#running.get(message.id)?.abort(new Error(message.reason));
+        this.#running.delete(message.id);
+        this.#engines.forget(message.id);
+        break;
+      case "answer":
+        this.#engines.answered(message.id, message.outcome);
+        break;
+      case "perform":
+        void this.#engines.perform(message);
+        break;
+      case "cut":
+        this.#engines.cut(message.id, message.branch, fromWire(message.reason));
+        break;
+    }
+  }
+
+  async #answer(id: number, call: WorkerCall): Promise<void> {
+    const abort = new AbortController();
+    this.#running.set(id, abort);
+    const outcome = await this.#run(id, call, abort.signal)
+      .then(
+        (value): Outcome => ({ ok: true, value: jsonValue(value) }),
+        (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
+      )
+      .catch((error: unknown): Outcome => ({ ok: false, error: toWire(error) }));
+    this.#engines.forget(id);
+    if (this.#running.delete(id)) this.#post({ type: "done", id, outcome });
+  }
+
+  async #run(id: number, call: WorkerCall, signal: AbortSignal): Promise<unknown> {
+    switch (call.kind) {
+      case "hooks":
+        return runBatch(
+          call.batch,
+          (name, given, abort) => {
+            const hook = at(this.#collected.hooks.get(`${call.batch.event} ${name}`));
+            const plugin: HookCall = { ...this.#context, signal: abort };
+            return hook.handler(given as never, plugin);
+          },
+          signal,
+        );
+      case "tool": {
+        const { tool, check } = at(this.#collected.tools[call.index]);
+        const input = check === null ? call.input : await checked(check, call.input);
+        return tool.handler(input as never, { ...this.#context, ...callerOf(call.caller), key: call.key, signal });
+      }
+      case "command": {
+        const { handler } = at(this.#collected.commands[call.index]);
+        return handler(call.args, { ...this.#context, ...call.caller, signal });
+      }
+      case "reducer":
+        return at(this.#collected.reducers[call.index]).handler(call.replies);
+      case "workflow": {
+        const workflow = at(this.#collected.workflows[call.index]);
+        const check = workflow.input === null ? null : workflow.input["~standard"].validate;
+        const args = check === null ? call.args : await checked(check, call.args);
+        return workflow.body(this.#engines.open(id, call.about), args as never);
+      }
+    }
+  }
+}
+
+type Check = (value: unknown) => unknown;
+
+async function checked(check: Check, input: unknown): Promise<unknown> {
+  const result = (await check(input ?? {})) as { value?: unknown; issues?: readonly { message: string }[] };
+  if (result.issues === undefined) return result.value;
+  throw new AegisError("invalid", issueText(result.issues));
+}
+
+function callerOf({ session, agent }: Caller): { session: { id: string; handle: string }; agent: string } {
+  if (session === null || agent === null) throw new Error("a tool is called by a session");
+  return { session, agent };
+}
+
+/** What threads can pass on is more than JSON can hold; everything beyond a worker is JSON. */
+function jsonValue(value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`expected a result that JSON can hold, found a ${typeof value}`);
+  return JSON.parse(text);
+}
+
+function at<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the daemon asked for a part that this plugin does not have");
+  return value;
+}

@@ -1,0 +1,171 @@
+/** Gathers what a plugin's modules define: their exports in the order they were made, then what `register` adds. */
+import { createHash } from "node:crypto";
+import type { HookDeclaration } from "../../../contract/hook.ts";
+import type { PluginAPI } from "../../../plugin-api/api.ts";
+import type { PluginContext } from "../../../plugin-api/context.ts";
+import { definitionMark, isDefinition } from "../../../plugin-api/definition.ts";
+import { type Hook, hook } from "../../../plugin-api/hook.ts";
+import {
+  agent,
+  type Command,
+  command,
+  type PluginAgent,
+  type PluginReducer,
+  reducer,
+  type Skill,
+  skill,
+} from "../../../plugin-api/parts.ts";
+import { type Tool, tool, toolNameProblem } from "../../../plugin-api/tool.ts";
+import { isWorkflow, type Workflow } from "../../../plugin-api/workflow.ts";
+import type { Contributions } from "../protocol.ts";
+import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
+
+type Definition = Hook | Tool | Skill | PluginAgent | Command | PluginReducer | Workflow;
+
+const defaultTimeoutMs = 30_000;
+
+export class Collected {
+  readonly hooks = new Map<string, Hook>();
+  readonly tools: { tool: Tool; check: InputSchema["check"] }[] = [];
+  readonly workflows: Workflow[] = [];
+  readonly commands: Command[] = [];
+  readonly reducers: PluginReducer[] = [];
+  readonly contributions: Contributions = {
+    ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], notes: [] },
+  };
+  readonly #seen = new Set<unknown>();
+
+  /** The exports of a module. `hash` stands for its text. */
+  addModule(namespace: Readonly<Record<string, unknown>>, file: string, hash: string): void {
+    const exports = Object.entries(namespace).filter((entry): entry is [string, Definition] => isPart(entry[1]));
+    exports.sort(([, a], [, b]) => a.order - b.order);
+    for (const [name, part] of exports) this.add(part, name === "default" ? null : name, hash);
+    const known = exports.length > 0 || typeof namespace.register === "function";
+    if (!known && !this.#seen.has(namespace))
+      this.contributions.notes.push(
+        `${file} exports nothing that Aegis knows; a name that begins with _ is not loaded`,
+      );
+  }
+
+  add(part: Definition, exported: string | null, hash: string): void {
+    if (this.#seen.has(part)) return;
+    this.#seen.add(part);
+    if (isWorkflow(part)) {
+      this.#addWorkflow(part, hash);
+      return;
+    }
+    switch (part[definitionMark]) {
+      case "hook":
+        this.#addHook(part as Hook, exported);
+        break;
+      case "tool":
+        this.#addTool(part as Tool, exported);
+        break;
+      case "skill": {
+        const { name, description, content } = part as Skill;
+        this.contributions.skills.push({ name, description, content });
+        break;
+      }
+      case "agent": {
+        const { prompt, ...fields } = (part as PluginAgent).options;
+        this.contributions.agents.push({ fields: JSON.parse(JSON.stringify(fields)), prompt });
+        break;
+      }
+      case "command": {
+        const { name, description, argumentHint = null } = (part as Command).options;
+        this.#refuseTwice("command", name, this.contributions.commands);
+        this.commands.push(part as Command);
+        this.contributions.commands.push({ name, description, argumentHint });
+        break;
+      }
+      case "reducer": {
+        this.reducers.push(part as PluginReducer);
+        this.contributions.reducers.push((part as PluginReducer).name);
+      }
+    }
+  }
+
+  /** What `register` is given. */
+  api(context: PluginContext, hash: string): PluginAPI {
+    const add = (part: Definition) => this.add(part, null, hash);
+    return {
+      ...context,
+      registerTool({ handler: own, ...options }, handler = own) {
+        // Checked by `tool` itself, which says what is missing.
+        add(tool(options, handler as never));
+      },
+      // `hook` takes and checks the very same arguments.
+      registerHook: (...args: unknown[]) => add((hook as (...given: unknown[]) => Hook)(...args)),
+      registerWorkflow(workflow) {
+        if (!isWorkflow(workflow)) throw new TypeError("registerWorkflow() expects what workflow() gave");
+        add(workflow);
+      },
+      registerSkill: (options) => add(skill(options)),
+      registerAgent: (options) => add(agent(options)),
+      registerCommand: (options, handler) => add(command(options, handler)),
+      registerReducer: (name, handler) => add(reducer(name, handler)),
+    };
+  }
+
+  #addHook(part: Hook, exported: string | null): void {
+    const { event, options, handler } = part;
+    const named = options.name ?? exported ?? (handler.name || event);
+    let name = named;
+    for (let count = 2; this.hooks.has(`${event} ${name}`); count++) {
+      if (options.name !== undefined) throw new TypeError(`there are two hooks "${named}" for ${event}`);
+      name = `${named}-${count}`;
+    }
+    this.hooks.set(`${event} ${name}`, part);
+    const declaration: HookDeclaration = {
+      event,
+      name,
+      priority: options.priority ?? 0,
+      strict: options.strict ?? false,
+      timeoutMs: options.timeout === undefined ? null : options.timeout * 1000,
+    };
+    this.contributions.hooks.push(declaration);
+  }
+
+  #addTool(part: Tool, exported: string | null): void {
+    const { options } = part;
+    const name = options.name ?? exported;
+    if (name === null) throw new TypeError("a tool has no name: expected tool({ name, … }), or an export with a name");
+    const problem = toolNameProblem(name);
+    if (problem !== null) throw new TypeError(problem);
+    this.#refuseTwice("tool", name, this.contributions.tools);
+    const { schema, check } = inputSchema(name, options.input ?? options.parameters);
+    this.tools.push({ tool: part, check });
+    this.contributions.tools.push({
+      name,
+      description: options.description,
+      schema,
+      checksInput: check !== null,
+      permission: options.permission === undefined || options.permission === "none" ? "read" : options.permission,
+      timeoutMs: options.timeout === undefined ? defaultTimeoutMs : options.timeout * 1000,
+      requiredAgent: options.required_agent ?? null,
+      visibleTo: [...(options.visible_to ?? [])],
+      readOnly: options.readOnly ?? false,
+    });
+  }
+
+  #addWorkflow(part: Workflow, hash: string): void {
+    const { name, description, input, body, config } = part;
+    this.#refuseTwice("workflow", name, this.contributions.workflows);
+    this.workflows.push(part);
+    this.contributions.workflows.push({
+      name,
+      description,
+      schema: workflowSchema(name, input),
+      config: JSON.parse(JSON.stringify(config)),
+      code: createHash("sha256").update(`${name}\n${body.toString()}\n${hash}`).digest("hex").slice(0, 16),
+    });
+  }
+
+  #refuseTwice(kind: string, name: string, known: readonly { name: string }[]): void {
+    if (known.some((one) => one.name === name)) throw new TypeError(`there are two ${kind}s "${name}"`);
+  }
+}
+
+function isPart(value: unknown): value is Definition {
+  return isDefinition(value) || isWorkflow(value);
+}

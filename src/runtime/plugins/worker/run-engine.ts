@@ -1,0 +1,160 @@
+/**
+ * The engine of a workflow whose body runs in this worker. Each method is a request to the daemon, which has the record
+ * of the run; functions the body hands over stay here and are run when the daemon asks.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { inspect } from "node:util";
+import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
+import type { FromWorker, Outcome, RunAbout, ToWorker } from "../protocol.ts";
+import { fromWire, toWire } from "../wire-error.ts";
+
+type Work = (value: unknown) => unknown;
+type Request = { call: number; resolve(value: unknown): void; reject(error: unknown): void; work: Work | null };
+
+/** Methods that are nothing but their arguments. */
+export const plainMethods = [
+  ...(["spawn", "send", "drain", "close", "delegate", "enqueue", "askHuman", "bash", "checkpoint"] as const),
+  ...(["resumeState", "sleep", "spawnGroup", "broadcast", "waitAll", "waitAny"] as const),
+] as const satisfies readonly (keyof Engine)[];
+
+export class RunEngines {
+  readonly #post: (message: FromWorker) => void;
+  readonly #requests = new Map<number, Request>();
+  readonly #branch = new AsyncLocalStorage<string>();
+  /** Call and branch → what aborts its signal. */
+  readonly #signals = new Map<number, Map<string, AbortController>>();
+  #last = 0;
+
+  constructor(post: (message: FromWorker) => void) {
+    this.#post = post;
+  }
+
+  open(call: number, about: RunAbout): Engine {
+    this.#signals.set(call, new Map());
+    const ask = (method: string, args: unknown[], work: Work | null = null) => this.#ask(call, method, args, work);
+    const plain = Object.fromEntries(
+      plainMethods.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
+    ) as unknown as Pick<Engine, (typeof plainMethods)[number]>;
+    const signal = () => this.#signal(call, this.#branch.getStore() ?? "").signal;
+    return {
+      ...about,
+      ...plain,
+      get signal() {
+        return signal();
+      },
+      parallel: (branches) => this.#parallel(call, branches),
+      log: (record) => {
+        const text = typeof record === "string" ? record : inspect(record, { depth: 6, breakLength: 120 });
+        this.#send(call, "log", [text]);
+      },
+      step: (name, work, options = {}) => ask("step", [name, options], () => work()) as never,
+      bashPredicate: (command, { retryWith, ...options }: PredicateOptions) =>
+        (typeof retryWith === "function"
+          ? ask("bashPredicate", [command, options], (result) => retryWith(result as never))
+          : ask("bashPredicate", [command, { ...options, retryWith }])) as never,
+    };
+  }
+
+  answered(id: number, outcome: Outcome): void {
+    const request = this.#requests.get(id);
+    if (request === undefined) return;
+    this.#requests.delete(id);
+    if (outcome.ok) request.resolve(outcome.value);
+    else request.reject(fromWire(outcome.error));
+  }
+
+  async perform({ id, request, value }: Extract<ToWorker, { type: "perform" }>): Promise<void> {
+    const work = this.#requests.get(request)?.work;
+    if (work === null || work === undefined) return;
+    let outcome: Outcome;
+    try {
+      outcome = { ok: true, value: await work(value) };
+      this.#post({ type: "performed", id, outcome });
+    } catch (error) {
+      this.#post({
+        type: "performed",
+        id,
+        outcome: { ok: false, error: toWire(notJson(error, "the result of a step")) },
+      });
+    }
+  }
+
+  cut(call: number, branch: string, reason: Error): void {
+    if (this.#signals.has(call)) this.#signal(call, branch).abort(reason);
+  }
+
+  /** The run is over here: what it still waits for is never answered. */
+  forget(call: number): void {
+    this.#signals.delete(call);
+    for (const [id, request] of this.#requests) if (request.call === call) this.#requests.delete(id);
+  }
+
+  #ask(call: number, method: string, args: unknown[], work: Work | null): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    // A body that never looks at a step must not bring down the worker with its failure.
+    promise.catch(() => {});
+    try {
+      const id = this.#send(call, method, args);
+      this.#requests.set(id, { call, resolve, reject, work: work === null ? null : this.#inBranch(work) });
+    } catch (error) {
+      reject(notJson(error, `an argument of ${method}`));
+    }
+    return promise;
+  }
+
+  #send(call: number, method: string, args: unknown[]): number {
+    this.#last += 1;
+    const id = this.#last;
+    this.#post({ type: "request", id, call, branch: this.#branch.getStore() ?? "", method, args });
+    return id;
+  }
+
+  /** Branches start here and at once, after the daemon was told of them: what they ask for keeps its order. */
+  async #parallel<T>(call: number, branches: readonly ((() => Promise<T>) | Promise<T>)[]): Promise<T[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const id = this.#send(call, "parallel", [branches.length]);
+    this.#requests.set(id, { call, resolve, reject, work: null });
+    const results: T[] = [];
+    const failures: unknown[] = [];
+    for (const [index, branch] of branches.entries()) {
+      const name = `${id}.${index}`;
+      const run = async () => (typeof branch === "function" ? branch() : branch);
+      this.#branch.run(name, run).then(
+        (value) => {
+          results[index] = value;
+          this.#post({ type: "branch", request: id, index, outcome: { ok: true, value: null } });
+        },
+        (error: unknown) => {
+          failures.push(error);
+          this.#post({ type: "branch", request: id, index, outcome: { ok: false, error: toWire(error) } });
+        },
+      );
+    }
+    try {
+      await promise;
+      return results;
+    } catch (error) {
+      // The very error that the branch threw, not what became of it on the way.
+      throw failures[0] ?? error;
+    }
+  }
+
+  #inBranch(work: Work): Work {
+    const branch = this.#branch.getStore() ?? "";
+    return (value) => this.#branch.run(branch, () => work(value));
+  }
+
+  #signal(call: number, branch: string): AbortController {
+    const ofCall = this.#signals.get(call) ?? new Map<string, AbortController>();
+    this.#signals.set(call, ofCall);
+    const known = ofCall.get(branch) ?? new AbortController();
+    ofCall.set(branch, known);
+    return known;
+  }
+}
+
+/** Threads refuse what cannot be copied, such as a function; the author meant JSON. */
+function notJson(error: unknown, what: string): unknown {
+  const isRefused = error instanceof Error && error.name === "DataCloneError";
+  return isRefused ? new TypeError(`${what} is not JSON: ${error.message}`) : error;
+}
