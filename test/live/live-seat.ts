@@ -21,7 +21,8 @@ export type LiveSeat = {
   agent: Agent;
   /** The pids of the processes that were started, in order. */
   pids: readonly number[];
-  open(more?: { systemPrompt?: string; plane?: PlaneAddress }): Promise<Conversation>;
+  /** `fork` begins a new conversation from another; otherwise what was remembered last is taken up. */
+  open(more?: { systemPrompt?: string; plane?: PlaneAddress; fork?: string | null }): Promise<Conversation>;
   close(): Promise<void>;
 };
 
@@ -75,8 +76,8 @@ export async function liveSeat(
           cwd: dir,
           stateDir,
           systemPrompt: more.systemPrompt ?? "You are under test.",
-          resume: host.resume,
-          fork: null,
+          resume: more.fork === undefined ? host.resume : null,
+          fork: more.fork ?? null,
           memory: [],
           plane: more.plane ?? plane.address,
           host,

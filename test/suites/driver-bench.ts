@@ -1,5 +1,5 @@
 /** One driver, its host and its conversations for one case; proves at the end that no process is left. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
@@ -21,6 +21,10 @@ export type Bench = {
   open(): Promise<Opened>;
   /** As the next daemon would: with the name and the memory that were stored. */
   reopen(): Promise<Opened>;
+  /** Another session that begins with what this one remembers. */
+  fork(): Promise<Opened>;
+  /** A picture of one pixel. */
+  image: string;
   /** Runs a turn and stores its memory. */
   run(conversation: Conversation, prompt: string): Promise<DriverEvent[]>;
 };
@@ -36,6 +40,8 @@ export async function createBench(
   const home = join(root, "home");
   for (const folder of [dir, stateDir, home]) await mkdir(folder, { mode: 0o700 });
 
+  const image = join(root, "pixel.png");
+  await writeFile(image, onePixel);
   const children = { ledgerFile: join(root, "children.jsonl"), owner: root, clock: systemClock, log: silentLogger };
   const deps: DriverDeps = {
     env: { PATH: process.env.PATH, HOME: home, TMPDIR: root },
@@ -56,7 +62,7 @@ export async function createBench(
   });
 
   const session = { id: newId("ses", 0), handle: "lucid-knuth" };
-  const start = async (resume: string | null): Promise<Opened> => {
+  const start = async (resume: string | null, fork: string | null = null): Promise<Opened> => {
     const scope = new AsyncDisposableStack();
     scopes.push(scope);
     const conversation = await driver.open(
@@ -67,7 +73,7 @@ export async function createBench(
         stateDir,
         systemPrompt: "You are a fixture.",
         resume,
-        fork: null,
+        fork,
         memory: [...memory],
         plane: silentPlane(planeToken),
         host,
@@ -83,6 +89,8 @@ export async function createBench(
     planeToken,
     open: () => start(null),
     reopen: () => start(host.resume),
+    fork: () => start(null, host.resume),
+    image,
     async run(conversation, prompt) {
       const events = await runTurn(conversation, prompt);
       memory.push(...eventsOf(events, "memory").map((event) => event.value));
@@ -90,6 +98,11 @@ export async function createBench(
     },
   };
 }
+
+const onePixel = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 
 /** An address where nobody listens: a fixture never calls the plane. */
 function silentPlane(token: string): PlaneAddress {

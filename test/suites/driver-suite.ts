@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DriverError } from "../../src/drivers/driver.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { isRunning } from "../helpers/pids.ts";
-import { additionOf, endOf, eventsOf, runTurn, textOf, watchEvents, watchTurn } from "../helpers/turns.ts";
+import { additionOf, endOf, eventsOf, promptOf, runTurn, textOf, watchEvents, watchTurn } from "../helpers/turns.ts";
 import { type Behaviour, behaviours, type DriverUnderTest, hugeTextLength, promptFor } from "./driver-behaviours.ts";
 import { createBench } from "./driver-bench.ts";
 
@@ -26,6 +26,8 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
         expect(reason.length).toBeGreaterThan(10);
         const { driver } = await bench("reply");
         if (behaviour === "asks") expect(driver.capabilities.permissions).toBe(false);
+        if (behaviour === "steered") expect(driver.capabilities.steer).toBe(false);
+        if (behaviour === "picture") expect(driver.capabilities.images).toBe(false);
       });
     }
 
@@ -291,7 +293,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(textOf(await seat.run(conversation, promptFor("recall")))).toContain("prompts: 2");
     });
 
-    shows(["slow"], "its claims steer: text joins a turn under way, or the driver does not offer it", async () => {
+    shows(["slow"], "its claims steer: only a turn under way takes an addition, if the driver offers it", async () => {
       const { driver, open } = await bench("slow");
       const { conversation } = await open();
       if (!driver.capabilities.steer) {
@@ -301,10 +303,104 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(await conversation.steer?.(additionOf("too early"))).toBe(false);
       const turn = watchTurn(conversation, promptFor("slow"));
       await turn.seen("text_delta");
-      expect(await conversation.steer?.(additionOf("and also this"))).toBe(true);
       turn.abort();
       await turn.done;
       expect(await conversation.steer?.(additionOf("too late"))).toBe(false);
+    });
+
+    shows(["steered", "reply"], "its claims steer: text joins a turn under way", async () => {
+      const { driver, open } = await bench("steered");
+      expect(driver.capabilities.steer).toBe(true);
+      const { conversation } = await open();
+      const turn = watchTurn(conversation, promptFor("steered"));
+      await turn.seen("text_delta");
+      expect(await conversation.steer?.(additionOf("and the cat"))).toBe(true);
+      expect(textOf(await turn.done)).toContain("also: and the cat");
+      expect(textOf(await runTurn(conversation, promptFor("reply")))).toContain("pong");
+    });
+
+    shows(["slow", "steered"], "its claims steer: what a turn did not take is given back when it ends", async () => {
+      const { open } = await bench("slow");
+      const { conversation } = await open();
+      const turn = watchTurn(conversation, promptFor("slow"));
+      await turn.seen("text_delta");
+      const joining = conversation.steer?.(additionOf("and also this"));
+      turn.abort();
+      await turn.done;
+      expect(await joining).toBe(false);
+    });
+
+    shows(
+      ["recall"],
+      "its claims fork: a fork has the other's memory, and neither has what the other hears",
+      async () => {
+        const seat = await bench("recall");
+        if (!seat.driver.capabilities.fork) return;
+        const first = await seat.open();
+        await seat.run(first.conversation, promptFor("recall"));
+        const origin = seat.host.resume;
+        const fork = await seat.fork();
+        expect(textOf(await runTurn(fork.conversation, promptFor("recall")))).toContain("prompts: 2");
+        expect(textOf(await runTurn(fork.conversation, promptFor("recall")))).toContain("prompts: 3");
+        if (origin !== null) expect(seat.host.resume).not.toBe(origin);
+        expect(textOf(await seat.run(first.conversation, promptFor("recall")))).toContain("prompts: 2");
+      },
+    );
+
+    shows(["picture"], "its claims images: the agent sees what comes with the text", async () => {
+      const seat = await bench("picture");
+      expect(seat.driver.capabilities.images).toBe(true);
+      const { conversation } = await seat.open();
+      const images = [{ path: seat.image, media_type: "image/png" as const }];
+      const events = await runTurn(conversation, { ...promptOf(promptFor("picture")), images });
+      expect(textOf(events)).toContain("images: 1");
+      expect(textOf(await runTurn(conversation, promptFor("picture")))).toContain("images: 0");
+    });
+
+    shows(["echo"], "history that plugins add goes ahead of the prompt", async () => {
+      const { conversation } = await (await bench("echo")).open();
+      const history = [
+        { role: "user" as const, text: "my cat is Tom" },
+        { role: "assistant" as const, text: "noted" },
+      ];
+      const said = textOf(await runTurn(conversation, { ...promptOf(promptFor("echo")), history }));
+      expect(said).toMatch(/my cat is Tom[\s\S]*noted[\s\S]*do:echo/);
+    });
+
+    shows(["asks"], "a plugin denies a call before anybody is asked", async () => {
+      const seat = await bench("asks", { beforeTool: () => ({ decision: "deny", reason: "never" }) });
+      const { conversation } = await seat.open();
+      expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("denied");
+      expect(seat.host.asked).toEqual([]);
+    });
+
+    shows(["asks"], "a plugin that has no objection leaves the question to a person", async () => {
+      const judged: string[] = [];
+      const seat = await bench("asks", {
+        beforeTool: (use) => {
+          judged.push(use.tool);
+          return { decision: "allow" };
+        },
+        permission: () => ({ decision: "allow", scope: "once" }),
+      });
+      const { conversation } = await seat.open();
+      expect(textOf(await runTurn(conversation, promptFor("asks")))).toContain("allowed");
+      expect(judged).toHaveLength(1);
+      expect(seat.host.asked).toHaveLength(1);
+    });
+
+    shows(["tool"], "plugins see what a tool gave, once", async () => {
+      const seen: { tool: string; output: string }[] = [];
+      const seat = await bench("tool", {
+        afterTool: ({ tool }, { output }) => {
+          seen.push({ tool, output });
+          return null;
+        },
+      });
+      const { conversation } = await seat.open();
+      const [result] = eventsOf(await runTurn(conversation, promptFor("tool")), "tool_result");
+      expect(seen).toHaveLength(1);
+      expect(result?.output).toContain(seen[0]?.output.trim().slice(0, 2));
     });
   });
 }

@@ -1,8 +1,7 @@
 /** The settings of an agent that only the ACP driver understands. */
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
-import { didYouMean } from "../../lib/nearest.ts";
-import { DriverError } from "../driver.ts";
+import { parseAgentOptions } from "../agent-options.ts";
 
 const optionsSchema = z.strictObject({
   /** The program to start, alone or with arguments that go before all others. */
@@ -24,18 +23,7 @@ const optionsSchema = z.strictObject({
 });
 export type AcpOptions = z.infer<typeof optionsSchema>;
 
+/** Throws `DriverError`. */
 export function parseOptions(agent: Agent): AcpOptions {
-  const parsed = optionsSchema.safeParse(agent.options);
-  if (parsed.success) return parsed.data;
-  const known = Object.keys(optionsSchema.shape);
-  const problems = parsed.error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `unknown option "${key}"${didYouMean(key, known)}`)
-      : [`option "${issue.path.join(".")}": ${issue.message}`],
-  );
-  throw new DriverError({
-    code: "start",
-    message: `agent "${agent.slug}": ${problems.join("; ")}`,
-    fix: `The options of a ${agent.harness} agent are ${known.join(", ")}.`,
-  });
+  return parseAgentOptions(agent, optionsSchema, agent.options);
 }

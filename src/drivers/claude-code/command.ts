@@ -20,7 +20,8 @@ export const optionalFlags: ReadonlySet<string> = new Set(["--system-prompt-snap
 
 export type Launch = {
   base: readonly [string, ...string[]];
-  conversation: { id: string; exists: boolean };
+  /** `from` is the conversation it goes on with: itself, another to fork, or none. */
+  conversation: { id: string; from: string | null };
   /** Optional flags that this CLI refused. */
   without: ReadonlySet<string>;
 };
@@ -52,8 +53,7 @@ export async function buildCommand(
         ...(secretFile === null ? [] : ["--mcp-config", secretFile]),
         ...scopeArguments(spec.agent, secretFile !== null),
         ...(spec.agent.model === null ? [] : ["--model", spec.agent.model]),
-        ...(launch.conversation.exists ? ["--resume"] : ["--session-id"]),
-        launch.conversation.id,
+        ...conversationArguments(launch.conversation),
         ...(await systemPromptArguments(spec)),
         ...optionalArguments(spec, launch),
       ],
@@ -129,10 +129,15 @@ async function systemPromptArguments(spec: ConversationSpec): Promise<string[]> 
   return ["--append-system-prompt-file", file];
 }
 
+function conversationArguments({ id, from }: Launch["conversation"]): string[] {
+  if (from === null) return ["--session-id", id];
+  return from === id ? ["--resume", id] : ["--resume", from, "--fork-session", "--session-id", id];
+}
+
 function optionalArguments(spec: ConversationSpec, launch: Launch): string[] {
   const wanted: [string, string][] = [];
   if (spec.agent.effort !== null) wanted.push(["--effort", spec.agent.effort]);
   // A resumed conversation would otherwise keep the prompt it was started with.
-  if (launch.conversation.exists) wanted.push(["--system-prompt-snapshot", "off"]);
+  if (launch.conversation.from !== null) wanted.push(["--system-prompt-snapshot", "off"]);
   return wanted.filter(([flag]) => !launch.without.has(flag)).flat();
 }

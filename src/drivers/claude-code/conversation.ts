@@ -1,12 +1,14 @@
 /** One conversation with a Claude Code process. */
 import { randomUUID } from "node:crypto";
 import { errorText } from "../../lib/log.ts";
+import { Additions } from "../cli-harness/additions.ts";
 import { type Json, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
+import { promptText, readImages } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { program } from "./command.ts";
 import type { ClaudeLink } from "./link.ts";
 import { answerRequest } from "./permissions.ts";
@@ -19,6 +21,7 @@ export class ClaudeConversation implements Conversation {
   readonly #deps: DriverDeps;
   readonly #turns: Turns;
   readonly #questions: Questions<string>;
+  readonly #additions = new Additions();
   #link: ClaudeLink | null = null;
   #translator: Translator | null = null;
   /** This CLI reports when it takes up a message. */
@@ -39,8 +42,9 @@ export class ClaudeConversation implements Conversation {
         alive: () => this.alive,
         prepare: (turn) => this.#followModel(turn),
         deliver: async (prompt, turn) => {
+          const content = await contentOf({ text: promptText(prompt), images: prompt.images });
           turn.name = randomUUID();
-          this.#link?.prompt(prompt.text, turn.name);
+          this.#link?.prompt(content, turn.name);
         },
         interrupt: () => void this.#link?.control({ subtype: "interrupt" }).catch(() => {}),
         kill: async () => this.#link?.child.stop({ graceMs: 500 }),
@@ -88,6 +92,18 @@ export class ClaudeConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
+  /** Only a CLI that reports what it takes up can be trusted with a message in the middle of a turn. */
+  async steer(message: Addition): Promise<boolean> {
+    const turn = this.#turns.current;
+    const content = await contentOf(message);
+    const isOpen = turn !== null && turn.isTakenUp && turn.stopping === null && !turn.isOver;
+    if (!this.#reportsLifecycle || !isOpen || !this.alive) return false;
+    const uuid = randomUUID();
+    const taken = this.#additions.add(uuid);
+    this.#link?.prompt(content, uuid);
+    return taken;
+  }
+
   /** The profile may have got another model since the process was started. */
   async #followModel(turn: PromptTurn): Promise<void> {
     const { model } = this.#spec.agent;
@@ -106,13 +122,23 @@ export class ClaudeConversation implements Conversation {
     this.#noteStart(message);
     if (message.type === "result") {
       const { before, ended } = this.#translator.finish(message);
+      void this.#additions.close((uuid) => this.#withdraw(uuid));
       this.#turns.finish(before, ended);
     } else this.#turns.emit(this.#translator.translate(message));
   }
 
+  /** One that the CLI does not give back is answered in a turn that it starts by itself. */
+  async #withdraw(message_uuid: string): Promise<boolean> {
+    const answer = await this.#link?.control({ subtype: "cancel_async_message", message_uuid }).catch(() => null);
+    return answer?.cancelled === true;
+  }
+
   /** Events before our message is taken up belong to a turn that the CLI started by itself. */
   #noteStart(message: Json): void {
-    if (message.type === "command_lifecycle") this.#reportsLifecycle = true;
+    if (message.type === "command_lifecycle") {
+      this.#reportsLifecycle = true;
+      if (message.state === "started") this.#additions.settle(textAt(message, "command_uuid") ?? "", true);
+    }
     const turn = this.#turns.current;
     if (turn === null || turn.isTakenUp || turn.name === null) return;
     const isTakenUp =
@@ -141,8 +167,17 @@ export class ClaudeConversation implements Conversation {
 
   #onEnd(end: ProcessEnd, noise: string | null): void {
     this.#questions.withdrawAll();
+    this.#additions.drop();
     const message = `Claude Code ${endText(end, noise)} in the middle of a turn.`;
     const code = end.unreadable === null ? "died" : "protocol";
     this.#turns.died({ code, message, ...stderrOf(end) });
   }
+}
+
+async function contentOf({ text, images }: Pick<Addition, "text" | "images">): Promise<Json[]> {
+  const pictures = (await readImages(images)).map((source) => ({
+    type: "image",
+    source: { type: "base64", ...source },
+  }));
+  return [...pictures, { type: "text", text }];
 }

@@ -9,7 +9,7 @@ import { harness } from "./translate.ts";
 export function createClaudeCodeDriver(deps: DriverDeps): Driver {
   return {
     harness,
-    capabilities: { resume: true, fork: false, steer: false, mcp: true, permissions: true, images: false },
+    capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
       const conversation = new ClaudeConversation(spec, parseCliOptions(spec.agent, program.command), deps);

@@ -1,8 +1,9 @@
 /** The control protocol of one Claude Code process: requests and answers in both directions on the message pipes. */
 import { randomUUID } from "node:crypto";
 import type { Child } from "../../lib/process.ts";
+import { Channel } from "../cli-harness/channel.ts";
 import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
-import { JsonProcess, type ProcessEnd } from "../cli-harness/json-process.ts";
+import type { ProcessEnd } from "../cli-harness/json-process.ts";
 
 export type LinkHandlers = {
   message(message: Json): void;
@@ -18,58 +19,49 @@ export class ControlError extends Error {
 }
 
 export class ClaudeLink {
-  readonly child: Child;
-  readonly ended: Promise<ProcessEnd>;
-  readonly #process: JsonProcess;
-  readonly #pending = new Map<string, PromiseWithResolvers<Json>>();
-  #firstNoise: string | null = null;
+  readonly #channel: Channel<string>;
 
   constructor(child: Child, handlers: LinkHandlers) {
-    this.child = child;
-    this.#process = new JsonProcess(child, {
-      message: (message) => this.#dispatch(message, handlers),
-      noise: (line) => {
-        this.#firstNoise ??= line;
-        handlers.noise(line);
-      },
-    });
-    this.ended = this.#process.ended.then((end) => {
-      for (const waiting of this.#pending.values()) waiting.reject(new ControlError("Claude Code ended"));
-      this.#pending.clear();
-      return end;
-    });
+    this.#channel = new Channel(
+      child,
+      { message: (message) => this.#dispatch(message, handlers), noise: handlers.noise },
+      () => new ControlError("Claude Code ended"),
+    );
+  }
+
+  get child(): Child {
+    return this.#channel.child;
+  }
+
+  get ended(): Promise<ProcessEnd> {
+    return this.#channel.ended;
   }
 
   get alive(): boolean {
-    return this.#process.alive;
+    return this.#channel.alive;
   }
 
   /** The first line that was not JSON. */
   get firstNoise(): string | null {
-    return this.#firstNoise;
+    return this.#channel.firstNoise;
   }
 
   /** Rejects with `ControlError` when the CLI refuses or ends. */
   control(request: Json): Promise<Json> {
     const id = randomUUID();
-    const waiting = Promise.withResolvers<Json>();
-    if (!this.alive) waiting.reject(new ControlError("Claude Code ended"));
-    else this.#pending.set(id, waiting);
-    this.#process.write({ type: "control_request", request_id: id, request });
-    return waiting.promise;
+    return this.#channel.request(id, { type: "control_request", request_id: id, request });
   }
 
   respond(id: string, response: Json): void {
-    this.#process.write({ type: "control_response", response: { subtype: "success", request_id: id, response } });
+    this.#channel.write({ type: "control_response", response: { subtype: "success", request_id: id, response } });
   }
 
   refuse(id: string, error: string): void {
-    this.#process.write({ type: "control_response", response: { subtype: "error", request_id: id, error } });
+    this.#channel.write({ type: "control_response", response: { subtype: "error", request_id: id, error } });
   }
 
-  prompt(text: string, uuid: string): void {
-    const message = { role: "user", content: [{ type: "text", text }] };
-    this.#process.write({ type: "user", message, uuid });
+  prompt(content: readonly Json[], uuid: string): void {
+    this.#channel.write({ type: "user", message: { role: "user", content }, uuid });
   }
 
   #dispatch(message: Json, handlers: LinkHandlers): void {
@@ -82,10 +74,8 @@ export class ClaudeLink {
 
   /** Our own answers come back as well, because user messages are replayed: they match nothing. */
   #settle(response: Json): void {
-    const id = textAt(response, "request_id") ?? "";
-    const waiting = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (response.subtype === "success") waiting?.resolve(objectAt(response, "response"));
-    else waiting?.reject(new ControlError(textAt(response, "error") ?? "refused"));
+    const isSuccess = response.subtype === "success";
+    const refusal = () => new ControlError(textAt(response, "error") ?? "refused");
+    this.#channel.settle(textAt(response, "request_id") ?? "", isSuccess ? objectAt(response, "response") : refusal());
   }
 }

@@ -2,6 +2,7 @@
 import type { Permission } from "../../contract/agent.ts";
 import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { ConversationHost, PermissionAnswer } from "../driver.ts";
+import { answerHook } from "./hooks.ts";
 import { toolKind, toolTitle } from "./tools.ts";
 
 /** Null when the CLI asks something that Aegis does not know. */
@@ -12,6 +13,7 @@ export async function answerRequest(
   signal: AbortSignal,
 ): Promise<Json | null> {
   if (request.subtype === "can_use_tool") return mayUseTool(request, permission, host, signal);
+  if (request.subtype === "hook_callback") return answerHook(request, host, signal);
   if (request.subtype === "elicitation") return fillForm(request, host, signal);
   return null;
 }

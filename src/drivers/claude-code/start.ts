@@ -7,6 +7,7 @@ import type { CliOptions } from "../cli-harness/options.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { buildCommand, type Launch, optionalFlags, program } from "./command.ts";
+import { hookRegistration } from "./hooks.ts";
 import { ClaudeLink, type LinkHandlers } from "./link.ts";
 
 export type Started = { link: ClaudeLink; resumed: boolean };
@@ -22,24 +23,27 @@ export async function startClaude(
   onLink: (link: ClaudeLink) => void,
 ): Promise<Started> {
   const without = new Set<string>();
-  let resume = spec.resume;
+  let { resume, fork } = spec;
   let fresh: string | null = null;
   while (true) {
     if (resume === null && fresh === null) {
       fresh = randomUUID();
       await spec.host.remember(fresh);
     }
-    const conversation = { id: resume ?? fresh ?? "", exists: resume !== null };
+    const from = resume ?? fork;
+    const conversation = { id: resume ?? fresh ?? "", from };
     const attempt = await launchOnce(spec, { base: options.command, conversation, without }, deps, handlers, onLink);
-    if (attempt.link !== null) return { link: attempt.link, resumed: resume !== null };
+    if (attempt.link !== null) return { link: attempt.link, resumed: from !== null };
 
     const { stderr } = attempt.error;
     const flag = /unknown option '(--[\w-]+)'/.exec(stderr ?? "")?.[1];
     if (flag !== undefined && optionalFlags.has(flag) && !without.has(flag)) {
       without.add(flag);
-    } else if (resume !== null && /No conversation found/i.test(`${stderr} ${attempt.error.message}`)) {
-      await spec.host.remember(null);
-      const text = `Claude Code has no record of this conversation (${resume}) any more: it goes on without its earlier history.`;
+    } else if (from !== null && /No conversation found/i.test(`${stderr} ${attempt.error.message}`)) {
+      if (resume === null) fork = null;
+      else await spec.host.remember(null);
+      const then = resume !== null && fork !== null ? "from where it was forked" : "without its earlier history";
+      const text = `Claude Code has no record of this conversation (${from}) any more: it goes on ${then}.`;
       spec.host.notice({ level: "warning", text });
       resume = null;
     } else {
@@ -80,7 +84,7 @@ async function launchOnce(
 /** The CLI is silent until it is spoken to; its answer to `initialize` proves that both sides speak the protocol. */
 async function becomeReady(link: ClaudeLink, deps: DriverDeps): Promise<TurnError | null> {
   const over = new AbortController();
-  const ready = link.control({ subtype: "initialize" }).then(
+  const ready = link.control({ subtype: "initialize", hooks: hookRegistration() }).then(
     () => "ready" as const,
     () => "refused" as const,
   );

@@ -1,24 +1,38 @@
 /** Answers what Codex asks: may a command or a change be made, a tool be called, what does the user choose. */
+import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Permission } from "../../contract/agent.ts";
+import { isInside } from "../../lib/files.ts";
 import { isObject, type Json, listAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
-import type { ConversationHost, PermissionAnswer } from "../driver.ts";
+import { judge } from "../cli-harness/gate.ts";
+import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
 import { unwrapShell } from "./items.ts";
 
+export type Asked = {
+  method: string;
+  params: Json;
+  /** What becomes of the files when a patch is asked about. */
+  changes: readonly unknown[];
+  host: ConversationHost;
+  permission: Permission;
+  cwd: string;
+  /** Told why a call is denied: no answer of the protocol carries it. */
+  onDenial(reason: string): void;
+  signal: AbortSignal;
+};
+
 /** Null when Codex asks something that Aegis does not know. */
-export async function answerRequest(
-  method: string,
-  params: Json,
-  host: ConversationHost,
-  signal: AbortSignal,
-): Promise<Json | null> {
+export async function answerRequest(asked: Asked): Promise<Json | null> {
+  const { method, params, host, signal } = asked;
   switch (method) {
     case "item/commandExecution/requestApproval":
-      return mayRun(params, host, signal);
+      return mayRun(asked);
     case "item/fileChange/requestApproval":
-      return mayChange(params, host, signal);
+      return mayChange(asked);
     case "item/permissions/requestApproval":
       return mayHaveMore(params, host, signal);
     case "mcpServer/elicitation/request":
-      return isToolApproval(params) ? mayCall(params, host, signal) : fillForm(params, host, signal);
+      return isToolApproval(params) ? mayCall(asked) : fillForm(params, host, signal);
     case "item/tool/requestUserInput":
       return choose(params, host, signal);
     default:
@@ -26,21 +40,24 @@ export async function answerRequest(
   }
 }
 
-async function mayRun(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function mayRun(asked: Asked): Promise<Json> {
+  const { params } = asked;
   const command = unwrapShell(textAt(params, "command") ?? "");
   const input = { command, cwd: params.cwd, reason: params.reason };
   const title = oneLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
-  const call = textAt(params, "itemId");
-  const answer = await host.permission({ call, tool: "shell", kind: "execute", title, input }, signal);
-  return { decision: decide(answer, input, listAt(params, "availableDecisions")) };
+  const request = { call: textAt(params, "itemId"), tool: "shell", kind: "execute" as const, title, input };
+  return { decision: decide(await judged(asked, request), listAt(params, "availableDecisions")) };
 }
 
-async function mayChange(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
-  const input = { reason: params.reason, grantRoot: params.grantRoot };
+async function mayChange(asked: Asked): Promise<Json> {
+  const { params, changes, permission, cwd } = asked;
+  const input = { reason: params.reason, grantRoot: params.grantRoot, changes };
   const title = oneLine(textAt(params, "reason") ?? "change files");
-  const call = textAt(params, "itemId");
-  const answer = await host.permission({ call, tool: "apply_patch", kind: "edit", title, input }, signal);
-  return { decision: decide(answer, input, []) };
+  const request = { call: textAt(params, "itemId"), tool: "apply_patch", kind: "edit" as const, title, input };
+  const paths = changes.map((change) => textAt(change, "path") ?? "/");
+  const isInProject = paths.length > 0 && paths.every((path) => isInside(cwd, resolve(cwd, path)));
+  const settled = permission === "write" && isInProject && params.grantRoot == null ? allowed : null;
+  return { decision: decide(await judged(asked, request, settled), []) };
 }
 
 async function mayHaveMore(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
@@ -52,13 +69,30 @@ async function mayHaveMore(params: Json, host: ConversationHost, signal: AbortSi
   return { permissions: params.permissions, scope: answer.scope === "session" ? "session" : "turn" };
 }
 
-/**
- * Codex cannot run a changed input, so an answer that changes it is a refusal. For good, Codex would write a rule to
- * the user's files: `session` is only taken up where it stays in memory.
- */
-function decide(answer: PermissionAnswer, input: unknown, offered: readonly unknown[]): string {
+const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
+
+/** Codex cannot run a changed input, so an answer that changes it is a refusal. */
+async function judged(
+  { host, permission, onDenial, signal }: Asked,
+  request: PermissionRequest,
+  settled: PermissionAnswer | null = null,
+): Promise<PermissionAnswer> {
+  const answer = await judge(host, request, permission === "full" ? allowed : settled, signal);
+  const isChanged =
+    answer.decision === "allow" && answer.input !== undefined && !isDeepStrictEqual(answer.input, request.input);
+  const given = isChanged ? cannotRewrite : answer;
+  if (given.decision === "deny") onDenial(given.reason);
+  return given;
+}
+
+const cannotRewrite: PermissionAnswer = {
+  decision: "deny",
+  reason: "it was allowed only with other arguments, and Codex cannot be given any",
+};
+
+/** For good, Codex would write a rule to the user's files: `session` is only taken up where it stays in memory. */
+function decide(answer: PermissionAnswer, offered: readonly unknown[]): string {
   if (answer.decision === "deny") return "decline";
-  if (answer.input !== undefined && JSON.stringify(answer.input) !== JSON.stringify(input)) return "decline";
   const canLast = offered.length === 0 || offered.includes("acceptForSession");
   return answer.scope === "session" && canLast ? "acceptForSession" : "accept";
 }
@@ -68,14 +102,13 @@ function isToolApproval(params: Json): boolean {
   return textAt(objectAt(params, "_meta"), "codex_approval_kind") === "mcp_tool_call";
 }
 
-async function mayCall(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function mayCall(asked: Asked): Promise<Json> {
+  const { params } = asked;
   const server = textAt(params, "serverName") ?? "MCP server";
-  const meta = objectAt(params, "_meta");
   const title = oneLine(textAt(params, "message") ?? `call a tool of ${server}`);
-  const answer = await host.permission(
-    { call: null, tool: `mcp__${server}`, kind: "other", title, input: meta },
-    signal,
-  );
+  const input = objectAt(params, "_meta");
+  const request = { call: null, tool: `mcp__${server}`, kind: "other" as const, title, input };
+  const answer = await judged(asked, request);
   return { action: answer.decision === "allow" ? "accept" : "decline", content: {}, _meta: null };
 }
 

@@ -1,7 +1,11 @@
 /** One conversation with Codex: a thread of an app server that others may share. */
+import { randomUUID } from "node:crypto";
+import { Additions } from "../cli-harness/additions.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
+import { ToolObserver } from "../cli-harness/observer.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
+import { promptText } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
 import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
@@ -23,6 +27,12 @@ export class CodexConversation implements Conversation {
   readonly #turns: Turns;
   readonly #translator: Translator;
   readonly #questions: Questions<RequestId>;
+  readonly #additions = new Additions();
+  readonly #observer: ToolObserver;
+  /** What the files of a patch become, by the item that Codex asks about. */
+  readonly #changes = new Map<string, readonly unknown[]>();
+  /** Why calls were denied, as far as the turn they belong to did not take it. */
+  #untold: string[] = [];
   /** Threads of subagents, each with the call that started it. */
   readonly #children = new Map<string, string>();
   readonly #attached = new Map<string, () => boolean>();
@@ -53,6 +63,7 @@ export class CodexConversation implements Conversation {
     );
     this.#translator = new Translator(this.#turns.waits);
     this.#questions = new Questions(this.#turns);
+    this.#observer = new ToolObserver(spec.host, (tool) => tool.startsWith(`mcp__${planeServer}__`));
     if (spec.plane === null) this.#plane.resolve();
   }
 
@@ -100,14 +111,29 @@ export class CodexConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  async steer({ text }: Addition): Promise<boolean> {
+  async steer(message: Addition): Promise<boolean> {
+    const id = randomUUID();
+    const taken = this.#additions.add(id);
+    if (!(await this.#join(inputOf(message), id))) this.#additions.settle(id, false);
+    return taken;
+  }
+
+  /** True when Codex will put it before the model in this turn. */
+  async #join(input: Json[], clientUserMessageId: string): Promise<boolean> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     const expectedTurnId = this.#turns.current?.name;
     if (rpc === null || thread === null || expectedTurnId == null) return false;
-    return rpc.call("turn/steer", { threadId: thread.id, expectedTurnId, input: textInput(text) }).then(
+    return rpc.call("turn/steer", { threadId: thread.id, expectedTurnId, clientUserMessageId, input }).then(
       () => true,
       () => false,
     );
+  }
+
+  /** An answer has no place for the reason, so it follows as a message. */
+  async #tellDenial(reason: string): Promise<void> {
+    const text = `a call of yours was denied: ${reason}`;
+    const told = await this.#join(inputOf({ text: `[Aegis: ${text}]`, images: [] }), randomUUID());
+    if (!told) this.#untold.push(text);
   }
 
   #rpc(): Rpc | null {
@@ -135,7 +161,7 @@ export class CodexConversation implements Conversation {
     turn.push(this.#translator.modelNow(model));
     const started = await rpc.call("turn/start", {
       threadId: thread.id,
-      input: textInput(prompt.text),
+      input: inputOf({ text: promptText(prompt, this.#untold.splice(0)), images: prompt.images }),
       ...(model === "" ? {} : { model }),
       ...(effort === null ? {} : { effort }),
     });
@@ -167,9 +193,13 @@ export class CodexConversation implements Conversation {
     if (isPlaneSettled(method, params)) this.#plane.resolve();
     if (parent === null) this.#noteStart(method, params);
     this.#noteChildren(params);
-    this.#turns.emit(this.#translator.translate(method, params, parent));
+    this.#noteChanges(method, params);
+    const events = this.#translator.translate(method, params, parent);
+    this.#turns.emit(events);
+    this.#observer.see(events);
     if (parent !== null || method !== "turn/completed") return;
     const { before, ended } = this.#translator.finish(objectAt(params, "turn"));
+    void this.#additions.close(async () => true);
     this.#turns.finish(before, ended);
   }
 
@@ -181,8 +211,18 @@ export class CodexConversation implements Conversation {
       turn.name ??= textAt(objectAt(params, "turn"), "id");
       this.#turns.takeUp(turn);
     }
-    const isRecord = method === "item/completed" && objectAt(params, "item").type === "userMessage";
-    if (isRecord && turn.isTakenUp) this.#turns.accept(turn);
+    const item = objectAt(params, "item");
+    if (method !== "item/completed" || item.type !== "userMessage") return;
+    if (turn.isTakenUp) this.#turns.accept(turn);
+    this.#additions.settle(textAt(item, "clientId") ?? "", true);
+  }
+
+  #noteChanges(method: string, params: Json): void {
+    const item = objectAt(params, "item");
+    if (item.type !== "fileChange") return;
+    const id = textAt(item, "id") ?? "";
+    if (method === "item/started") this.#changes.set(id, listAt(item, "changes"));
+    if (method === "item/completed") this.#changes.delete(id);
   }
 
   #noteChildren(params: Json): void {
@@ -198,14 +238,27 @@ export class CodexConversation implements Conversation {
 
   #onRequest(id: RequestId, method: string, params: Json): void {
     this.#heardAt = this.#deps.clock.now();
-    void this.#questions.ask(id, method, (signal) => answerRequest(method, params, this.#spec.host, signal), {
-      respond: (answer) => this.#rpc()?.respond(id, answer),
-      refuse: (reason) => this.#rpc()?.refuse(id, reason),
-    });
+    const denied: string[] = [];
+    const { host, agent, cwd } = this.#spec;
+    const changes = this.#changes.get(textAt(params, "itemId") ?? "") ?? [];
+    const asked = { method, params, changes, host, permission: agent.permission, cwd };
+    void this.#questions.ask(
+      id,
+      method,
+      (signal) => answerRequest({ ...asked, signal, onDenial: (reason) => denied.push(reason) }),
+      {
+        respond: (answer) => {
+          this.#rpc()?.respond(id, answer);
+          for (const reason of denied) void this.#tellDenial(reason);
+        },
+        refuse: (reason) => this.#rpc()?.refuse(id, reason),
+      },
+    );
   }
 
   #onEnd(end: ProcessEnd, noise: string | null): void {
     this.#questions.withdrawAll();
+    this.#additions.drop();
     const message = `Codex ${endText(end, noise)} in the middle of a turn.`;
     const code = end.unreadable === null ? "died" : "protocol";
     this.#turns.died({ code, message, ...stderrOf(end) });
@@ -216,6 +269,7 @@ function isPlaneSettled(method: string, params: Json): boolean {
   return method === "mcpServer/startupStatus/updated" && params.name === planeServer && params.status !== "starting";
 }
 
-function textInput(text: string): Json[] {
-  return [{ type: "text", text, text_elements: [] }];
+function inputOf({ text, images }: Pick<Addition, "text" | "images">): Json[] {
+  const pictures = images.map(({ path }) => ({ type: "localImage", path }));
+  return [...pictures, { type: "text", text, text_elements: [] }];
 }

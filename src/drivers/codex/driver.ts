@@ -11,7 +11,7 @@ export function createCodexDriver(deps: DriverDeps): Driver {
   const servers = new AppServers(deps);
   return {
     harness,
-    capabilities: { resume: true, fork: false, steer: true, mcp: true, permissions: true, images: false },
+    capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
       const conversation = new CodexConversation(spec, parseCliOptions(spec.agent, program.command), deps);

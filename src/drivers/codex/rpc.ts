@@ -1,7 +1,8 @@
 /** JSON-RPC over the pipes of one process, both ways. Codex leaves out the `jsonrpc` field. */
 import type { Child } from "../../lib/process.ts";
+import { Channel } from "../cli-harness/channel.ts";
 import { isObject, type Json, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
-import { JsonProcess, type ProcessEnd } from "../cli-harness/json-process.ts";
+import type { ProcessEnd } from "../cli-harness/json-process.ts";
 
 export type RequestId = string | number;
 
@@ -24,58 +25,50 @@ export class RpcError extends Error {
 }
 
 export class Rpc {
-  readonly child: Child;
-  readonly ended: Promise<ProcessEnd>;
-  readonly #process: JsonProcess;
-  readonly #pending = new Map<RequestId, PromiseWithResolvers<Json>>();
+  readonly #channel: Channel<RequestId>;
   #lastId = 0;
-  #firstNoise: string | null = null;
 
   constructor(child: Child, handlers: RpcHandlers) {
-    this.child = child;
-    this.#process = new JsonProcess(child, {
-      message: (message) => this.#dispatch(message, handlers),
-      noise: (line) => {
-        this.#firstNoise ??= line;
-        handlers.noise(line);
-      },
-    });
-    this.ended = this.#process.ended.then((end) => {
-      for (const waiting of this.#pending.values()) waiting.reject(new RpcError(null, "Codex ended"));
-      this.#pending.clear();
-      return end;
-    });
+    this.#channel = new Channel(
+      child,
+      { message: (message) => this.#dispatch(message, handlers), noise: handlers.noise },
+      () => new RpcError(null, "Codex ended"),
+    );
+  }
+
+  get child(): Child {
+    return this.#channel.child;
+  }
+
+  get ended(): Promise<ProcessEnd> {
+    return this.#channel.ended;
   }
 
   get alive(): boolean {
-    return this.#process.alive;
+    return this.#channel.alive;
   }
 
   /** The first line that was not JSON. */
   get firstNoise(): string | null {
-    return this.#firstNoise;
+    return this.#channel.firstNoise;
   }
 
   /** Rejects with `RpcError` when the server refuses or ends. */
   call(method: string, params: Json): Promise<Json> {
     this.#lastId += 1;
-    const waiting = Promise.withResolvers<Json>();
-    if (this.alive) this.#pending.set(this.#lastId, waiting);
-    else waiting.reject(new RpcError(null, "Codex ended"));
-    this.#process.write({ method, id: this.#lastId, params });
-    return waiting.promise;
+    return this.#channel.request(this.#lastId, { method, id: this.#lastId, params });
   }
 
   notify(method: string): void {
-    this.#process.write({ method });
+    this.#channel.write({ method });
   }
 
   respond(id: RequestId, result: Json): void {
-    this.#process.write({ id, result });
+    this.#channel.write({ id, result });
   }
 
   refuse(id: RequestId, message: string): void {
-    this.#process.write({ id, error: { code: -32601, message } });
+    this.#channel.write({ id, error: { code: -32601, message } });
   }
 
   #dispatch(message: Json, handlers: RpcHandlers): void {
@@ -87,10 +80,8 @@ export class Rpc {
     else handlers.noise(JSON.stringify(message));
   }
 
-  #settle(id: RequestId, message: Json): void {
-    const waiting = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (!isObject(message.error)) waiting?.resolve(objectAt(message, "result"));
-    else waiting?.reject(new RpcError(numberAt(message.error, "code"), textAt(message.error, "message") ?? "refused"));
+  #settle(id: RequestId, { error, ...message }: Json): void {
+    const refusal = () => new RpcError(numberAt(error, "code"), textAt(error, "message") ?? "refused");
+    this.#channel.settle(id, isObject(error) ? refusal() : objectAt(message, "result"));
   }
 }

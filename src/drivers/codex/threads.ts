@@ -19,24 +19,40 @@ export type Thread = {
 /** Throws `DriverError`. */
 export async function openThread(rpc: Rpc, spec: ConversationSpec): Promise<Thread> {
   const before = spec.resume === null ? null : parseName(spec.resume);
-  const params = await threadParams(rpc, spec, spec.agent.model ?? before?.model ?? null);
+  const other = spec.fork === null ? null : parseName(spec.fork);
+  const params = await threadParams(rpc, spec, spec.agent.model ?? before?.model ?? other?.model ?? null);
   if (before !== null) {
     try {
       const resumed = await rpc.call("thread/resume", { ...params, threadId: before.id, excludeTurns: true });
       return remember(spec, resumed, before.model);
     } catch (error) {
-      if (!(error instanceof RpcError) || !/no rollout found|invalid session id|not found/i.test(error.message)) {
-        throw threadError(error);
-      }
+      if (!isUnknownThread(error)) throw threadError(error);
       await spec.host.remember(null);
-      const text = `Codex has no record of this conversation (${before.id}) any more: it goes on without its earlier history.`;
-      spec.host.notice({ level: "warning", text });
+      noteLoss(spec, before.id, other === null ? "without its earlier history" : "from where it was forked");
+    }
+  }
+  if (other !== null) {
+    try {
+      const forked = await rpc.call("thread/fork", { ...params, threadId: other.id, excludeTurns: true });
+      return await remember(spec, forked, other.model);
+    } catch (error) {
+      if (!isUnknownThread(error)) throw threadError(error);
+      noteLoss(spec, other.id, "without its earlier history");
     }
   }
   const started = await rpc.call("thread/start", params).catch((error: unknown) => {
     throw threadError(error);
   });
   return remember(spec, started, null);
+}
+
+function isUnknownThread(error: unknown): boolean {
+  return error instanceof RpcError && /no rollout found|invalid session id|not found/i.test(error.message);
+}
+
+function noteLoss(spec: ConversationSpec, thread: string, then: string): void {
+  const text = `Codex has no record of this conversation (${thread}) any more: it goes on ${then}.`;
+  spec.host.notice({ level: "warning", text });
 }
 
 /** What `remember` was given. */
@@ -63,6 +79,8 @@ async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | nu
     cwd: spec.cwd,
     ...(model === null || model === "" ? {} : { model }),
     ...rights[spec.agent.permission],
+    // Plugins can stop a call only where Codex asks about it; what they let pass is answered here.
+    ...(spec.host.gated ? { approvalPolicy: "untrusted" } : {}),
     // Otherwise another model may answer in the user's place.
     approvalsReviewer: "user",
     ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),

@@ -1,10 +1,9 @@
 /** What a native agent may set under `options`. */
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
-import { didYouMean } from "../../lib/nearest.ts";
-import { DriverError } from "../driver.ts";
+import { parseAgentOptions } from "../agent-options.ts";
 
-const shape = {
+const optionsSchema = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   /** Output tokens of one model call. */
   max_tokens: z.number().int().positive().optional(),
@@ -16,29 +15,16 @@ const shape = {
   inactivity_minutes: z.number().positive().default(5),
   /** Lets the fetch tool reach loopback and private addresses. */
   allow_private_fetch: z.boolean().default(false),
-};
-const optionsSchema = z.strictObject(shape);
+});
 
 export type NativeOptions = z.infer<typeof optionsSchema>;
 
-/** What `options` say goes before the agent's own fields. Throws `DriverError` that names the option and the nearest one. */
-export function parseOptions(agent: Pick<Agent, "slug" | "options" | "temperature" | "max_turns">): NativeOptions {
+/** What `options` say goes before the agent's own fields. Throws `DriverError`. */
+export function parseOptions(agent: Agent): NativeOptions {
   const { temperature, max_turns } = agent;
-  const parsed = optionsSchema.safeParse({
+  return parseAgentOptions(agent, optionsSchema, {
     ...(temperature === null ? {} : { temperature }),
     ...(max_turns === null ? {} : { max_turns }),
     ...agent.options,
-  });
-  if (parsed.success) return parsed.data;
-  const names = Object.keys(shape);
-  const problems = parsed.error.issues.map((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `no option "${key}"${didYouMean(key, names)}`).join("; ")
-      : `${issue.path.join(".")}: ${issue.message}`,
-  );
-  throw new DriverError({
-    code: "start",
-    message: `The options of agent "${agent.slug}" are wrong: ${problems.join("; ")}.`,
-    fix: `A native agent knows these options: ${names.join(", ")}.`,
   });
 }

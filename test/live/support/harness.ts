@@ -1,11 +1,13 @@
 /** What the daemon's live tests know of one real CLI: how to point it at a fake model, and where it differs from the others. */
 import type { Agent } from "../../../src/contract/agent.ts";
+import type { Driver, DriverDeps } from "../../../src/drivers/driver.ts";
 
 export type LiveHarness = {
   /** As agents name it. */
   harness: string;
   /** The npm package whose pinned version was driven. */
   package: string;
+  createDriver(deps: DriverDeps): Driver;
   start(folder: string): Promise<LiveModel>;
   /** A tool of the plane as the model names it. */
   planeTool(name: string): string;

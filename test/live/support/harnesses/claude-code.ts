@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createClaudeCodeDriver } from "../../../../src/drivers/claude-code/driver.ts";
 import { startFakeAnthropic } from "../../fake-anthropic.ts";
 import type { LiveHarness } from "../harness.ts";
 
@@ -11,6 +12,7 @@ export const claudeProgram = fileURLToPath(
 export const claudeCode: LiveHarness = {
   harness: "claude-code",
   package: "@anthropic-ai/claude-code",
+  createDriver: createClaudeCodeDriver,
   async start() {
     const fake = await startFakeAnthropic();
     return {

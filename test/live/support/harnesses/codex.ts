@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createCodexDriver } from "../../../../src/drivers/codex/driver.ts";
 import { startFakeOpenAi } from "../../fake-openai.ts";
 import type { LiveHarness } from "../harness.ts";
 
@@ -13,6 +14,7 @@ export const codexProgram = fileURLToPath(
 export const codex: LiveHarness = {
   harness: "codex",
   package: "@openai/codex",
+  createDriver: createCodexDriver,
   async start(folder) {
     const fake = await startFakeOpenAi();
     const home = join(folder, "codex-home");

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
+import { gemini as recipe } from "../../../../src/drivers/acp/recipes/gemini.ts";
 import { geminiTools, startFakeGemini } from "../../fake-gemini.ts";
 import type { LiveHarness } from "../harness.ts";
 
@@ -10,6 +12,7 @@ const program = fileURLToPath(new URL("../../node_modules/@google/gemini-cli/bun
 export const gemini: LiveHarness = {
   harness: "gemini",
   package: "@google/gemini-cli",
+  createDriver: (deps) => createAcpDriver(deps, recipe),
   async start(folder) {
     const fake = await startFakeGemini();
     const home = join(folder, "gemini-user");

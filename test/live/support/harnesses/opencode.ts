@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
+import { opencode as recipe } from "../../../../src/drivers/acp/recipes/opencode.ts";
 import { startFakeChat } from "../../fake-chat.ts";
 import type { LiveHarness } from "../harness.ts";
 
@@ -11,6 +13,7 @@ const program = fileURLToPath(
 export const opencode: LiveHarness = {
   harness: "opencode",
   package: "opencode-ai",
+  createDriver: (deps) => createAcpDriver(deps, recipe),
   async start() {
     const fake = await startFakeChat();
     return {

@@ -1,0 +1,61 @@
+/** Requests and answers over the pipes of one process, both ways. What they look like is its driver's affair. */
+import type { Child } from "../../lib/process.ts";
+import type { Json } from "./fields.ts";
+import { JsonProcess, type JsonProcessHandlers, type ProcessEnd } from "./json-process.ts";
+
+export class Channel<Id> {
+  readonly child: Child;
+  readonly ended: Promise<ProcessEnd>;
+  readonly #process: JsonProcess;
+  readonly #pending = new Map<Id, PromiseWithResolvers<Json>>();
+  readonly #gone: () => Error;
+  #firstNoise: string | null = null;
+
+  /** `gone` makes the error of a request that nobody answers any more. */
+  constructor(child: Child, handlers: JsonProcessHandlers, gone: () => Error) {
+    this.child = child;
+    this.#gone = gone;
+    this.#process = new JsonProcess(child, {
+      message: handlers.message,
+      noise: (line) => {
+        this.#firstNoise ??= line;
+        handlers.noise(line);
+      },
+    });
+    this.ended = this.#process.ended.then((end) => {
+      for (const waiting of this.#pending.values()) waiting.reject(gone());
+      this.#pending.clear();
+      return end;
+    });
+  }
+
+  get alive(): boolean {
+    return this.#process.alive;
+  }
+
+  /** The first line that was not JSON. */
+  get firstNoise(): string | null {
+    return this.#firstNoise;
+  }
+
+  write(message: Json): void {
+    this.#process.write(message);
+  }
+
+  /** Writes a request and waits for what `settle` is told of it. */
+  request(id: Id, message: Json): Promise<Json> {
+    const waiting = Promise.withResolvers<Json>();
+    if (this.alive) this.#pending.set(id, waiting);
+    else waiting.reject(this.#gone());
+    this.write(message);
+    return waiting.promise;
+  }
+
+  /** An answer to what was never asked changes nothing. */
+  settle(id: Id, answer: Json | Error): void {
+    const waiting = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (answer instanceof Error) waiting?.reject(answer);
+    else waiting?.resolve(answer);
+  }
+}

@@ -1,0 +1,23 @@
+/** What a harness that has only prompts is given besides the messages: history that plugins add, pictures. */
+import { readFile } from "node:fs/promises";
+import type { HistoryMessage, Prompt, PromptImage } from "../driver.ts";
+
+/** The prompt's text behind whatever else the agent must know, each part marked as what it is. */
+export function promptText({ text, history }: Pick<Prompt, "text" | "history">, notes: readonly string[] = []): string {
+  const told = notes.map((note) => `[Aegis: ${note}]`);
+  return [...told, ...(history.length === 0 ? [] : [renderHistory(history)]), text].join("\n\n");
+}
+
+/** As Base64, which is what the wires of harnesses and models carry. */
+export async function readImages(
+  images: readonly PromptImage[],
+): Promise<{ media_type: PromptImage["media_type"]; data: string }[]> {
+  return Promise.all(
+    images.map(async ({ path, media_type }) => ({ media_type, data: (await readFile(path)).toString("base64") })),
+  );
+}
+
+function renderHistory(history: readonly HistoryMessage[]): string {
+  const said = history.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`);
+  return ["[Aegis: this was said before]", ...said, "[Aegis: end of what was said before]"].join("\n");
+}
