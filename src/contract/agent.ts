@@ -63,6 +63,8 @@ export const agentSchema = z.object({
   ref: z.string(),
   /** Agents of the same name that this one stands in front of. */
   overrides: z.array(agentIdentitySchema),
+  /** Why it must not be started: nobody has agreed to what its file would run. Null when it may. */
+  refused: z.string().nullable(),
 });
 export type Agent = z.infer<typeof agentSchema>;
 
@@ -88,6 +90,7 @@ export const unsaidAgentFields = {
   plugin: null,
   file: null,
   overrides: [],
+  refused: null,
 } satisfies Partial<Agent>;
 
 /** What clients see of an agent. */

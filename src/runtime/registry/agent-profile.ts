@@ -36,6 +36,8 @@ export function completeProfile(profile: AgentProfile, base: AgentProfile | null
     permission: permissionFor(profile, base),
     env: inherited ? { ...base.env, ...profile.env } : profile.env,
     options: inherited ? { ...base.options, ...profile.options } : profile.options,
+    // Whoever takes over what nobody has agreed to is no better for it.
+    refused: profile.refused ?? (inherited || profile.permission === null ? (base?.refused ?? null) : null),
   };
   return { agent, diagnostics };
 }

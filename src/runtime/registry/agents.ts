@@ -25,6 +25,9 @@ export type AgentChoice = {
   why: string;
 };
 
+/** Why an agent must not be started, or null when it may. */
+export type AgentRefusal = (agent: Agent) => string | null;
+
 /** More names would bury the hint. */
 const namesInHint = 20;
 
@@ -32,20 +35,22 @@ export class AgentRegistry {
   #profiles: readonly AgentProfile[] = [];
   readonly #pluginProfiles = new Set<AgentProfile>();
   #choice: AgentChoice;
+  #refusal: AgentRefusal = ownRefusal;
   /** Name → candidates, the strongest first. Made anew after each change. */
   #byName: Map<string, AgentProfile[]> | null = null;
   readonly #resolved = new Map<string, Agent>();
 
-  constructor(profiles: readonly AgentProfile[], choice: AgentChoice) {
+  constructor(profiles: readonly AgentProfile[], choice: AgentChoice, refusal?: AgentRefusal) {
     this.#choice = choice;
-    this.replace(profiles, choice);
+    this.replace(profiles, choice, refusal);
   }
 
   /** Replaces all but the agents of plugins, which come and go with their plugin. */
-  replace(profiles: readonly AgentProfile[], choice: AgentChoice): void {
+  replace(profiles: readonly AgentProfile[], choice: AgentChoice, refusal: AgentRefusal = ownRefusal): void {
     for (const profile of profiles) checkName(profile);
     this.#profiles = profiles;
     this.#choice = choice;
+    this.#refusal = refusal;
     this.#changed();
   }
 
@@ -103,6 +108,16 @@ export class AgentRegistry {
     const more = names.length > namesInHint ? ` and ${names.length - namesInHint} more` : "";
     throw new AegisError("not_found", `no agent "${ref}"${didYouMean(ref, [...names, ...qualified])}`, {
       hint: `agents here: ${names.slice(0, namesInHint).join(", ")}${more}`,
+    });
+  }
+
+  /** The same for whoever is about to start it. Throws `forbidden` when nobody has agreed to what it would run. */
+  startable(ref?: string): Agent {
+    const agent = this.get(ref);
+    const reason = this.#refusal(agent);
+    if (reason === null) return agent;
+    throw new AegisError("forbidden", `agent "${agent.slug}" is not started: ${reason}`, {
+      hint: "see everything this folder would run, and agree to it, with: aegis trust",
     });
   }
 
@@ -193,6 +208,10 @@ export class AgentRegistry {
     this.#byName = null;
     this.#resolved.clear();
   }
+}
+
+function ownRefusal(agent: Agent): string | null {
+  return agent.refused;
 }
 
 /** Names become paths, pool keys and command-line words, so nothing else than a name gets in, whoever brings it. */
