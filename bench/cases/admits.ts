@@ -67,6 +67,7 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
     settings: () => keeper.current,
     url: () => "http://127.0.0.1:0",
     addSecret: (value) => secrets.add(value),
+    redact: (text) => secrets.redact(text),
     signal,
   });
   const sessions: SessionId[] = [];
@@ -76,6 +77,7 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
     store,
     clock,
     wake: () => {},
+    received: (_tx, _session, _sender, body) => body,
     interrupt: async () => false,
     steer: async () => ({ joined: false, why: null }),
   });

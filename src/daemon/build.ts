@@ -7,6 +7,7 @@ import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Processes } from "../lib/process.ts";
+import type { Redact } from "../lib/redact.ts";
 import { Plane } from "../plane/plane.ts";
 import { ToolCallLog } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
@@ -31,6 +32,7 @@ import { AgentRegistry } from "../runtime/registry/agents.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { ToolRegistry } from "../runtime/registry/tools.ts";
 import type { Schedules } from "../runtime/schedules/schedules.ts";
+import { tellBlocked } from "../runtime/sessions/blocked.ts";
 import { Conversations } from "../runtime/sessions/conversations.ts";
 import { createPersist } from "../runtime/sessions/persist.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
@@ -39,7 +41,9 @@ import { Turns } from "../runtime/sessions/turns.ts";
 import { Subagents } from "../runtime/subagents/subagents.ts";
 import type { Workflows } from "../runtime/workflows/workflows.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { buildHooks, type Hooks } from "./build-hooks.ts";
 import { buildSchedules } from "./build-schedules.ts";
+import { buildSkills, type SkillParts } from "./build-skills.ts";
 import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
@@ -64,6 +68,7 @@ export type BuildOptions = {
   url: () => string;
   /** Keeps a value out of everything that is written down. Returns its undo. */
   addSecret: (value: string) => () => void;
+  redact: Redact;
   /** Aborts when the daemon may no longer wait for anything. */
   signal: AbortSignal;
 };
@@ -81,6 +86,7 @@ export type Runtime = {
   broadcasts: Broadcasts;
   reducers: ReducerRegistry;
   workflows: Workflows;
+  skills: SkillParts;
   schedules: Schedules;
   plane: Plane;
   sessions: Sessions;
@@ -88,21 +94,31 @@ export type Runtime = {
   conversations: Conversations;
   tools: ToolRegistry;
   toolCalls: ToolCallLog;
+  hooks: Hooks;
   harnesses(signal: AbortSignal): Promise<Harness[]>;
   recover(): Promise<Recovered>;
 };
 
 export function buildRuntime(options: BuildOptions): Runtime {
-  const { root, stateDir, store, drivers, clock, log, settings, signal, version, url, addSecret } = options;
+  const { root, stateDir, drivers, clock, log, settings, signal, version, url, addSecret } = options;
   const { agents: profiles, choice } = settings();
   const agents = new AgentRegistry(profiles, choice);
+  const hooks = buildHooks({
+    ...options,
+    permission: (session, request, abort) => asks.permission(session.id, request, abort),
+    systemPrompt: (session) => conversations.systemPrompt(session),
+  });
+  const { store } = hooks;
   const toolCalls = new ToolCallLog({ store, clock, log });
-  const tools = new ToolRegistry({ log, clock, record: (call) => toolCalls.add(call) });
+  const tools = new ToolRegistry({ log, clock, guard: hooks.guard, record: (call) => toolCalls.add(call) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
   const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}`, addSecret });
   const persist = createPersist({ store, clock, log, signal });
-  const ask: HostOptions["permission"] = (session, request, abort) => asks.permission(session.id, request, abort);
+  const ask: HostOptions["permission"] = async (session, request, abort) =>
+    skills.grants.allows(session.id, request)
+      ? { decision: "allow", scope: "once" }
+      : asks.permission(session.id, request, abort);
   const maxHops = () => settings().config.messages.max_hops;
   const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
@@ -113,9 +129,13 @@ export function buildRuntime(options: BuildOptions): Runtime {
     perMinute: () => settings().config.messages.max_per_minute,
     wake: (session) => sessions.wake(session),
     interrupt: (session) => turns.interrupt(session),
+    received: hooks.received,
     steer: (message) => turns.steer(message),
   });
   const attachments = new Attachments({ dir: join(stateDir, "attachments"), drivers });
+  const remembers = (session: SessionRow) => canResume(session) || conversations.has(session.id);
+  const lazy = { turns: () => turns, subagents: () => subagents };
+  const skills = buildSkills({ ...options, ...lazy, agents, tools, remembers });
   const conversations: Conversations = new Conversations({
     store,
     agents,
@@ -124,11 +144,15 @@ export function buildRuntime(options: BuildOptions): Runtime {
     cwd: root,
     stateDir: join(stateDir, "conversations"),
     log,
-    host: (session, scoped) => createHost({ store, clock, log, turns, permission: ask }, session, scoped),
+    host: (session, scoped) =>
+      createHost({ store, clock, log, turns, permission: ask, hooks: hooks.conversation }, session, scoped),
     plane: (session, scoped) =>
       mayUsePlane(scoped.agent) ? plane.open(session, scoped) : { address: null, revoke: () => {} },
     toolsChanged: () => plane.toolsChanged(),
+    opened: hooks.opened,
     briefing: (session) => subagents.briefing(session),
+    skills: (session, { agent, names }, opening) =>
+      skills.offer.section({ session, agent, tools: mayUsePlane(agent) ? names : [], opening }, signal),
   });
   const turns: Turns = new Turns({
     persist,
@@ -137,7 +161,10 @@ export function buildRuntime(options: BuildOptions): Runtime {
     conversations,
     publishDelta: (delta) => hub.publishDelta(delta),
     attachmentPath: (attachment) => attachments.pathOf(attachment),
-    contributors: [],
+    contributors: [(turn, abort) => skills.offer.contribute(turn, abort), ...hooks.contributors],
+    outgoing: hooks.outgoing,
+    tellBlocked: (tx, session, messages, reason) => tellBlocked(tx, inbox, session, messages, reason),
+    wake: (session) => sessions.wake(session),
   });
   const sessions = new Sessions({
     store,
@@ -148,7 +175,6 @@ export function buildRuntime(options: BuildOptions): Runtime {
     inbox,
     turns,
     conversations,
-    random: Math.random,
   });
   const subagents = new Subagents({
     store,
@@ -175,7 +201,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     turns,
     max: () => settings().config.pool.max,
     settings: () => settings().config.subagents,
-    remembers: (session) => canResume(session) || conversations.has(session.id),
+    remembers,
   });
   signal.addEventListener("abort", () => pool.stop(), { once: true });
   const waiting: readonly StillWaiting[] = [
@@ -202,8 +228,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const presets = () => settings().config.groups.presets;
   const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
   signal.addEventListener("abort", broadcasts.follow(), { once: true });
-  const workflows = buildWorkflows({ ...options, sessions, inbox, asks, queues, groups, broadcasts, maxHops });
-  const schedules = buildSchedules({ ...options, persist, agents, sessions, inbox, queues, workflows, waiting });
+  const workflows = buildWorkflows({ ...options, store, sessions, inbox, asks, queues, groups, broadcasts, maxHops });
+  const schedules = buildSchedules({ ...options, store, persist, agents, sessions, inbox, queues, workflows, waiting });
   for (const tool of sessionTools({ sessions, inbox, turns, agents })) tools.add(tool);
   for (const tool of askTools(asks)) tools.add(tool);
   for (const tool of subagentTools({ subagents, turns, clock })) tools.add(tool);
@@ -211,6 +237,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   for (const tool of queueTools({ queues, turns })) tools.add(tool);
   for (const tool of groupTools({ groups, broadcasts, turns })) tools.add(tool);
   for (const tool of workflowTools({ workflows, turns })) tools.add(tool);
+  skills.settingsChanged();
   tools.add(metaTool(tools));
   return {
     agents,
@@ -225,6 +252,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     broadcasts,
     reducers,
     workflows,
+    skills,
     schedules,
     plane,
     sessions,
@@ -232,6 +260,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     conversations,
     tools,
     toolCalls,
+    hooks,
     harnesses: (abort) => probeAll(drivers, abort),
     async recover() {
       const ended = await subagents.recover();

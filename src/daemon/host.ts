@@ -2,6 +2,7 @@
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText, type Logger } from "../lib/log.ts";
+import type { ConversationHooks } from "../runtime/hooks/conversation.ts";
 import type { Toolset } from "../runtime/registry/toolset.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -11,20 +12,24 @@ export type HostOptions = {
   clock: Clock;
   log: Logger;
   turns: Turns;
+  hooks: (session: SessionRow, tools: Toolset) => ConversationHooks;
   permission: (session: SessionRow, request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
 };
 
 export function createHost(options: HostOptions, session: SessionRow, tools: Toolset): ConversationHost {
   const { store, clock, log, turns } = options;
+  const hooks = options.hooks(session, tools);
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {
     remember: (resume) => store.transact((tx) => tx.sessions.update(session.id, { resume })),
-    prepareSpawn: async (command) => command,
-    gated: false,
-    beforeTool: async () => ({ decision: "allow" }),
-    afterTool: async () => null,
-    beforeModel: async (request) => request,
+    prepareSpawn: (command) => hooks.prepareSpawn(command),
+    get gated() {
+      return hooks.gated;
+    },
+    beforeTool: (use, signal) => hooks.beforeTool(use, signal),
+    afterTool: (use, outcome, signal) => hooks.afterTool(use, outcome, signal),
+    beforeModel: (request, signal) => hooks.beforeModel(request, signal),
     permission: (request, signal) => options.permission(session, request, signal),
     notice(notice) {
       store

@@ -12,6 +12,8 @@ import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { scheduleService } from "./build-schedules.ts";
 import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
+import { createDoor } from "./skills/door.ts";
+import { skillService } from "./skills/service.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { readToken } from "./token.ts";
@@ -39,6 +41,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     settings: () => keeper.current,
     url: () => server.url,
     addSecret: (value) => secrets.add(value),
+    redact: (text) => secrets.redact(text),
     signal: stop.forced,
   });
   scope.defer(() => runtime.conversations.closeAll());
@@ -61,7 +64,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const server = await serve(options, foundation, runtime, stop, token);
   scope.defer(() => server.close());
   scope.defer(() => runtime.plane.close());
-  scope.defer(server.mount(planePath, (request) => runtime.plane.fetch(request)));
+  scope.defer(server.mount(planePath, (request, text) => runtime.plane.fetch(request, text)));
 
   await append(store, { type: "daemon.started", session: null, data: { version, pid: process.pid } }, clock.now());
   followSettings(foundation, runtime);
@@ -70,6 +73,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(await announce(root, server.url, token, version));
   const { choice } = keeper.current;
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
+  runtime.hooks.started();
   await runtime.asks.resume();
   await runtime.sessions.wakeAll();
   await runtime.queues.start();
@@ -83,6 +87,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     (error: unknown) => log.warn("the stop could not be recorded", { error: errorText(error) }),
   );
   await windDown(runtime, stop.forced);
+  await runtime.hooks.close(reason, stop.forced);
 }
 
 function serve(
@@ -114,6 +119,8 @@ function serve(
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
+      skills: skillService(runtime),
+      door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),
       schedules: scheduleService({
         root,
         schedules: runtime.schedules,
@@ -148,6 +155,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
       return;
     }
     runtime.agents.replace(agents, choice);
+    runtime.skills.settingsChanged();
     await runtime.queues.settingsChanged();
     await runtime.schedules.settingsChanged();
     const data = { agents: runtime.agents.list().map((agent) => agent.slug), default_agent: choice.slug };

@@ -105,10 +105,13 @@ export interface MessageReads {
   /** Pending messages of each session that has any. */
   pendingBySession(): Promise<Map<SessionId, number>>;
   inTurn(turn: TurnId): Promise<Message[]>;
+  /** The digest of what was sent, for a message whose body plugins changed. */
+  sentAs(id: MessageId): Promise<string | null>;
 }
 
 export interface MessageTable extends MessageReads {
-  insert(message: Message): Promise<void>;
+  /** `sentAs` is the digest of what was sent when the body is something else. */
+  insert(message: Message, sentAs?: string | null): Promise<void>;
   setStatus(ids: readonly MessageId[], status: MessageStatus, turn: TurnId | null): Promise<void>;
 }
 

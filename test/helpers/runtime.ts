@@ -94,6 +94,7 @@ export async function testRuntime(
     version: "test",
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
+    redact: (text) => text,
     signal: end.signal,
   });
   let stopped = false;
@@ -108,6 +109,7 @@ export async function testRuntime(
     end.abort();
     await runtime.sessions.stop();
     await runtime.conversations.closeAll();
+    await runtime.hooks.close("the test is over", end.signal);
     await runtime.toolCalls.flush();
     await sqlite.close();
   };

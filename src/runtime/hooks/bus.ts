@@ -96,7 +96,12 @@ export class HookBus {
     });
   }
 
-  /** Resolves when every observer has been called, or the deadline has come; those left are given up then. */
+  /** Resolves when no observer waits, or the deadline has come. */
+  async idle(deadline: AbortSignal): Promise<void> {
+    await this.#lanes.empty(deadline);
+  }
+
+  /** The same for good: those left at the deadline are given up. */
   async drain(deadline: AbortSignal): Promise<void> {
     const giveUp = () => this.#stop.abort("the daemon stops");
     if (deadline.aborted) giveUp();

@@ -2,6 +2,7 @@
  * The one door for work: every request is a message that is durable before anything happens. Admitting the same id
  * twice adds nothing; waking the session afterwards is only a hint.
  */
+import { createHash } from "node:crypto";
 import { AegisError } from "../../contract/errors.ts";
 import { type MessageId, newId, type SessionId } from "../../contract/ids.ts";
 import {
@@ -49,6 +50,11 @@ export type InboxOptions = {
   wake: (session: SessionId) => void;
   /** Cuts the turn under way. False when there is none. */
   interrupt: (session: SessionId) => Promise<boolean>;
+  /**
+   * What is written down as a message's body: plugins may make something else of it. Null while they have not seen it:
+   * the transaction is then taken back when its unit ends, and run again.
+   */
+  received: (tx: StoreTx, session: SessionRow, sender: Sender, body: string) => string | null;
   /** Adds a waiting message to the turn under way. */
   steer: (message: Message) => Promise<Steered>;
 };
@@ -61,6 +67,7 @@ export class Inbox {
   readonly #wake: InboxOptions["wake"];
   readonly #interrupt: InboxOptions["interrupt"];
   readonly #steer: InboxOptions["steer"];
+  readonly #received: InboxOptions["received"];
 
   constructor(options: InboxOptions) {
     this.#store = options.store;
@@ -70,6 +77,7 @@ export class Inbox {
     this.#wake = options.wake;
     this.#interrupt = options.interrupt;
     this.#steer = options.steer;
+    this.#received = options.received;
   }
 
   async admit(admission: Admission): Promise<Receipt> {
@@ -89,15 +97,17 @@ export class Inbox {
     if (!session) throw new AegisError("not_found", `no session ${admission.session}`);
     const before = admission.id === undefined ? null : await tx.messages.get(admission.id);
     if (before) {
-      checkSame(before, admission);
+      await checkSame(tx, before, admission);
       return this.#duplicate(tx, before, session);
     }
     if (session.closed_at !== null) {
       throw new AegisError("closed", `session "${session.handle}" is closed`, { hint: "start a new one" });
     }
-    const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, admission) : null;
+    const received = this.#received(tx, session, admission.sender, admission.body);
+    const body = received ?? admission.body;
+    const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, { ...admission, body }) : null;
     if (waiting) return this.#duplicate(tx, waiting, session);
-    this.#limits.count(admission.sender);
+    if (received !== null) this.#limits.count(admission.sender);
     const hops = admission.cause ? admission.cause.hops + 1 : 0;
     if (hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
     const id = admission.id ?? newId("msg", now);
@@ -105,7 +115,7 @@ export class Inbox {
       id,
       session: session.id,
       sender: admission.sender,
-      body: admission.body,
+      body,
       attachments: [...(admission.attachments ?? [])],
       status: "pending",
       chain: admission.cause?.chain ?? id,
@@ -114,7 +124,7 @@ export class Inbox {
       turn: null,
     };
     const pending = await tx.messages.countPending(session.id);
-    await tx.messages.insert(message);
+    await tx.messages.insert(message, body === admission.body ? null : digestOf(admission.body));
     await tx.events.append({ type: "message.admitted", session: session.id, data: { message } }, now);
     const busy = session.state === "working" || pending > 0;
     return { message, duplicate: false, session, position: busy ? pending + 1 : 0 };
@@ -193,11 +203,17 @@ function steeredReceipt(admitted: Admitted, steered: Steered): Receipt {
   return steered.why === null ? plain : { ...plain, text: `${plain.text}: ${steered.why}` };
 }
 
-function checkSame(before: Message, admission: Admission): void {
-  if (before.session === admission.session && before.body === admission.body) return;
+/** Plugins may have changed what was sent before: then it is known by its digest. */
+async function checkSame(tx: StoreTx, before: Message, { session, body }: Admission): Promise<void> {
+  const isSame = before.body === body || (await tx.messages.sentAs(before.id)) === digestOf(body);
+  if (before.session === session && isSame) return;
   throw new AegisError("conflict", `message id ${before.id} was used before for another message`, {
     hint: "choose a fresh id for each message",
   });
+}
+
+function digestOf(body: string): string {
+  return createHash("sha256").update(body).digest("hex");
 }
 
 function sameSender(a: Sender, b: Sender): boolean {

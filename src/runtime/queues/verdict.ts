@@ -51,7 +51,12 @@ function endingOf(turn: TurnRow): Ending {
         retry: permanent.has(turn.error?.code ?? "") ? "no" : "later",
       };
     case "refused":
-      return { status: "failed", error: message ?? "the worker refused the task", words, retry: "later" };
+      return {
+        status: "failed",
+        error: message ?? "the worker refused the task",
+        words,
+        retry: permanent.has(turn.error?.code ?? "") ? "no" : "later",
+      };
     case "truncated":
       return { status: "failed", error: message ?? "the worker was cut off at a limit", words, retry: "later" };
     case "lost":

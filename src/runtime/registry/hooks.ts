@@ -27,15 +27,23 @@ export type PlacedHook = { plugin: string; declaration: HookDeclaration; run: Ho
 
 export class HookRegistry {
   readonly #plugins = new Set<PluginHooks>();
+  readonly #listeners = new Set<(plugin: string) => void>();
   #placed: Map<HookEvent, PlacedHook[]> | null = null;
 
   /** Returns its undo. */
   add(hooks: PluginHooks): () => void {
     this.#plugins.add(hooks);
     this.#placed = null;
+    for (const listener of this.#listeners) listener(hooks.plugin);
     return () => {
       if (this.#plugins.delete(hooks)) this.#placed = null;
     };
+  }
+
+  /** Calls back with the name of each plugin that brings hooks. Returns its undo. */
+  onAdded(listener: (plugin: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   has(event: HookEvent): boolean {

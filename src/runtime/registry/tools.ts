@@ -1,5 +1,5 @@
 /** The tools agents can call, built-in and added. One table decides what exists; `toolset.ts` what an agent may use of it. */
-import { z } from "zod";
+import type { z } from "zod";
 import type { Agent, Permission } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { ScopedTool } from "../../contract/scope.ts";
@@ -8,6 +8,7 @@ import type { ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow } from "../../store/store.ts";
+import { parseInput, schemaOf, type ToolInput } from "./tool-input.ts";
 
 export type ToolContext = {
   /** The session that calls, known from its credential and never from an argument. */
@@ -22,7 +23,7 @@ export type ToolContext = {
 export type Tool = {
   name: string;
   description: string;
-  input: z.ZodObject;
+  input: ToolInput;
   readOnly: boolean;
   /** The plugin that brings it; Aegis itself when absent. */
   plugin?: string;
@@ -61,9 +62,18 @@ export function scopedTool(tool: Tool): ScopedTool {
 /** One call, for the record. */
 export type ToolCall = { caller: SessionRow; tool: string; input: unknown; outcome: ToolOutcome; durationMs: number };
 
+/** Stands around every call. Neither function rejects. */
+export interface ToolGuard {
+  /** The input to use, or the answer instead of a call. */
+  before(tool: Tool, input: unknown, context: ToolContext): Promise<{ input: unknown } | ToolOutcome>;
+  /** The answer to give. */
+  after(tool: Tool, input: unknown, outcome: ToolOutcome, context: ToolContext): Promise<ToolOutcome>;
+}
+
 export type ToolRegistryOptions = {
   log: Logger;
   clock: Clock;
+  guard: ToolGuard;
   /** Told after each call. Must not throw. */
   record: (call: ToolCall) => void;
 };
@@ -110,7 +120,7 @@ export class ToolRegistry {
     const spec = {
       name: tool.name,
       description: tool.description,
-      inputSchema: z.toJSONSchema(tool.input, { io: "input" }) as Record<string, unknown>,
+      inputSchema: schemaOf(tool.input),
       readOnly: tool.readOnly,
     };
     this.#specs.set(tool, spec);
@@ -129,26 +139,38 @@ export class ToolRegistry {
   }
 
   async #run(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
+    const { guard } = this.#options;
     try {
       const tool = pick();
       if ("output" in tool) return tool;
-      const parsed = tool.input.safeParse(input ?? {});
-      if (!parsed.success) throw new AegisError("invalid", `wrong input for ${name}: ${problems(parsed.error)}`);
+      // What could not run anyway is nothing to judge.
+      parseInput(tool.name, tool.input, input);
+      const judged = await guard.before(tool, input ?? {}, context);
+      if ("output" in judged) return judged;
+      const outcome = await this.#perform(tool, judged.input, context);
+      return await guard.after(tool, judged.input, outcome, context);
+    } catch (error) {
+      return this.#failure(name, error);
+    }
+  }
+
+  async #perform(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutcome> {
+    try {
       // Only `defineTool` makes tools, and it ties `run` to this very schema.
-      const result = await tool.run(parsed.data as never, context);
+      const result = await tool.run(parseInput(tool.name, tool.input, input) as never, context);
       return { output: typeof result === "string" ? result : JSON.stringify(result), is_error: false };
     } catch (error) {
-      if (!isAegisError(error)) this.#options.log.error("a tool failed", { tool: name, error: errorText(error) });
-      const hint = isAegisError(error) && error.hint ? ` (${error.hint})` : "";
-      return { output: `${errorText(error)}${hint}`, is_error: true };
+      return this.#failure(tool.name, error);
     }
+  }
+
+  #failure(tool: string, error: unknown): ToolOutcome {
+    if (!isAegisError(error)) this.#options.log.error("a tool failed", { tool, error: errorText(error) });
+    const hint = isAegisError(error) && error.hint ? ` (${error.hint})` : "";
+    return { output: `${errorText(error)}${hint}`, is_error: true };
   }
 }
 
 function ownerOf(tool: Tool): string {
   return tool.plugin === undefined ? "Aegis" : `the plugin "${tool.plugin}"`;
-}
-
-function problems(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
 }

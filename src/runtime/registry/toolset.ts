@@ -34,6 +34,11 @@ export class Toolset {
     return before.length !== after.length || before.some((tool, index) => tool !== after[index]);
   }
 
+  /** Whether there is such a tool, whoever may use it. */
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
   get names(): string[] {
     return this.#allowed().map((tool) => tool.name);
   }

@@ -1,7 +1,9 @@
 /** The open conversations: at most one per session, started when it is first needed, ended with all its processes. */
 import { basename, dirname } from "node:path";
 import type { Agent } from "../../contract/agent.ts";
+import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
+import { mayUsePlane } from "../../contract/scope.ts";
 import { type Conversation, type ConversationHost, DriverError, type PlaneAddress } from "../../drivers/driver.ts";
 import { makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
@@ -31,6 +33,10 @@ export type ConversationsOptions = {
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
   /** What the session is told besides its agent's prompt; nothing for most. */
   briefing: (session: SessionRow) => Promise<string>;
+  /** What the session is told of the skills there are; empty when there are none. */
+  skills: (session: SessionRow, tools: Toolset, opening: boolean) => Promise<string>;
+  /** Told of each conversation that was opened; `resumed` when the session had turns before. */
+  opened: (session: SessionRow, resumed: boolean) => void;
   /** Told when an open conversation sees other tools from now on. */
   toolsChanged: () => void;
 };
@@ -49,9 +55,12 @@ export class Conversations {
    * harness cannot be started.
    */
   async get(session: SessionId): Promise<Conversation> {
+    const { agents } = this.#options;
     const current = this.#open.get(session);
     if (current) {
       const open = await current;
+      // Agreement may have been taken back while the session rested.
+      if (agents.find(open.profile.ref) !== null) this.#startable(open.profile.ref);
       if (open.conversation.alive && !this.#outdated(open)) {
         if (open.tools.refresh()) this.#options.toolsChanged();
         return open.conversation;
@@ -66,6 +75,16 @@ export class Conversations {
   /** Whether the session's agent still has in mind what was said. */
   has(session: SessionId): boolean {
     return this.#open.has(session);
+  }
+
+  /** What the session's agent is told before its first message, whether it was told yet or not. */
+  async systemPrompt(id: SessionId): Promise<string> {
+    const { store, agents, tools } = this.#options;
+    const session = await store.read.sessions.get(id);
+    const open = await this.#open.get(id);
+    if (!session) return "";
+    const agent = limitedAgent(agents.get(session.agent), session.limits);
+    return this.#systemPrompt(session, open?.tools ?? new Toolset(tools, agent), false);
   }
 
   /** Ends the conversation and its processes. Resolves when they are gone. */
@@ -96,12 +115,12 @@ export class Conversations {
   }
 
   async #openConversation(id: SessionId): Promise<Open> {
-    const { store, agents, drivers, cwd, stateDir, host, plane, briefing } = this.#options;
+    const { store, agents, drivers, cwd, stateDir, host, plane, opened } = this.#options;
     const session = await store.read.sessions.get(id);
     if (!session) throw new Error(`session ${id} is not in the store`);
     // Closed between the start of its turn and here: nobody would ever end what is opened now.
     if (session.closed_at !== null) throw new DriverError({ code: "start", message: "the session was closed" });
-    const profile = agents.get(session.agent);
+    const profile = this.#startable(session.agent);
     const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
@@ -117,7 +136,7 @@ export class Conversations {
         agent,
         cwd,
         stateDir: folder,
-        systemPrompt: systemPrompt(session, agent, address === null ? [] : tools.names, await briefing(session)),
+        systemPrompt: await this.#systemPrompt(session, tools, true),
         // A conversation of another harness means nothing to this one.
         resume: isSame ? session.resume : null,
         fork: isSame ? (session.fork_point?.resume ?? null) : null,
@@ -127,7 +146,15 @@ export class Conversations {
       },
       scope,
     );
+    opened(session, (await store.read.turns.countEndedAfter(id, 0)) > 0);
     return { conversation, scope: scope.move(), profile, tools };
+  }
+
+  async #systemPrompt(session: SessionRow, tools: Toolset, opening: boolean): Promise<string> {
+    const { agent } = tools;
+    const briefing = await this.#options.briefing(session);
+    const skills = await this.#options.skills(session, tools, opening);
+    return systemPrompt(session, agent, { tools: mayUsePlane(agent) ? tools.names : [], briefing, skills });
   }
 
   /** What the session was given by the one it was forked from goes first. */
@@ -141,6 +168,15 @@ export class Conversations {
       row = row.forked_from === null ? null : await store.read.sessions.get(row.forked_from);
     }
     return generations.flat();
+  }
+
+  #startable(ref: string): Agent {
+    try {
+      return this.#options.agents.startable(ref);
+    } catch (error) {
+      if (!isAegisError(error) || error.code !== "forbidden") throw error;
+      throw new DriverError({ code: "start", message: error.message, fix: error.hint ?? null });
+    }
   }
 
   #outdated(open: Open): boolean {

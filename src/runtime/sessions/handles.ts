@@ -1,4 +1,5 @@
 /** Handles are two words a person can say and remember; no two live sessions share one. */
+import { createHash } from "node:crypto";
 
 const adjectives = [
   "agile",
@@ -138,6 +139,12 @@ const surnames = [
 export function* handleCandidates(random: () => number): Generator<string, never> {
   for (let attempt = 0; attempt < 50; attempt++) yield `${pick(adjectives, random)}-${pick(surnames, random)}`;
   for (let number = 2; ; number++) yield `${pick(adjectives, random)}-${pick(surnames, random)}-${number}`;
+}
+
+/** Numbers in [0, 1) that only the text decides. */
+export function seededBy(text: string): () => number {
+  let count = 0;
+  return () => createHash("sha256").update(`${text}/${count++}`).digest().readUInt32BE() / 2 ** 32;
 }
 
 function pick(words: readonly string[], random: () => number): string {

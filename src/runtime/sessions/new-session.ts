@@ -1,6 +1,6 @@
 /** What a new session may be given, and the row it becomes. */
 import type { Agent } from "../../contract/agent.ts";
-import { newId, type SessionId } from "../../contract/ids.ts";
+import type { SessionId } from "../../contract/ids.ts";
 import type { AskPolicy, SessionLimits } from "../../contract/session.ts";
 import type { ForkPoint, SessionRow } from "../../store/store.ts";
 import type { Admission } from "../inbox/inbox.ts";
@@ -30,6 +30,7 @@ export type NewSession = {
 };
 
 export type RowParts = {
+  id: SessionId;
   agent: Agent;
   handle: string;
   /** What it has from the session for which it is started. */
@@ -37,10 +38,10 @@ export type RowParts = {
   now: number;
 };
 
-export function newRow(input: NewSession, { agent, handle, inherited, now }: RowParts): SessionRow {
+export function newRow(input: NewSession, { id, agent, handle, inherited, now }: RowParts): SessionRow {
   const title = cleanTitle(input.title ?? "");
   return {
-    id: input.id ?? newId("ses", now),
+    id,
     handle,
     agent: agent.ref,
     harness: agent.harness,

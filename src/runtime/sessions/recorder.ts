@@ -12,12 +12,21 @@ const longestOutput = 256 * 1024;
 /** What a harness says of itself, also when it has not read the prompt. */
 const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["mode", "notice", "raw", "context"]);
 
+/** What becomes of an agent's text before it is written down or shown. */
+export interface OutgoingText {
+  /** Whether text is kept back until it is complete: nobody watches it grow then. */
+  readonly isHeld: boolean;
+  /** The text to use, or null to withhold it. Never rejects. */
+  pass(said: { session: SessionId; turn: TurnId; text: string }): Promise<string | null>;
+}
+
 export type RecorderOptions = {
   session: SessionId;
   turn: TurnId;
   persist: Persist;
   clock: Clock;
   publishDelta: (delta: LiveDelta) => void;
+  outgoing: OutgoingText;
 };
 
 export class TurnRecorder {
@@ -63,7 +72,7 @@ export class TurnRecorder {
         await iterator.return?.();
         return step.value;
       }
-      await this.#record(step.value);
+      await this.#take(step.value);
     }
   }
 
@@ -82,6 +91,18 @@ export class TurnRecorder {
     }
   }
 
+  async #take(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
+    const { session, turn, outgoing } = this.#options;
+    if (event.type !== "text" || !outgoing.isHeld) return this.#record(event);
+    const text = await outgoing.pass({ session, turn, text: event.text });
+    if (text !== null) return this.#record({ ...event, text });
+    // An earlier message must not pass for the answer that was withheld.
+    if (event.message !== this.#lastMessage) this.#text = "";
+    this.#lastMessage = event.message;
+    this.#isAnswering = true;
+    await this.#record({ type: "notice", level: "info", text: "A plugin withheld what the agent said." });
+  }
+
   async #record(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
     const { session, turn, persist, publishDelta } = this.#options;
     if (!saysNothing.has(event.type)) this.#isAnswering = true;
@@ -90,6 +111,7 @@ export class TurnRecorder {
       case "thinking_delta": {
         const { message, text } = event;
         const type = event.type === "text_delta" ? "text" : "thinking";
+        if (type === "text" && this.#options.outgoing.isHeld) return;
         const offset = this.#streamed.get(`${type}/${message}`) ?? 0;
         this.#streamed.set(`${type}/${message}`, offset + text.length);
         publishDelta({ type, session, turn, message, offset, text });

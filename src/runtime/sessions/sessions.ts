@@ -1,6 +1,6 @@
 /** Sessions: create, find, rename, close; what is waiting in them is drained one turn after the other. */
 import { AegisError } from "../../contract/errors.ts";
-import { isId, type MessageId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import { isId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Message, Receipt } from "../../contract/message.ts";
 import { handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
@@ -15,7 +15,7 @@ import { limitsOf } from "../registry/limits.ts";
 import type { Conversations } from "./conversations.ts";
 import { Drains } from "./drains.ts";
 import { forkPointOf } from "./fork.ts";
-import { handleCandidates } from "./handles.ts";
+import { handleCandidates, seededBy } from "./handles.ts";
 import { type NewSession, newRow } from "./new-session.ts";
 import { tellSender } from "./recover.ts";
 import { liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
@@ -35,7 +35,6 @@ export type SessionsOptions = {
   inbox: Inbox;
   turns: Turns;
   conversations: Conversations;
-  random: () => number;
 };
 
 export class Sessions {
@@ -53,7 +52,9 @@ export class Sessions {
   }
 
   async create(input: NewSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
-    return this.#opened(await this.#options.store.transact((tx) => this.createIn(tx, input)));
+    const { store, clock } = this.#options;
+    const id = input.id ?? newId("ses", clock.now());
+    return this.#opened(await store.transact((tx) => this.createIn(tx, { ...input, id })));
   }
 
   /** A new session of the same agent that begins with what this one remembers. */
@@ -61,14 +62,15 @@ export class Sessions {
     id: SessionId,
     input: Pick<NewSession, "handle" | "title" | "prompt">,
   ): Promise<{ session: SessionView; receipt: Receipt | null }> {
-    const { store, agents, drivers } = this.#options;
+    const { store, clock, agents, drivers } = this.#options;
+    const fresh = newId("ses", clock.now());
     const made = await store.transact(async (tx) => {
       const from = await tx.sessions.get(id);
       if (!from) throw unknownSession(id);
       const point = await forkPointOf(tx, from, agents.get(from.agent), drivers);
       const { agent, ask_policy, depth } = from;
       const limits = from.limits ?? undefined;
-      return this.createIn(tx, { ...input, agent, ask_policy, depth, limits, fork: { from: id, point } });
+      return this.createIn(tx, { ...input, id: fresh, agent, ask_policy, depth, limits, fork: { from: id, point } });
     });
     return this.#opened(made);
   }
@@ -76,7 +78,7 @@ export class Sessions {
   /** Creates inside a transaction of the caller, who wakes the session after the commit. */
   async createIn(tx: StoreTx, input: NewSession): Promise<{ row: SessionRow; admitted: Admitted | null }> {
     const { agents, drivers, inbox, clock } = this.#options;
-    const agent = agents.get(input.agent);
+    const agent = agents.startable(input.agent);
     if (!drivers.find(agent.harness)) {
       throw new AegisError(
         "invalid",
@@ -90,9 +92,10 @@ export class Sessions {
     if (before) return { row: before, admitted: null };
     const starter = input.startedFor ? await tx.sessions.get(input.startedFor) : null;
     const now = clock.now();
-    const handle = input.handle ?? (await this.#freeHandle(tx));
+    const id = input.id ?? newId("ses", now);
+    const handle = input.handle ?? (await this.#freeHandle(tx, id));
     const inherited = starter && { depth: starter.depth, limits: limitsOf(starter, agents.find(starter.agent)) };
-    const row = newRow(input, { agent, handle, inherited, now });
+    const row = newRow(input, { id, agent, handle, inherited, now });
     await tx.sessions.insert(row);
     await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
     if (input.prompt === undefined) return { row, admitted: null };
@@ -262,8 +265,9 @@ export class Sessions {
     return { session: await this.view(row.id, "default"), receipt: admitted && receiptOf(admitted, false) };
   }
 
-  async #freeHandle(tx: StoreTx): Promise<string> {
-    for (const handle of handleCandidates(this.#options.random)) {
+  /** The same for the same id: a transaction that runs again makes the same session. */
+  async #freeHandle(tx: StoreTx, id: SessionId): Promise<string> {
+    for (const handle of handleCandidates(seededBy(id))) {
       if (!(await tx.sessions.byHandle(handle))) return handle;
     }
     throw new Error("unreachable: candidates never end");

@@ -13,10 +13,11 @@ import type { StoreTx } from "../../store/store.ts";
 import type { Steered } from "../inbox/inbox.ts";
 import { renderBatch } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
+import { finishTurn, type TellBlocked } from "./finish.ts";
 import { Joining } from "./joining.ts";
 import type { Persist } from "./persist.ts";
 import { prepareTurn, type TurnContributor } from "./prepare.ts";
-import { ended, TurnRecorder } from "./recorder.ts";
+import { ended, type OutgoingText, TurnRecorder } from "./recorder.ts";
 import { autoTitle } from "./titles.ts";
 
 type Begun = { session: SessionId; turn: TurnId; messages: readonly Message[] };
@@ -33,6 +34,9 @@ export type TurnsOptions = {
   attachmentPath: (attachment: Attachment) => string;
   /** Add to what an agent is sent, in this order. */
   contributors: readonly TurnContributor[];
+  outgoing: OutgoingText;
+  tellBlocked: TellBlocked;
+  wake: (session: SessionId) => void;
 };
 
 export class Turns {
@@ -225,7 +229,11 @@ export class Turns {
       await joining.close();
       if (this.#abandoned) return;
       const messages = [...begun.messages, ...joining.messages];
-      await this.#options.persist((tx) => this.#finish(tx, { ...begun, messages }, end, recorder));
+      const said = { text: recorder.text, usage: end.usage ?? recorder.usage };
+      const told = await this.#options.persist((tx) =>
+        finishTurn(tx, { ...begun, messages }, { ...end, ...said }, this.#options),
+      );
+      for (const sender of told) this.#options.wake(sender);
     } catch (error) {
       this.#options.log.error("a turn could not be ended", { turn: begun.turn, error: errorText(error) });
     } finally {
@@ -241,31 +249,6 @@ export class Turns {
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
     return ended("failed", { code: "internal", message: errorText(error) });
-  }
-
-  async #finish(tx: StoreTx, begun: Begun, end: TurnEnded, recorder: TurnRecorder): Promise<void> {
-    const { session, turn, messages } = begun;
-    const at = this.#options.clock.now();
-    const usage = end.usage ?? recorder.usage;
-    const { text } = recorder;
-    const event = await tx.events.append(
-      { type: "turn.ended", session, data: { turn, reason: end.reason, error: end.error, text, usage } },
-      at,
-    );
-    await tx.turns.end(turn, { at, reason: end.reason, error: end.error, text, usage, seq: event.seq });
-    await tx.messages.setStatus(
-      messages.map((message) => message.id),
-      "done",
-      turn,
-    );
-    const row = await tx.sessions.get(session);
-    if (!row || row.closed_at !== null) return;
-    const failed = end.reason === "failed";
-    if (!failed && (await tx.messages.countPending(session)) > 0) return;
-    const state = failed ? "error" : "ready";
-    const error = failed ? (end.error?.message ?? "the turn failed") : null;
-    await tx.sessions.update(session, { state, error });
-    await tx.events.append({ type: "session.state", session, data: { state, error } }, at);
   }
 }
 

@@ -6,6 +6,7 @@ import type { MessageId, SessionId } from "../../contract/ids.ts";
 import { type Cleanup, subagentLabelMaxLength } from "../../contract/subagent.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx, SubagentRow } from "../../store/store.ts";
+import { derivedId } from "../inbox/derived-id.ts";
 import { checkBody } from "../inbox/inbox.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import { limitsBelow } from "../registry/limits.ts";
@@ -76,6 +77,8 @@ export async function spawnIn(
   const depth = caller.depth + 1;
   const model = input.model ?? null;
   const { row: session } = await options.sessions.createIn(tx, {
+    // The same for a transaction that runs again.
+    id: derivedId("ses", `subagent/${input.key}`),
     agent: agent.ref,
     title: label,
     prompt: input.task,

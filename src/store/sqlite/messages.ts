@@ -11,7 +11,7 @@ type Stored = Omit<Message, "sender" | "attachments"> & { sender: string; attach
 
 const columns = "id, session, sender, body, attachments, status, chain, hops, admitted_at, turn";
 const select = `SELECT ${columns} FROM messages`;
-const insert = `INSERT INTO messages (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const insert = `INSERT INTO messages (${columns}, sent_as) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export class SqliteMessages implements MessageTable {
   readonly #sql: Sql;
@@ -56,11 +56,16 @@ export class SqliteMessages implements MessageTable {
     return this.#list("WHERE turn = ? ORDER BY position", turn);
   }
 
-  async insert(message: Message): Promise<void> {
+  async sentAs(id: MessageId): Promise<string | null> {
+    const text = "SELECT sent_as FROM messages WHERE id = ?";
+    return this.#sql.get<{ sent_as: string | null }>(text, id)?.sent_as ?? null;
+  }
+
+  async insert(message: Message, sentAs: string | null = null): Promise<void> {
     const { id, session, body, status, chain, hops, admitted_at, turn } = message;
     const [sender, attachments] = [JSON.stringify(message.sender), JSON.stringify(message.attachments)];
     try {
-      this.#sql.run(insert, id, session, sender, body, attachments, status, chain, hops, admitted_at, turn);
+      this.#sql.run(insert, id, session, sender, body, attachments, status, chain, hops, admitted_at, turn, sentAs);
     } catch (error) {
       throw onConstraint(error, {
         unique: `the message ${id} was admitted before`,

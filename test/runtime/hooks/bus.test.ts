@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { HookContexts, HookDeclaration, HookEvent } from "../../../src/contract/hook.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { HookBus } from "../../../src/runtime/hooks/bus.ts";
 import type { HookRecord } from "../../../src/runtime/hooks/record.ts";
-import { type CallHook, runBatch } from "../../../src/runtime/registry/hook-batch.ts";
 import { HookRegistry, type HookRunner } from "../../../src/runtime/registry/hooks.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
+import { hook, type TestHook, testPlugin } from "../../helpers/hooks.ts";
 
 const session = { id: "ses_1", handle: "lucid-knuth", agent: "a", harness: "scripted", depth: 0 };
 const preTurn: HookContexts["pre_turn"] = {
@@ -28,59 +28,40 @@ const toolUse: HookContexts["pre_tool_use"] = {
 };
 const never = new AbortController().signal;
 
-type Hook = { name: string; event: HookEvent } & Partial<HookDeclaration> & { call: CallHook };
-
 /** A bus with plugins that live in this process. */
 function bench() {
   const clock = fakeClock();
   const registry = new HookRegistry();
   const records: HookRecord[] = [];
-  const bus = new HookBus({
-    registry,
-    clock,
-    log: silentLogger,
-    timeoutMs: () => 50,
-    record: (one) => records.push(one),
-  });
+  const record = (one: HookRecord) => void records.push(one);
+  const bus = new HookBus({ registry, clock, log: silentLogger, timeoutMs: () => 50, record });
   let order = 0;
   const trips: string[][] = [];
-  const add = (plugin: string, hooks: Hook[], runner?: HookRunner) => {
+  const add = (plugin: string, hooks: TestHook[], runner?: HookRunner) => {
+    const made = testPlugin(plugin, hooks, order++);
     const run: HookRunner = (batch, signal) => {
       trips.push(batch.hooks.map(({ name }) => `${plugin}.${name}`));
-      const call: CallHook = (name, context, abort) =>
-        hooks.find((one) => one.name === name && one.event === batch.event)?.call(name, context, abort);
-      return runBatch(batch, call, signal);
+      return (runner ?? made.run)(batch, signal);
     };
-    const declared = hooks.map(({ call: _, ...hook }) => ({ priority: 0, strict: false, timeoutMs: null, ...hook }));
-    return registry.add({ plugin, order: order++, hooks: declared, run: runner ?? run });
+    return registry.add({ ...made, run });
   };
-  return { bus, clock, records, trips, add, registry };
+  return { bus, clock, records, trips, add };
 }
 
-const says = (name: string, result: unknown, more: Partial<HookDeclaration> = {}): Hook => ({
-  event: "pre_turn",
-  name,
-  call: () => result,
-  ...more,
-});
-const throws = (name: string, event: HookEvent, more: Partial<HookDeclaration> = {}): Hook => ({
-  event,
-  name,
-  call: () => {
-    throw new Error("broken");
-  },
-  ...more,
-});
-const hangs = (name: string, event: HookEvent, more: Partial<HookDeclaration> = {}): Hook => ({
-  event,
-  name,
-  call: () => new Promise(() => {}),
-  ...more,
-});
+const says = (name: string, result: unknown, more: Partial<HookDeclaration> = {}) =>
+  hook("pre_turn", () => result, { name, ...more });
+const throws = (name: string, event: HookEvent, more: Partial<HookDeclaration> = {}) =>
+  hook(
+    event,
+    () => {
+      throw new Error("broken");
+    },
+    { name, ...more },
+  );
+const hangs = (name: string, event: HookEvent, more: Partial<HookDeclaration> = {}) =>
+  hook(event, () => new Promise(() => {}), { name, ...more });
 /** A worker that never answers, whatever it is asked. */
 const stuck: HookRunner = () => new Promise(() => {});
-
-afterEach(() => void vi.useRealTimers());
 
 describe("order and round trips", () => {
   it("calls hooks of one plugin in one round trip, in the order of plugins and definition", async () => {
@@ -103,7 +84,7 @@ describe("order and round trips", () => {
     const { bus, add } = bench();
     const seen: unknown[] = [];
     add("one", [says("a", { rewriteUser: "new", extendHistory: [{ role: "user", text: "old" }] })]);
-    add("two", [{ event: "pre_turn", name: "b", call: (_, context) => void seen.push(context) }]);
+    add("two", [hook("pre_turn", (context) => void seen.push(context))]);
     await bus.run("pre_turn", preTurn, never);
     expect(seen).toEqual([
       expect.objectContaining({
@@ -177,9 +158,9 @@ describe("a hook that fails", () => {
 });
 
 describe("a gate", () => {
-  const gate = (call: CallHook): Hook => ({ event: "pre_tool_use", name: "g", call });
+  const gate = (call: () => unknown) => hook("pre_tool_use", call, { name: "g" });
 
-  it.each<[string, Hook, HookRunner | undefined, RegExp]>([
+  it.each<[string, TestHook, HookRunner | undefined, RegExp]>([
     ["throws", throws("g", "pre_tool_use"), undefined, /the gate one\.g raised: broken/],
     ["is late", hangs("g", "pre_tool_use", { timeoutMs: 5 }), undefined, /the gate one\.g timed out/],
     ["answers nonsense", gate(() => "yes"), undefined, /the gate one\.g raised: the result should be/],
@@ -205,11 +186,11 @@ describe("a gate", () => {
       async () => [{ hook: "g", durationMs: 0, status: "ok", value: { decision: "sure" } }],
       /decision should be/,
     ],
-  ])("that %s denies", async (_, hook, runner, reason) => {
+  ])("that %s denies", async (_, failing, runner, reason) => {
     const { bus, add } = bench();
-    add("one", [hook], runner);
+    add("one", [failing], runner);
     const after = vi.fn();
-    add("two", [{ event: "pre_tool_use", name: "after", call: after }]);
+    add("two", [hook("pre_tool_use", after)]);
     const verdict = await bus.run("pre_tool_use", toolUse, never);
     expect(verdict).toEqual({ decision: "deny", reason: expect.stringMatching(reason) });
     expect(after).not.toHaveBeenCalled();
@@ -243,25 +224,24 @@ describe("a gate", () => {
 
 it("gives hooks contexts that they cannot change", async () => {
   const { bus, add, records } = bench();
-  const mutate: CallHook = (_, context) => {
-    (context as { userMessage: string }).userMessage = "changed";
+  const mutate = (context: { userMessage: string }) => {
+    context.userMessage = "changed";
   };
-  add("one", [{ event: "pre_turn", name: "a", call: mutate }]);
-  await bus.run("pre_turn", structuredClone(preTurn), never);
+  add("one", [hook("pre_turn", mutate)]);
+  await bus.run("pre_turn", preTurn, never);
   expect(records).toMatchObject([{ status: "exception", error: expect.stringContaining("read only") }]);
 });
 
 describe("observers", () => {
   const ended: HookContexts["session_end"] = { session, projectRoot: "/p", reason: "done" };
-  const observer = (call: CallHook): Hook => ({ event: "session_end", name: "o", call });
+  const observer = (call: (context: typeof ended) => unknown) => hook("session_end", call, { name: "o" });
 
   it("are called in order within a lane, and are never waited for", async () => {
     const { bus, add } = bench();
     const seen: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     add("one", [
-      observer(async (_, context) => {
-        const { reason } = context as typeof ended;
+      observer(async ({ reason }) => {
         await gates[Number(reason)]?.promise;
         seen.push(reason);
       }),

@@ -77,6 +77,7 @@ async function boot(dir: string, sqlite: Store, lives: number, skips: boolean): 
     version: "test",
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
+    redact: (text) => text,
     signal: end.signal,
   });
   runtime.workflows.add(tricky(skips), "a test");

@@ -8,6 +8,7 @@ import { runs } from "./0005-runs.ts";
 import { subagents } from "./0006-subagents.ts";
 import { conversations } from "./0007-conversations.ts";
 import { schedules } from "./0008-schedules.ts";
+import { received } from "./0009-received.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   subagents,
   conversations,
   schedules,
+  received,
 ];

@@ -1,0 +1,88 @@
+/** The hooks between a batch of messages and the agent: `pre_turn`, then `before_agent_start`. */
+import type { HookModelMessage, HookTurn } from "../../contract/hook.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
+import type { TurnContributor } from "../sessions/prepare.ts";
+import type { HookBus } from "./bus.ts";
+import { historyBefore } from "./history.ts";
+import { hookSession } from "./subject.ts";
+
+export type BeforeTurnOptions = {
+  bus: HookBus;
+  store: Store;
+  projectRoot: string;
+  /** What the session's agent was or will be told before its first message. */
+  systemPrompt: (session: SessionId) => Promise<string>;
+  /** Its driver calls the model itself and has each call looked at there. */
+  callsModel: (session: SessionRow) => boolean;
+};
+
+export function preTurn({ bus, store, projectRoot }: BeforeTurnOptions): TurnContributor {
+  return async ({ session: id, turn, messages, text }, signal) => {
+    if (!bus.has("pre_turn")) return null;
+    const { read } = store;
+    const row = await read.sessions.get(id);
+    if (row === null) return null;
+    const context = {
+      session: hookSession(row),
+      turn,
+      // Turns that have ended: this one has not.
+      turnIndex: await read.turns.countEndedAfter(id, 0),
+      userMessage: text,
+      senders: messages.map((message) => message.sender),
+      history: await historyBefore(read, id, turn),
+      projectRoot,
+      priorResults: [],
+    };
+    const outcome = await bus.run("pre_turn", context, signal);
+    if (outcome.blocked !== null) return { blocked: outcome.blocked };
+    return {
+      context: outcome.system,
+      history: outcome.history,
+      ...(outcome.text === null ? {} : { text: outcome.text }),
+    };
+  };
+}
+
+/** Once a turn, on harnesses that talk to their model themselves: what changed goes ahead of the prompt. */
+export function beforeAgentStart(options: BeforeTurnOptions): TurnContributor {
+  const { bus, store } = options;
+  return async ({ session: id, text }, signal) => {
+    if (!bus.has("before_agent_start")) return null;
+    const row = await store.read.sessions.get(id);
+    if (row === null || options.callsModel(row)) return null;
+    const systemPrompt = await options.systemPrompt(id);
+    const context = { session: hookSession(row), systemPrompt, messages: [{ role: "user", content: text }] };
+    const outcome = await bus.run("before_agent_start", context, signal);
+    const said = outcome.messages === null ? null : conversationOf(outcome.messages);
+    return {
+      ...(outcome.systemPrompt === null ? {} : { context: added(systemPrompt, outcome.systemPrompt) }),
+      ...(said === null ? {} : said),
+    };
+  };
+}
+
+/** The harness has its prompt already: only what is new about it must be said, all of it when that cannot be told. */
+function added(before: string, after: string): string {
+  if (after.startsWith(before)) return after.slice(before.length).trim();
+  if (after.endsWith(before)) return after.slice(0, after.length - before.length).trim();
+  return after.trim();
+}
+
+/** The last message of the user is the prompt; what stands before it is history. */
+function conversationOf(messages: readonly HookModelMessage[]): { text?: string; history: HookTurn[] } {
+  const last = messages.findLastIndex((message) => message.role === "user");
+  const prompt = last === -1 ? "" : textOf(messages[last]?.content);
+  const history = messages.slice(0, Math.max(last, 0)).flatMap(({ role, content }): HookTurn[] => {
+    const text = textOf(content);
+    return (role === "user" || role === "assistant") && text !== "" ? [{ role, text }] : [];
+  });
+  return { ...(prompt === "" ? {} : { text: prompt }), history };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const texts = content.map((part: unknown) => (part as { text?: unknown } | null)?.text);
+  return texts.filter((text) => typeof text === "string").join("\n\n");
+}

@@ -1,0 +1,55 @@
+/** The first and the last call of a plugin's hooks in the life of a daemon. */
+import type { HookRegistry } from "../registry/hooks.ts";
+import type { HookBus } from "./bus.ts";
+import { daemonLane, type HookFeed } from "./follow.ts";
+
+export type HookLifecycleOptions = {
+  bus: HookBus;
+  feed: HookFeed;
+  registry: HookRegistry;
+  projectRoot: string;
+  version: string;
+};
+
+/** What observers may take at the end, before `on_shutdown` and for it. */
+const closingMs = 3_000;
+
+export class HookLifecycle {
+  readonly #options: HookLifecycleOptions;
+  readonly #unfollow: () => void;
+  readonly #forgetAdded: () => void;
+  #isStarted = false;
+
+  constructor(options: HookLifecycleOptions) {
+    this.#options = options;
+    this.#unfollow = options.feed.follow();
+    const { bus, registry } = options;
+    // A plugin that comes later, or anew, has a worker that knows nothing yet.
+    this.#forgetAdded = registry.onAdded((plugin) => {
+      if (this.#isStarted && bus.has("on_startup")) bus.observeIn(plugin, "on_startup", this.#startup(), daemonLane);
+    });
+  }
+
+  /** The daemon is up and its plugins are loaded. */
+  started(): void {
+    this.#isStarted = true;
+    this.#options.bus.observe("on_startup", this.#startup(), daemonLane);
+  }
+
+  /** Lets observers learn the rest, then of the end, each within a deadline. */
+  async close(reason: string, forced: AbortSignal): Promise<void> {
+    const { bus, feed, projectRoot } = this.#options;
+    const deadline = () => AbortSignal.any([forced, AbortSignal.timeout(closingMs)]);
+    this.#unfollow();
+    this.#forgetAdded();
+    await feed.settled();
+    await bus.idle(deadline());
+    bus.observe("on_shutdown", { projectRoot, reason }, daemonLane);
+    await bus.drain(deadline());
+  }
+
+  #startup(): { projectRoot: string; version: string } {
+    const { projectRoot, version } = this.#options;
+    return { projectRoot, version };
+  }
+}

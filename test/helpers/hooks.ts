@@ -1,0 +1,27 @@
+/** Plugins whose hooks are functions of the test: what a worker would do with them happens here. */
+import type { HookContexts, HookDeclaration, HookEvent } from "../../src/contract/hook.ts";
+import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
+import type { HookRunner, PluginHooks } from "../../src/runtime/registry/hooks.ts";
+
+export type TestHook = HookDeclaration & { call: (context: never, signal: AbortSignal) => unknown };
+
+export function hook<E extends HookEvent>(
+  event: E,
+  call: (context: HookContexts[E], signal: AbortSignal) => unknown,
+  more: Partial<Omit<HookDeclaration, "event">> = {},
+): TestHook {
+  return { event, name: event, priority: 0, strict: false, timeoutMs: null, ...more, call };
+}
+
+/** `order` is the plugin's place among the others. */
+export function testPlugin(plugin: string, hooks: readonly TestHook[], order = 0): PluginHooks {
+  const run: HookRunner = (batch, signal) =>
+    // Nothing but copies crosses to a worker and back.
+    runBatch(
+      structuredClone(batch),
+      (name, context, abort) =>
+        hooks.find((one) => one.event === batch.event && one.name === name)?.call(context as never, abort),
+      signal,
+    ).then((results) => structuredClone(results));
+  return { plugin, order, hooks: hooks.map(({ call: _, ...declaration }) => declaration), run };
+}
