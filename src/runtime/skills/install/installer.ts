@@ -1,0 +1,309 @@
+/** Installs skills from elsewhere: fetch, look through, put in place; and updates and removes them. */
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { AegisError } from "../../../contract/errors.ts";
+import type {
+  FetchedSkill,
+  InstalledSkill,
+  InstalledSkillView,
+  InstallOutcome,
+  RegistryDetail,
+  RegistrySkill,
+  SkillFinding,
+  SkillScope,
+} from "../../../contract/skill-install.ts";
+import { errorText, type Logger } from "../../../lib/log.ts";
+import { didYouMean } from "../../../lib/nearest.ts";
+import { copyTree, treeHash } from "../../../lib/safe-tree.ts";
+import type { TreeLimits } from "../../../lib/tree-rules.ts";
+import { skillKey } from "../skill.ts";
+import {
+  exists,
+  holding,
+  type InstallPlace,
+  installPlaces,
+  makeStage,
+  putInPlace,
+  stagedTree,
+  takeAway,
+} from "./activation.ts";
+import { Registry, type RegistryOptions } from "./clawhub.ts";
+import { type Lock, readLock } from "./lockfile.ts";
+import { defaultGitBase, fetchMaterial, type MaterialOptions } from "./material.ts";
+import { folderName, pickSkill } from "./pick.ts";
+import { asAegisError } from "./problems.ts";
+import { scanSkill, verdictOf } from "./scan.ts";
+import { parseSource, sourceText } from "./source.ts";
+
+export type InstallerOptions = Omit<MaterialOptions, "registry" | "gitBase"> &
+  Pick<RegistryOptions, "token"> & {
+    root: string;
+    stateDir: string;
+    home: string;
+    log: Logger;
+    /** Base URL of the registry. */
+    registry: () => string;
+    gitBase?: string;
+  };
+
+export type InstallRequest = {
+  source: string;
+  /** Which one, when the source holds several. */
+  name: string | null;
+  scope: SkillScope;
+  /** Also over a skill of another source, or one that was edited. */
+  force: boolean;
+  /** The hash whose findings a person has accepted. */
+  accept: string | null;
+};
+
+type Staged = { stage: string; place: InstallPlace; folder: string; skill: FetchedSkill; stagedAt: number };
+
+/** Of one skill, once it is found. */
+const skillLimits: Partial<TreeLimits> = { files: 1000, bytes: 30 << 20, fileBytes: 5 << 20 };
+const leftOut = [".git", "__MACOSX", ".DS_Store"];
+/** How long a fetched skill waits for consent before it has to be fetched again. */
+const heldMs = 15 * 60_000;
+
+export class SkillInstaller {
+  readonly #options: InstallerOptions;
+  readonly #places: Record<SkillScope, InstallPlace>;
+  readonly #registry: Registry;
+  /** Fetched and waiting for consent, by scope, source and hash. */
+  readonly #held = new Map<string, Staged>();
+
+  constructor(options: InstallerOptions) {
+    this.#options = options;
+    this.#places = installPlaces(options.root, options.stateDir, options.home);
+    const { clock, token, network } = options;
+    this.#registry = new Registry({
+      url: options.registry,
+      token,
+      clock,
+      ...(network === undefined ? {} : { network }),
+    });
+  }
+
+  /** Finishes what a crash left in between. */
+  async recover(signal: AbortSignal): Promise<void> {
+    for (const place of Object.values(this.#places)) {
+      if (!(await exists(place.staging))) continue;
+      await holding(place, async () => {}, { clock: this.#options.clock, signal }).catch((error: unknown) =>
+        this.#options.log.warn("staged skills could not be swept", { place: place.staging, error: errorText(error) }),
+      );
+    }
+  }
+
+  /** Fetches and looks through. Puts it in place unless somebody has to consent first. */
+  async install(request: InstallRequest, signal: AbortSignal): Promise<InstallOutcome> {
+    await this.#dropOld();
+    const staged = this.#takeHeld(request) ?? (await this.#stage(request, signal));
+    try {
+      const { skill, place } = staged;
+      const unchanged = await this.#check(staged, request.force);
+      if (unchanged) {
+        await this.#discard(staged);
+        return { outcome: "unchanged", skill };
+      }
+      if (skill.verdict === "suspicious" && request.accept !== skill.hash) {
+        this.#held.set(heldKey(request, skill.hash), staged);
+        return { outcome: "consent", skill };
+      }
+      await holding(place, () => this.#activate(staged, request.force), { clock: this.#options.clock, signal });
+      this.#options.log.info("a skill was installed", { skill: skill.name, source: skill.source, hash: skill.hash });
+      return { outcome: skill.replaces === null ? "installed" : "updated", skill };
+    } catch (error) {
+      await this.#discard(staged);
+      throw asAegisError(error);
+    }
+  }
+
+  /** The same again from where it came. Throws `conflict` over edits without force. */
+  async update(
+    name: string,
+    options: Pick<InstallRequest, "scope" | "force" | "accept">,
+    signal: AbortSignal,
+  ): Promise<InstallOutcome> {
+    const { entry } = await this.#find(name, options.scope);
+    return this.install({ ...options, source: entry.source, name: entry.name }, signal);
+  }
+
+  async remove(
+    name: string,
+    options: Pick<InstallRequest, "scope" | "force">,
+    signal: AbortSignal,
+  ): Promise<InstalledSkillView> {
+    const place = this.#places[options.scope];
+    return holding(
+      place,
+      async () => {
+        const { folder, entry } = await this.#find(name, options.scope);
+        const view = await viewOf(place, folder, entry);
+        if (view.state === "edited" && !options.force) throw edited(view.folder, "removed");
+        await takeAway(place, folder);
+        return view;
+      },
+      { clock: this.#options.clock, signal },
+    );
+  }
+
+  async list(): Promise<InstalledSkillView[]> {
+    const views: InstalledSkillView[] = [];
+    for (const place of Object.values(this.#places))
+      for (const [folder, entry] of await readLock(place.lock)) views.push(await viewOf(place, folder, entry));
+    return views;
+  }
+
+  async search(
+    query: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ registry: string; skills: RegistrySkill[] }> {
+    return { registry: this.#registry.url, skills: await this.#registry.search(query, limit, signal) };
+  }
+
+  async info(text: string, signal: AbortSignal): Promise<RegistryDetail> {
+    const source = this.#parse(text);
+    if (source.kind !== "registry")
+      throw new AegisError("invalid", `"${text}" is not the name of a skill in the registry`);
+    return this.#registry.info(source, signal);
+  }
+
+  #parse(text: string) {
+    const { root, home, gitBase = defaultGitBase } = this.#options;
+    return parseSource(text, { root, home, gitBase });
+  }
+
+  /** Throws for what must not be installed; nothing is left of it then. */
+  async #stage(request: InstallRequest, signal: AbortSignal): Promise<Staged> {
+    const source = this.#parse(request.source);
+    const place = this.#places[request.scope];
+    const stage = await makeStage(place);
+    try {
+      const { gitBase = defaultGitBase } = this.#options;
+      const options = { ...this.#options, gitBase, registry: this.#registry };
+      const material = await fetchMaterial(source, join(stage, "material"), options, signal);
+      const { skill, folder: from } = await pickSkill(material.folder, material.fallbackName, request.name, signal);
+      const tree = stagedTree(stage);
+      await mkdir(tree);
+      const { files, bytes } = await copyTree(from, tree, { limits: skillLimits, skip: leftOut, signal });
+      await rm(join(stage, "material"), { recursive: true, force: true });
+      const findings = [...material.findings, ...(await scanSkill(tree, signal))];
+      const verdict = verdictOf(findings);
+      if (verdict === "malicious") throw malicious(skill.name, findings);
+      const folder = folderName(skill);
+      return {
+        stage,
+        place,
+        folder,
+        stagedAt: this.#options.clock.now(),
+        skill: {
+          name: skill.name,
+          description: skill.description,
+          scope: place.scope,
+          folder: join(place.skills, folder),
+          source: sourceText(source, request.source),
+          version: material.version,
+          commit: material.commit,
+          hash: await treeHash(tree),
+          files,
+          bytes,
+          verdict: verdict === "suspicious" ? "suspicious" : "clean",
+          findings,
+          replaces: null,
+        },
+      };
+    } catch (error) {
+      await rm(stage, { recursive: true, force: true });
+      throw asAegisError(error);
+    }
+  }
+
+  /** True when exactly this is in place already. Throws `conflict` for what may not be replaced. */
+  async #check(staged: Staged, force: boolean): Promise<boolean> {
+    const { place, folder, skill } = staged;
+    const before = (await readLock(place.lock)).get(folder) ?? null;
+    skill.replaces = before === null ? null : { version: before.version, commit: before.commit, hash: before.hash };
+    const target = join(place.skills, folder);
+    if (!(await exists(target))) return false;
+    if (before === null && !force)
+      throw new AegisError("conflict", `${target} is there already and was not installed`, {
+        hint: "rename it, or install over it with --force",
+      });
+    if (before === null) return false;
+    if (before.source !== skill.source && !force)
+      throw new AegisError("conflict", `${skill.name} was installed from ${before.source}, not from ${skill.source}`, {
+        hint: "remove it first, or install over it with --force",
+      });
+    const hash = await treeHash(target);
+    if (hash !== before.hash && !force) throw edited(target, "replaced");
+    return hash === skill.hash && before.source === skill.source;
+  }
+
+  /** Looks again: others may have changed something while this one was fetched. */
+  async #activate(staged: Staged, force: boolean): Promise<void> {
+    await this.#check(staged, force);
+    const { place, stage, folder, skill } = staged;
+    const { name, source, version, commit, hash } = skill;
+    const installed_at = new Date(this.#options.clock.now()).toISOString();
+    await putInPlace(place, stage, folder, { name, source, version, commit, hash, installed_at });
+  }
+
+  #takeHeld(request: InstallRequest): Staged | null {
+    if (request.accept === null) return null;
+    const key = heldKey(request, request.accept);
+    const staged = this.#held.get(key);
+    this.#held.delete(key);
+    return staged ?? null;
+  }
+
+  async #dropOld(): Promise<void> {
+    const since = this.#options.clock.now() - heldMs;
+    for (const [key, staged] of this.#held) {
+      if (staged.stagedAt > since) continue;
+      this.#held.delete(key);
+      await this.#discard(staged);
+    }
+  }
+
+  async #discard({ stage }: Staged): Promise<void> {
+    await rm(stage, { recursive: true, force: true });
+  }
+
+  async #find(name: string, scope: SkillScope): Promise<{ folder: string; entry: InstalledSkill }> {
+    const lock: Lock = await readLock(this.#places[scope].lock);
+    const key = skillKey(name);
+    for (const [folder, entry] of lock)
+      if (skillKey(folder) === key || skillKey(entry.name) === key) return { folder, entry };
+    const names = [...lock.values()].map((entry) => entry.name);
+    throw new AegisError("not_found", `no installed skill "${name}"${didYouMean(name, names)}`, {
+      hint:
+        scope === "project" ? "`--user` means those of the user" : "without `--user` those of the project are meant",
+    });
+  }
+}
+
+async function viewOf(place: InstallPlace, folder: string, entry: InstalledSkill): Promise<InstalledSkillView> {
+  const path = join(place.skills, folder);
+  const state = !(await exists(path)) ? "missing" : (await treeHash(path)) === entry.hash ? "intact" : "edited";
+  return { ...entry, scope: place.scope, folder: path, state };
+}
+
+function heldKey({ scope, source, name }: InstallRequest, hash: string): string {
+  return JSON.stringify([scope, source, name, hash]);
+}
+
+function malicious(name: string, findings: readonly SkillFinding[]): AegisError {
+  const worst = findings.filter(({ severity }) => severity === "malicious");
+  const first = worst.slice(0, 3).map(({ file, line, message }) => `${file}:${line ?? 1} ${message}`);
+  return new AegisError("forbidden", `"${name}" is refused: ${first.join("; ")}`, {
+    hint: "nothing overrides this; read the files yourself if you want to know more",
+    details: { findings },
+  });
+}
+
+function edited(folder: string, what: "removed" | "replaced"): AegisError {
+  return new AegisError("conflict", `${folder} was edited since it was installed; it is not ${what}`, {
+    hint: "keep the edits elsewhere, or use --force to lose them",
+  });
+}
