@@ -1,0 +1,81 @@
+/** W2: kills at random moments. What the world saw afterwards tells what was done twice and what not at all. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { median } from "../measure.ts";
+import type { Arena } from "./main.ts";
+import { type PeerName, stepsPerRun } from "./peer.ts";
+import { Subject } from "./subjects.ts";
+import { table } from "./table.ts";
+
+/** Long enough for a kill to hit the inside of a step now and then. */
+const stepMs = 2;
+const longestLifeMs = 120;
+
+export async function crashes({ peers, quick, url, folder, say }: Arena): Promise<void> {
+  const kills = quick ? 5 : 200;
+  const rows: string[][] = [];
+  for (const peer of peers) {
+    const dir = await folder(peer, "crash");
+    const { begun, resumeMs } = await killAgainAndAgain(peer, dir, url, kills);
+    const { repeated, lost } = await judge(dir, begun);
+    rows.push([
+      peer,
+      `${kills}`,
+      `${begun.size}`,
+      `${begun.size * stepsPerRun}`,
+      `${repeated}`,
+      `${lost}`,
+      resumeMs.length === 0 ? "-" : `${median(resumeMs).toFixed(0)} ms`,
+    ]);
+  }
+  say(`\nW2, SIGKILL at random moments in steps of ${stepMs} ms`);
+  say(table(["engine", "kills", "runs", "effects", "done again", "lost", "start to caught up"], rows));
+}
+
+async function killAgainAndAgain(
+  peer: PeerName,
+  dir: string,
+  url: string,
+  kills: number,
+): Promise<{ begun: Set<string>; resumeMs: number[] }> {
+  const begun = new Set<string>();
+  const ended = new Set<string>();
+  const resumeMs: number[] = [];
+  const unfinished = () => [...begun].filter((run) => !ended.has(run));
+  for (let kill = 0; kill < kills; kill++) {
+    const subject = new Subject(peer, dir, url);
+    await subject.heard("open");
+    const owed = unfinished();
+    subject.tell({ do: "crash", unfinished: owed, stepMs });
+    await subject.heard(owed.length > 0 ? "resumed" : "begun");
+    await delay(Math.random() * longestLifeMs);
+    await subject.kill();
+    for (const report of subject.reports) {
+      if (report.told === "begun") begun.add(report.run);
+      if (report.told === "ended") ended.add(report.run);
+      if (report.told === "resumed") resumeMs.push(report.ms);
+    }
+  }
+  const last = new Subject(peer, dir, url);
+  await last.obey({ do: "finish", ids: unfinished() });
+  await last.kill();
+  return { begun, resumeMs };
+}
+
+async function judge(dir: string, begun: ReadonlySet<string>): Promise<{ repeated: number; lost: number }> {
+  const seen = new Map<string, number>();
+  for (const line of (await readFile(join(dir, "effects"), "utf8")).split("\n")) {
+    if (line !== "") seen.set(line, (seen.get(line) ?? 0) + 1);
+  }
+  let repeated = 0;
+  let lost = 0;
+  for (const run of begun) {
+    for (let step = 0; step < stepsPerRun; step++) {
+      const times = seen.get(`${run} ${step}`) ?? 0;
+      if (times === 0) lost++;
+      else repeated += times - 1;
+    }
+  }
+  return { repeated, lost };
+}
