@@ -115,7 +115,7 @@ export class Conversations {
   }
 
   async #openConversation(id: SessionId): Promise<Open> {
-    const { store, agents, drivers, cwd, stateDir, host, plane, opened } = this.#options;
+    const { store, drivers, cwd, stateDir, host, plane, opened } = this.#options;
     const session = await store.read.sessions.get(id);
     if (!session) throw new Error(`session ${id} is not in the store`);
     // Closed between the start of its turn and here: nobody would ever end what is opened now.
@@ -175,7 +175,11 @@ export class Conversations {
       return this.#options.agents.startable(ref);
     } catch (error) {
       if (!isAegisError(error) || error.code !== "forbidden") throw error;
-      throw new DriverError({ code: "start", message: error.message, fix: error.hint ?? null });
+      throw new DriverError({
+        code: "start",
+        message: error.message,
+        ...(error.hint === undefined ? {} : { fix: error.hint }),
+      });
     }
   }
 
