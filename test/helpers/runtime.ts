@@ -90,7 +90,7 @@ export async function testRuntime(
       clock: systemClock,
       log: silentLogger,
     }),
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, HOME: join(dir, "home") },
     version: "test",
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
