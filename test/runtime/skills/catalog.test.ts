@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildCatalog, type CatalogOptions, catalogNews } from "../../../src/runtime/skills/catalog.ts";
 import type { Skill } from "../../../src/runtime/skills/skill.ts";
-import { load, parsed, simplePage } from "./fixtures.ts";
+import { parsed, simplePage } from "./fixtures.ts";
 
 describe("what agents are told of all skills", () => {
   const options: CatalogOptions = { budget: 100_000, rank: () => 0, canLoad: true, canSearch: true };
