@@ -5,6 +5,7 @@ import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
+import { skillInstallEndpoints } from "./api-skill-install.ts";
 import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
@@ -283,6 +284,7 @@ export const endpoints = {
   ...skillEndpoints,
   ...scheduleEndpoints,
   listEvents: {
+  ...skillInstallEndpoints,
     summary: "Events after a number, as one page",
     path: none,
     query: z.object({

@@ -152,6 +152,23 @@ export {
   skillViewSchema,
 } from "./skill.ts";
 export {
+  type FetchedSkill,
+  fetchedSkillSchema,
+  type InstalledSkill,
+  type InstalledSkillView,
+  type InstallOutcome,
+  installedSkillViewSchema,
+  installOutcomeSchema,
+  type RegistryDetail,
+  type RegistrySkill,
+  registryDetailSchema,
+  registrySkillSchema,
+  type SkillFinding,
+  type SkillScope,
+  skillFindingSchema,
+  skillScopeSchema,
+} from "./skill-install.ts";
+export {
   type KillOutcome,
   killOutcomeSchema,
   type PooledAgent,

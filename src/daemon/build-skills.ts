@@ -10,7 +10,7 @@ import type { Logger } from "../lib/log.ts";
 import { skillTools } from "../plane/tools/skills.ts";
 import type { AgentRegistry } from "../runtime/registry/agents.ts";
 import { limitedAgent } from "../runtime/registry/limits.ts";
-import { scopedTool, type ToolRegistry } from "../runtime/registry/tools.ts";
+import { scopedTool, type Tool, type ToolRegistry } from "../runtime/registry/tools.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import { Classifier } from "../runtime/skills/classify.ts";
 import { Gates } from "../runtime/skills/gate.ts";
@@ -37,6 +37,8 @@ export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
   /** Asked for once there are any. */
   turns: () => Turns;
   subagents: () => Subagents;
+  /** More tools that are there as long as skills are. */
+  moreTools: readonly Tool[];
 };
 
 export type SkillParts = {
@@ -95,7 +97,8 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
       const { enabled } = settings().config.skills;
       if (!enabled) for (const undo of withdraw.splice(0)) undo();
       else if (withdraw.length === 0)
-        for (const tool of skillTools({ skills, offer, turns: turns() })) withdraw.push(tools.add(tool));
+        for (const tool of [...skillTools({ skills, offer, turns: turns() }), ...options.moreTools])
+          withdraw.push(tools.add(tool));
     },
   };
 }

@@ -38,11 +38,13 @@ import { createPersist } from "../runtime/sessions/persist.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
+import type { SkillInstaller } from "../runtime/skills/install/installer.ts";
 import { Subagents } from "../runtime/subagents/subagents.ts";
 import type { Workflows } from "../runtime/workflows/workflows.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { buildHooks, type Hooks } from "./build-hooks.ts";
 import { buildSchedules } from "./build-schedules.ts";
+import { buildSkillInstall } from "./build-skill-install.ts";
 import { buildSkills, type SkillParts } from "./build-skills.ts";
 import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
@@ -87,6 +89,7 @@ export type Runtime = {
   reducers: ReducerRegistry;
   workflows: Workflows;
   skills: SkillParts;
+  skillInstall: SkillInstaller;
   schedules: Schedules;
   plane: Plane;
   sessions: Sessions;
@@ -135,7 +138,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const attachments = new Attachments({ dir: join(stateDir, "attachments"), drivers });
   const remembers = (session: SessionRow) => canResume(session) || conversations.has(session.id);
   const lazy = { turns: () => turns, subagents: () => subagents };
-  const skills = buildSkills({ ...options, ...lazy, agents, tools, remembers });
+  const { installer: skillInstall, tools: moreTools } = buildSkillInstall({ ...options, asks });
+  const skills = buildSkills({ ...options, ...lazy, agents, tools, remembers, moreTools });
   const conversations: Conversations = new Conversations({
     store,
     agents,
@@ -253,6 +257,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     reducers,
     workflows,
     skills,
+    skillInstall,
     schedules,
     plane,
     sessions,
@@ -263,6 +268,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     hooks,
     harnesses: (abort) => probeAll(drivers, abort),
     async recover() {
+      await skillInstall.recover(signal);
       const ended = await subagents.recover();
       if (ended.interrupted > 0) log.warn("subagents were at work when Aegis stopped", ended);
       await pool.recover();

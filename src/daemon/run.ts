@@ -123,6 +123,7 @@ function serve(
       door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),
       schedules: scheduleService({
         root,
+      skillInstall: runtime.skillInstall,
         schedules: runtime.schedules,
         harnesses: foundation.drivers.names,
         reload: () => keeper.reload(),

@@ -17,6 +17,7 @@ import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusa
 import { scheduleHandlers } from "./schedules.ts";
 import type { Services } from "./services.ts";
 import { sessionHandlers } from "./sessions.ts";
+import { skillInstallHandlers } from "./skill-install.ts";
 import { skillHandlers } from "./skills.ts";
 import { subagentHandlers } from "./subagents.ts";
 import { workflowHandlers } from "./workflows.ts";
@@ -45,6 +46,7 @@ export function createApp(options: AppOptions): App {
     ...groupHandlers(services),
     ...workflowHandlers(services),
     ...skillHandlers(services),
+    ...skillInstallHandlers(services),
     ...scheduleHandlers(services),
     ...eventHandlers(services),
   };

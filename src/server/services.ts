@@ -9,6 +9,7 @@ import type { Attachment, Message, MessageStatus, Receipt, Sender } from "../con
 import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/run.ts";
 import type { Firing, FiringStatus, ScheduleEntry, ScheduleView } from "../contract/schedule.ts";
 import type { AskPolicy, Session, SessionView, TitleSource } from "../contract/session.ts";
+import type { InstalledSkillView, InstallOutcome, RegistryDetail, SkillScope } from "../contract/skill-install.ts";
 import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
 import type { Turn } from "../contract/turn.ts";
@@ -27,6 +28,7 @@ export type Services = {
   broadcasts: BroadcastService;
   workflows: WorkflowService;
   skills: SkillService;
+  skillInstall: SkillInstallService;
   door: DoorService;
   schedules: ScheduleService;
   events: EventService;
@@ -145,6 +147,21 @@ export interface SkillService {
   ): Promise<ApiOutput<"searchSkills">["skills"]>;
   /** Throws `not_found` with the nearest name. */
   show(name: string, signal: AbortSignal): Promise<ApiOutput<"getSkill">["skill"]>;
+}
+
+type InstallChoice = { scope: SkillScope; force: boolean; accept: string | null };
+
+export interface SkillInstallService {
+  /** Throws `forbidden` for what is malicious or not what it should be, `conflict` for what would be lost. */
+  install(
+    request: InstallChoice & { source: string; name: string | null; askFirst: boolean },
+    signal: AbortSignal,
+  ): Promise<InstallOutcome>;
+  update(name: string, options: InstallChoice, signal: AbortSignal): Promise<InstallOutcome>;
+  remove(name: string, options: Omit<InstallChoice, "accept">, signal: AbortSignal): Promise<InstalledSkillView>;
+  list(): Promise<InstalledSkillView[]>;
+  search(query: string, limit: number, signal: AbortSignal): Promise<ApiOutput<"searchRegistry">>;
+  info(name: string, signal: AbortSignal): Promise<RegistryDetail>;
 }
 
 export interface AttachmentService {

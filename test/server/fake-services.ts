@@ -136,6 +136,14 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       },
     },
     queues: {
+    skillInstall: {
+      install: async ({ source }) => noSkill(source),
+      update: async (name) => noSkill(name),
+      remove: async (name) => noSkill(name),
+      list: async () => [],
+      search: async () => ({ registry: "http://127.0.0.1", skills: [] }),
+      info: async (name) => noSkill(name),
+    },
       list: async () => [],
       queue: async (name) => noQueue(name),
       add: async (name, settings) => {
@@ -279,4 +287,8 @@ function noTask(id: string): never {
 
 function noSubagent(run: string): never {
   throw new AegisError("not_found", `no subagent ${run}`);
+}
+
+function noSkill(name: string): never {
+  throw new AegisError("not_found", `no skill "${name}"`);
 }

@@ -134,6 +134,8 @@ export const configSchema = z.strictObject({
       catalog_chars: z.int().min(500).default(16_000),
       classifier: text.optional(),
     })
+      registry: url.default("https://clawhub.ai"),
+      agent_install: z.enum(["ask", "allow", "deny"]).default("ask"),
     .prefault({}),
   subagents: z
     .strictObject({

@@ -53,6 +53,8 @@ export type InstallRequest = {
   scope: SkillScope;
   /** Also over a skill of another source, or one that was edited. */
   force: boolean;
+  /** Somebody has to consent also when nothing was found. */
+  askFirst: boolean;
   /** The hash whose findings a person has accepted. */
   accept: string | null;
 };
@@ -105,7 +107,8 @@ export class SkillInstaller {
         await this.#discard(staged);
         return { outcome: "unchanged", skill };
       }
-      if (skill.verdict === "suspicious" && request.accept !== skill.hash) {
+      const mustAsk = request.askFirst || skill.verdict === "suspicious";
+      if (mustAsk && request.accept !== skill.hash) {
         this.#held.set(heldKey(request, skill.hash), staged);
         return { outcome: "consent", skill };
       }
@@ -125,7 +128,7 @@ export class SkillInstaller {
     signal: AbortSignal,
   ): Promise<InstallOutcome> {
     const { entry } = await this.#find(name, options.scope);
-    return this.install({ ...options, source: entry.source, name: entry.name }, signal);
+    return this.install({ ...options, source: entry.source, name: entry.name, askFirst: false }, signal);
   }
 
   async remove(
