@@ -49,7 +49,7 @@ import { buildSkills, type SkillParts } from "./build-skills.ts";
 import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
-import type { Settings } from "./settings.ts";
+import type { Gated } from "./trust/gate.ts";
 
 /** Where harnesses reach the plane, below the daemon's address. */
 export const planePath = "/mcp";
@@ -64,7 +64,7 @@ export type BuildOptions = {
   processes: Processes;
   /** The environment the daemon was started in. */
   env: Environment;
-  settings: () => Settings;
+  settings: () => Gated;
   version: string;
   /** Where the daemon listens; asked for once it does. */
   url: () => string;
@@ -104,15 +104,15 @@ export type Runtime = {
 
 export function buildRuntime(options: BuildOptions): Runtime {
   const { root, stateDir, drivers, clock, log, settings, signal, version, url, addSecret } = options;
-  const { agents: profiles, choice } = settings();
-  const agents = new AgentRegistry(profiles, choice);
+  const { agents: profiles, choice, refusal } = settings();
+  const agents = new AgentRegistry(profiles, choice, refusal);
   const hooks = buildHooks({
     ...options,
     permission: (session, request, abort) => asks.permission(session.id, request, abort),
     systemPrompt: (session) => conversations.systemPrompt(session),
   });
   const { store } = hooks;
-  const toolCalls = new ToolCallLog({ store, clock, log });
+  const toolCalls = new ToolCallLog({ store, clock, log, redact: options.redact });
   const tools = new ToolRegistry({ log, clock, guard: hooks.guard, record: (call) => toolCalls.add(call) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });

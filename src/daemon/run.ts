@@ -5,6 +5,7 @@ import type { NewEvent } from "../contract/event.ts";
 import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
 import { createQueueMirror, createRunMirror, createScheduleMirror } from "../runtime/events/mirror.ts";
+import { createToolMirror } from "../runtime/events/tool-mirror.ts";
 import { createLedgers } from "../runtime/workflows/ledger.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
@@ -54,6 +55,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(() => runMirror.close());
   const scheduleMirror = await createScheduleMirror({ store, dir: join(stateDir, "schedules"), redact, log });
   scope.defer(() => scheduleMirror.close());
+  const toolMirror = await createToolMirror({ store, dir: join(stateDir, "tools"), redact, log });
+  scope.defer(() => toolMirror.close());
   const ledgers = await createLedgers({ store, dir: stateDir, log });
   scope.defer(() => ledgers.close());
   const tasks = await runtime.queues.recover();
@@ -120,10 +123,10 @@ function serve(
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
       skills: skillService(runtime),
+      skillInstall: runtime.skillInstall,
       door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),
       schedules: scheduleService({
         root,
-      skillInstall: runtime.skillInstall,
         schedules: runtime.schedules,
         harnesses: foundation.drivers.names,
         reload: () => keeper.reload(),
@@ -150,12 +153,12 @@ function serve(
 
 /** Takes new settings over and records it, also when they were refused. */
 function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime): void {
-  keeper.onChange(async ({ agents, choice }, problems) => {
+  keeper.onChange(async ({ agents, choice, refusal }, problems) => {
     if (problems.length > 0) {
       await append(store, { type: "config.rejected", session: null, data: { problems } }, clock.now());
       return;
     }
-    runtime.agents.replace(agents, choice);
+    runtime.agents.replace(agents, choice, refusal);
     runtime.skills.settingsChanged();
     await runtime.queues.settingsChanged();
     await runtime.schedules.settingsChanged();

@@ -32,9 +32,15 @@ export class McpEndpoint {
     );
   }
 
-  fetch(request: Request, credential: Credential): Promise<Response> {
+  fetch(request: Request, body: string, credential: Credential): Promise<Response> {
     const authInfo = { token: "", clientId: credential.session, scopes: [], extra: { [credentialKey]: credential } };
-    return this.#handler.fetch(request, { authInfo });
+    const parsedBody = body === "" ? undefined : parsed(body);
+    if (parsedBody !== undefined) return this.#handler.fetch(request, { authInfo, parsedBody });
+    // The handler has its own words for a body that is none.
+    const { url, method, headers, signal } = request;
+    return this.#handler.fetch(body === "" ? request : new Request(url, { method, headers, signal, body }), {
+      authInfo,
+    });
   }
 
   toolsChanged(): void {
@@ -83,6 +89,14 @@ export class McpEndpoint {
       signal: AbortSignal.any([signal, credential.revoked]),
     });
     return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -46,13 +46,13 @@ export class Plane {
     };
   }
 
-  /** Serves one HTTP request whose Host and Origin have been checked. */
-  async fetch(request: Request): Promise<Response> {
+  /** Serves one HTTP request whose Host and Origin have been checked. `text` reads its body. */
+  async fetch(request: Request, text: () => Promise<string> = () => request.text()): Promise<Response> {
     const credential = this.#credentials.find(bearerOf(request));
     if (!credential) return unauthorized();
     this.#endpoint ??= import("./mcp-endpoint.ts").then((module) => new module.McpEndpoint(this.#options));
     const endpoint = await this.#endpoint;
-    return endpoint.fetch(request, credential);
+    return endpoint.fetch(request, await text(), credential);
   }
 
   /** Tells every harness that listens to ask for its tools again. */

@@ -1,21 +1,25 @@
 /**
- * Writes down each call of a tool: who, what, how it went. The call does not wait for it, and calls that follow each
- * other closely share one write: with a write of its own each would cost more than most tools do.
+ * Writes down each call of a tool: who, what, how it went. A call that may have changed something is on record before it is
+ * answered. One that only looked is not waited for, and those that follow each other closely share one write: with a
+ * write of its own each would cost more than most tools do.
  */
 import type { Event } from "../contract/event.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText, type Logger } from "../lib/log.ts";
+import type { Redact } from "../lib/redact.ts";
 import type { ToolCall } from "../runtime/registry/tools.ts";
 import type { Store } from "../store/store.ts";
 
 const longestText = 2_000;
-/** Short enough for anybody who watches, long enough for a burst. */
-const gatherMs = 100;
+/** How much of a text is searched for secrets: more than is kept, so that none is cut in two. */
+const readText = 10 * longestText;
+/** Short enough for anybody who watches, long enough for a burst: each write waits for the disk. */
+const gatherMs = 250;
 
 type Called = Extract<Event, { type: "tool.called" }>;
 type CallEvent = Pick<Called, "type" | "session" | "data">;
 
-export type ToolCallLogOptions = { store: Store; clock: Clock; log: Logger };
+export type ToolCallLogOptions = { store: Store; clock: Clock; log: Logger; redact: Redact };
 
 export class ToolCallLog {
   readonly #options: ToolCallLogOptions;
@@ -27,16 +31,19 @@ export class ToolCallLog {
     this.#options = options;
   }
 
-  add({ caller, tool, input, outcome, durationMs }: ToolCall): void {
+  /** Resolves when the call may be answered. Never rejects: what a tool has done is not undone by a full disk. */
+  add({ caller, tool, changes, input, outcome, durationMs }: ToolCall): Promise<void> | undefined {
     const data = {
       tool,
       outcome: outcome.is_error ? ("error" as const) : ("ok" as const),
       duration_ms: durationMs,
-      input: cut(JSON.stringify(input ?? {})),
-      error: outcome.is_error ? cut(outcome.output) : null,
+      input: this.#text(JSON.stringify(input ?? {})),
+      error: outcome.is_error ? this.#text(outcome.output) : null,
     };
     this.#gathered.push({ type: "tool.called", session: caller.id, data });
+    if (changes) return this.flush();
     this.#timer ??= setTimeout(() => void this.flush(), gatherMs);
+    return undefined;
   }
 
   /** Resolves when every call so far is on record, or could not be written. */
@@ -59,8 +66,9 @@ export class ToolCallLog {
       log.warn("calls of tools could not be recorded", { calls: records.length, error: errorText(error) });
     }
   }
-}
 
-function cut(text: string): string {
-  return text.length <= longestText ? text : `${text.slice(0, longestText)}… (${text.length} characters)`;
+  #text(text: string): string {
+    const redacted = this.#options.redact(text.slice(0, readText));
+    return text.length <= longestText ? redacted : `${redacted.slice(0, longestText)}… (${text.length} characters)`;
+  }
 }

@@ -16,24 +16,6 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   return bytes.length === 0 ? {} : parseJson(decode(bytes));
 }
 
-/** The same request with a body that fails once it is too long, for handlers that read it themselves. */
-export function capBody(request: Request, maxBytes: number): Request {
-  requireLength(request, maxBytes);
-  // Node reads no more of a body than the length it declares.
-  if (hasBody(request) && !request.headers.has("transfer-encoding")) return request;
-  const { url, method, headers, signal } = request;
-  if (!hasBody(request) || request.body === null) return new Request(url, { method, headers, signal });
-  let read = 0;
-  const cap = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      read += chunk.length;
-      if (read > maxBytes) controller.error(tooLarge(maxBytes));
-      else controller.enqueue(chunk);
-    },
-  });
-  return new Request(url, { method, headers, signal, body: request.body.pipeThrough(cap), duplex: "half" });
-}
-
 function hasBody({ method, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
@@ -123,7 +105,7 @@ function hasUnexpectedToken(text: string): boolean {
   }
 }
 
-function tooLarge(maxBytes: number): AegisError {
+export function tooLarge(maxBytes: number): AegisError {
   return new AegisError("too_large", `the body is larger than ${maxBytes} bytes`, {
     hint: "put large material into a file and name the file in the message",
   });

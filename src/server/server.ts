@@ -7,11 +7,11 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { isErrno } from "../lib/files.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import { createApp } from "./app.ts";
-import { capBody } from "./body.ts";
 import { Connections } from "./connections.ts";
 import { EventStreams } from "./event-stream.ts";
 import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
+import { type MountedHandler, serveMounted } from "./mount.ts";
 import { noUpgrade, refuseSocket, unreadable } from "./raw-refusal.ts";
 import { errorResponse, securityHeaders, toAegisError } from "./refusals.ts";
 import type { Services } from "./services.ts";
@@ -31,8 +31,6 @@ export type ServerOptions = {
   clock?: Clock;
   limits?: Partial<ServerLimits>;
 };
-
-export type MountedHandler = (request: Request) => Response | Promise<Response>;
 
 export type RunningServer = {
   readonly url: string;
@@ -57,16 +55,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   let closing: Promise<void> | null = null;
 
   async function answer(request: Request, env: HttpBindings): Promise<Response> {
-    const path = requestPath(env.incoming);
-    const mounted = mounts.get(path);
-    const refusal = guard.refusal(env.incoming, { authenticates: mounted !== undefined });
-    if (refusal !== null) return errorResponse(refusal);
-    if (mounted === undefined) return app.fetch(request, env);
-    try {
-      return await mounted(capBody(request, limits.bodyBytes));
-    } catch (error) {
-      return errorResponse(toAegisError(error, log, { method: request.method, path }));
-    }
+    const refusal = guard.refusal(env.incoming, { authenticates: false });
+    return refusal === null ? app.fetch(request, env) : errorResponse(refusal);
   }
 
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
@@ -75,7 +65,13 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   });
   server.on("request", (incoming, outgoing) => {
     for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value);
-    void listener(incoming, outgoing);
+    const path = requestPath(incoming);
+    const mounted = mounts.get(path);
+    // Whoever is refused here is refused there too, with the reason.
+    if (mounted === undefined || guard.refusal(incoming, { authenticates: true }) !== null)
+      return void listener(incoming, outgoing);
+    const refuse = (error: unknown) => errorResponse(toAegisError(error, log, { method: incoming.method, path }));
+    void serveMounted(incoming, outgoing, mounted, { maxBodyBytes: limits.bodyBytes, refuse });
   });
   server.on("upgrade", (incoming: IncomingMessage, socket: Socket) => {
     refuseSocket(socket, guard.refusal(incoming, { authenticates: false }) ?? noUpgrade());

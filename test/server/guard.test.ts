@@ -143,7 +143,7 @@ test("a taken port is told as such", async () => {
 
 test("a mounted handler authenticates itself, behind the checks of Host, Origin and size", async () => {
   const { server } = await start({ limits: { bodyBytes: 10 } });
-  const unmount = server.mount("/mcp", async (request) => new Response(`got ${await request.text()}`));
+  const unmount = server.mount("/mcp", async (_, text) => new Response(`got ${await text()}`));
   const post = (headers: Record<string, string | null>, body = "hi") => send(server, "POST", "/mcp", { headers, body });
   expect(await post({ authorization: null })).toMatchObject({ status: 200, text: "got hi" });
   expect(await post({ authorization: null, host: "evil.example" })).toMatchObject({ status: 403 });

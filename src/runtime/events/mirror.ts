@@ -12,6 +12,7 @@ import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Redact } from "../../lib/redact.ts";
 import type { EventQuery, Store } from "../../store/store.ts";
+import { type Mark, repairTail } from "./jsonl-tail.ts";
 
 type Log = Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
 type FileOptions = {
@@ -95,12 +96,8 @@ type Grouping = {
 
 /** Events per write: also what is held in memory at once. */
 const pageSize = 100;
-const firstTailBytes = 16 * 1024;
 
 type JsonlMirrorOptions = FileOptions & { store: Log; by: Grouping };
-
-/** How far a file is written. A size that differs means that somebody else changed the file. */
-type Mark = { seq: number; size: number };
 
 class JsonlMirror implements Mirror {
   readonly #options: JsonlMirrorOptions;
@@ -218,49 +215,4 @@ class JsonlMirror implements Mirror {
       error: errorText(error),
     });
   }
-}
-
-/** Cuts off what a crash left of a line and finds the number of the last whole one. */
-async function repairTail(file: FileHandle): Promise<Mark> {
-  const { size } = await file.stat();
-  for (let length = firstTailBytes; ; length *= 4) {
-    const start = Math.max(0, size - length);
-    const tail = await readAll(file, start, size - start);
-    const found = lastWholeLine(tail);
-    // The end of a line is not JSON, so a line that begins before the tail is not mistaken for a whole one.
-    if (found === null && start > 0) continue;
-    const end = found === null ? 0 : start + found.end;
-    if (end < size) await file.truncate(end);
-    return { seq: found?.seq ?? 0, size: end };
-  }
-}
-
-function lastWholeLine(tail: Buffer): { seq: number; end: number } | null {
-  for (let newline = tail.lastIndexOf(10); newline !== -1; ) {
-    const previous = newline === 0 ? -1 : tail.lastIndexOf(10, newline - 1);
-    const seq = seqOf(tail.toString("utf8", previous + 1, newline));
-    if (seq !== null) return { seq, end: newline + 1 };
-    newline = previous;
-  }
-  return null;
-}
-
-function seqOf(line: string): number | null {
-  try {
-    const event = JSON.parse(line) as { seq?: unknown } | null;
-    return typeof event?.seq === "number" ? event.seq : null;
-  } catch {
-    return null;
-  }
-}
-
-async function readAll(file: FileHandle, start: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(length);
-  let read = 0;
-  while (read < length) {
-    const { bytesRead } = await file.read(buffer, read, length - read, start + read);
-    if (bytesRead === 0) break;
-    read += bytesRead;
-  }
-  return buffer.subarray(0, read);
 }

@@ -60,7 +60,15 @@ export function scopedTool(tool: Tool): ScopedTool {
 }
 
 /** One call, for the record. */
-export type ToolCall = { caller: SessionRow; tool: string; input: unknown; outcome: ToolOutcome; durationMs: number };
+export type ToolCall = {
+  caller: SessionRow;
+  tool: string;
+  /** False for a tool that only looks, and for one that does not exist. */
+  changes: boolean;
+  input: unknown;
+  outcome: ToolOutcome;
+  durationMs: number;
+};
 
 /** Stands around every call. Neither function rejects. */
 export interface ToolGuard {
@@ -74,8 +82,8 @@ export type ToolRegistryOptions = {
   log: Logger;
   clock: Clock;
   guard: ToolGuard;
-  /** Told after each call. Must not throw. */
-  record: (call: ToolCall) => void;
+  /** Told after each call, which is answered when this is done. Must not throw. */
+  record: (call: ToolCall) => Promise<void> | undefined;
 };
 
 export class ToolRegistry {
@@ -134,7 +142,8 @@ export class ToolRegistry {
     const { clock, record } = this.#options;
     const started = clock.now();
     const outcome = await this.#run(name, input, context, pick);
-    record({ caller: context.caller, tool: name, input, outcome, durationMs: clock.now() - started });
+    const changes = this.#tools.get(name)?.readOnly === false;
+    await record({ caller: context.caller, tool: name, changes, input, outcome, durationMs: clock.now() - started });
     return outcome;
   }
 

@@ -1,0 +1,165 @@
+/**
+ * Files people can grep, one line per call of a tool: `<tool>.jsonl`. Derived from the event log and never read back. Calls
+ * are written in the order of the log, so that the newest line of all files tells how far they are: a crash, a full disk
+ * or a deleted folder is made good by the same path as a new call. A file that has grown large makes room for a new one
+ * and is kept until that has grown too.
+ */
+import { open, readdir, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Event } from "../../contract/event.ts";
+import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Redact } from "../../lib/redact.ts";
+import type { Store } from "../../store/store.ts";
+import { repairTail } from "./jsonl-tail.ts";
+import type { Mirror } from "./mirror.ts";
+
+export type ToolMirrorOptions = {
+  store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
+  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
+  dir: string;
+  redact: Redact;
+  log: Logger;
+  maxBytes?: number;
+};
+
+type Call = Extract<Event, { type: "tool.called" }>;
+
+const defaultMaxBytes = 8 * 1024 * 1024;
+/** Calls per read of the log. */
+const pageSize = 200;
+/** A name that an agent made up may be any text; those that are no file name, and those past so many, share one file. */
+const fileName = /^[\w-]{1,64}$/;
+const maxFiles = 500;
+const otherTools = "other";
+
+export async function createToolMirror(options: ToolMirrorOptions): Promise<Mirror> {
+  const mirror = new ToolMirror(options);
+  mirror.start();
+  return mirror;
+}
+
+class ToolMirror implements Mirror {
+  readonly #options: ToolMirrorOptions;
+  /** Sizes of the files that are written to. */
+  readonly #sizes = new Map<string, number>();
+  /** The number of the last call that was written; null when the files have to be asked. */
+  #written: number | null = null;
+  #news = true;
+  #working: Promise<void> | null = null;
+  #stopFollowing: () => void = () => {};
+  #failing = false;
+
+  constructor(options: ToolMirrorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stopFollowing = this.#options.store.onCommit((events) => {
+      if (!events.some(isCall)) return;
+      this.#news = true;
+      this.#wake();
+    });
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stopFollowing();
+    await this.#working;
+    this.#wake();
+    await this.#working;
+  }
+
+  #wake(): void {
+    if (this.#news) this.#working ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#news) {
+        this.#news = false;
+        await this.#catchUp();
+      }
+      this.#failing = false;
+    } catch (error) {
+      // Tried again with the next call, or when the mirror closes.
+      this.#news = true;
+      this.#written = null;
+      this.#complain(error);
+    }
+    this.#working = null;
+  }
+
+  async #catchUp(): Promise<void> {
+    const { events } = this.#options.store.read;
+    while (true) {
+      const after = this.#written ?? (await this.#inspect());
+      const calls = (await events.list({ types: ["tool.called"], after, limit: pageSize })).filter(isCall);
+      for (const run of runsOf(calls, (call) => this.#fileOf(call))) await this.#append(run.file, run.calls);
+      this.#written = calls.at(-1)?.seq ?? after;
+      if (calls.length < pageSize) return;
+    }
+  }
+
+  /** Repairs what a crash left and finds the newest call that is written. */
+  async #inspect(): Promise<number> {
+    const { dir } = this.#options;
+    await makePrivateDirsBelow(dirname(dir), basename(dir));
+    this.#sizes.clear();
+    let newest = 0;
+    for (const name of await readdir(dir)) {
+      if (!name.endsWith(".jsonl")) continue;
+      await using handle = await open(join(dir, name), "a+", 0o600);
+      const { seq, size } = await repairTail(handle);
+      newest = Math.max(newest, seq);
+      this.#sizes.set(basename(name, ".jsonl"), size);
+    }
+    return newest;
+  }
+
+  #fileOf({ data: { tool } }: Call): string {
+    return fileName.test(tool) && (this.#sizes.has(tool) || this.#sizes.size < maxFiles) ? tool : otherTools;
+  }
+
+  async #append(file: string, calls: readonly Call[]): Promise<void> {
+    const { dir, redact, maxBytes = defaultMaxBytes } = this.#options;
+    const redactStrings = (_key: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
+    const bytes = Buffer.from(calls.map((call) => `${JSON.stringify(call, redactStrings)}\n`).join(""));
+    const path = join(dir, `${file}.jsonl`);
+    let size = this.#sizes.get(file) ?? 0;
+    if (size > 0 && size + bytes.length > maxBytes) {
+      await rename(path, join(dir, `${file}.1.jsonl`)).catch((error: unknown) => {
+        if (!isErrno(error, "ENOENT")) throw error;
+      });
+      size = 0;
+    }
+    await using handle = await open(path, "a", 0o600);
+    await handle.appendFile(bytes);
+    this.#sizes.set(file, size + bytes.length);
+  }
+
+  #complain(error: unknown): void {
+    if (this.#failing) return;
+    this.#failing = true;
+    this.#options.log.warn("calls of tools cannot be written to their files; they are caught up later", {
+      dir: this.#options.dir,
+      error: errorText(error),
+    });
+  }
+}
+
+/** Calls that follow each other and go to the same file. */
+function runsOf(calls: readonly Call[], fileOf: (call: Call) => string): { file: string; calls: Call[] }[] {
+  const runs: { file: string; calls: Call[] }[] = [];
+  for (const call of calls) {
+    const file = fileOf(call);
+    const last = runs.at(-1);
+    if (last?.file === file) last.calls.push(call);
+    else runs.push({ file, calls: [call] });
+  }
+  return runs;
+}
+
+function isCall(event: Event): event is Call {
+  return event.type === "tool.called";
+}

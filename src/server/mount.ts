@@ -1,0 +1,100 @@
+/**
+ * Serves a path whose handler speaks web-standard requests and needs no router. A body is read here and not handed over
+ * as a stream, which would cost more than most handlers do.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AegisError } from "../contract/errors.ts";
+import { tooLarge } from "./body.ts";
+
+/** The request has no body; `text` reads it, so that a caller can be refused before. Throws when it is too long. */
+export type MountedHandler = (request: Request, text: () => Promise<string>) => Response | Promise<Response>;
+
+export type MountOptions = {
+  maxBodyBytes: number;
+  /** The answer to whatever the handler throws. */
+  refuse: (error: unknown) => Response;
+};
+
+export async function serveMounted(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  handler: MountedHandler,
+  options: MountOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  const { maxBodyBytes, refuse } = options;
+  let response: Response;
+  try {
+    response = await handler(requestOf(incoming, gone.signal), () => readText(incoming, maxBodyBytes));
+  } catch (error) {
+    response = refuse(error);
+  }
+  await send(outgoing, response, gone.signal);
+}
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = "GET", headers, url = "/" } = incoming;
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) if (typeof value === "string") plain[name] = value;
+  return new Request(`http://${headers.host}${url}`, { method, headers: plain, signal });
+}
+
+async function readText(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+  // Node throws away what nobody has begun to read.
+  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  incoming.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxBytes) reject(refuseRest(incoming, maxBytes));
+    else chunks.push(chunk);
+  });
+  incoming.once("end", resolve);
+  incoming.once("error", (cause) =>
+    reject(new AegisError("invalid", `the body was cut after ${size} bytes`, { cause })),
+  );
+  await promise;
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0].toString() : Buffer.concat(chunks).toString();
+}
+
+/** What is still to come is read and thrown away, so that the client sees the answer instead of a broken connection. */
+function refuseRest(incoming: IncomingMessage, maxBytes: number): AegisError {
+  incoming.removeAllListeners("data");
+  incoming.resume();
+  return tooLarge(maxBytes);
+}
+
+async function send(outgoing: ServerResponse, response: Response, gone: AbortSignal): Promise<void> {
+  if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
+  const headers = Object.fromEntries(response.headers);
+  if (response.body === null || !isStream(response)) {
+    const text = response.body === null ? "" : await response.text();
+    outgoing.writeHead(response.status, { ...headers, "content-length": Buffer.byteLength(text) });
+    outgoing.end(text);
+    return;
+  }
+  outgoing.writeHead(response.status, headers);
+  outgoing.flushHeaders();
+  const reader = response.body.getReader();
+  gone.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    if (!outgoing.write(next.value)) await drained(outgoing, gone);
+  }
+  outgoing.end();
+}
+
+function isStream(response: Response): boolean {
+  return response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+}
+
+function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (gone.aborted) return resolve();
+    outgoing.once("drain", resolve);
+    gone.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
