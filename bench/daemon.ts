@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type Client, createClient } from "../src/client/client.ts";
 import type { SessionId } from "../src/contract/ids.ts";
+import { agreeAlways } from "../src/daemon/trust/agree.ts";
 import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
 import type { BenchContext } from "./bench.ts";
 
@@ -43,6 +44,7 @@ export async function startDaemon(context: BenchContext, name = "project", files
   await writeProject(root, files);
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: root, AEGIS_LOG: "warn" };
   context.scope.defer(() => stopDaemon(root));
+  await agreeAlways({ root, env });
   await promisify(execFile)(process.execPath, [join(context.dist, "cli.js"), "up"], { cwd: root, env });
   const found = await inspectDaemonFile(root);
   if (found.state !== "live")

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "../src/client/client.ts";
+import { agreeAlways } from "../src/daemon/trust/agree.ts";
 import { inspectDaemonFile } from "../src/lib/daemon-file.ts";
 
 const entry = fileURLToPath(new URL("../dist/daemon.js", import.meta.url));
@@ -18,6 +19,7 @@ export type ChaosDaemon = {
 };
 
 export async function startDaemon(project: string): Promise<ChaosDaemon> {
+  await agreeAlways({ root: project, env: { HOME: project } });
   const log = openSync(join(project, "daemon.log"), "a");
   const child = spawn(process.execPath, [entry, "--project", project], {
     cwd: project,

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { followEvents } from "../../src/client/events.ts";
 import type { SessionId } from "../../src/contract/ids.ts";
+import { agreeAlways } from "../../src/daemon/trust/agree.ts";
 import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
 import type { LiveHarness, LiveModel } from "../../test/live/support/harness.ts";
 import type { Exchange } from "./bare.ts";
@@ -28,6 +29,7 @@ export async function startDaemon(
   const profile = { harness, ...agent, ...(model === null ? {} : { model }) };
   await writeFile(join(root, ".aegis.yaml"), JSON.stringify({ agents: { live: profile } }));
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder, AEGIS_LOG: "warn" };
+  await agreeAlways({ root, env });
   await promisify(execFile)(process.execPath, [join(dist, "cli.js"), "up"], { cwd: root, env });
   const found = await inspectDaemonFile(root);
   if (found.state !== "live") throw new Error(`aegis up left no live daemon in ${root}`);

@@ -57,6 +57,8 @@ export const statusSchema = z.object({
   last_seq: z.number().int(),
   memory_bytes: z.number().int(),
   store: z.object({ path: z.string(), bytes: z.number().int(), schema: z.number().int(), writable: z.boolean() }),
+  /** What of the project's files has no effect until its user agrees to it. */
+  untrusted: z.array(z.string()),
   /** Problems in the config files that keep an edit from taking effect. */
   config_problems: z.array(z.string()),
 });
@@ -282,9 +284,9 @@ export const endpoints = {
   ...subagentEndpoints,
   ...workflowEndpoints,
   ...skillEndpoints,
+  ...skillInstallEndpoints,
   ...scheduleEndpoints,
   listEvents: {
-  ...skillInstallEndpoints,
     summary: "Events after a number, as one page",
     path: none,
     query: z.object({

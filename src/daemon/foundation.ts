@@ -13,9 +13,11 @@ import { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { redactingStore } from "../store/redacting.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
+import { buildTrust, type ProjectTrust } from "./build-trust.ts";
 import { createDrivers } from "./drivers.ts";
 import { lockProject } from "./lock.ts";
 import { createLogger } from "./logger.ts";
+import { settleInstalls } from "./plugin-install/settle.ts";
 import { Secrets } from "./secrets.ts";
 import { SettingsKeeper } from "./settings-keeper.ts";
 
@@ -36,6 +38,7 @@ export type Foundation = {
   keeper: SettingsKeeper;
   store: Store;
   processes: Processes;
+  trust: ProjectTrust;
   /** The environment the daemon was started in. */
   env: FoundationOptions["env"];
 };
@@ -60,7 +63,9 @@ export async function layFoundation(options: FoundationOptions, scope: AsyncDisp
 
   const models = () => keeper.current.config.models;
   const drivers = new DriverRegistry(createDrivers({ env, processes, clock, log }, models));
-  const keeper: SettingsKeeper = await SettingsKeeper.open({ root, env, drivers, secrets, log, agent });
+  const trust = await buildTrust(root, env);
+  for (const line of await settleInstalls(root, trust)) log.warn(line);
+  const keeper: SettingsKeeper = await SettingsKeeper.open({ root, env, drivers, secrets, trust, log, agent });
 
   const sqlite = await openSqliteStore({ path: join(stateDir, "aegis.db"), clock, log });
   scope.defer(() => sqlite.close());
@@ -68,7 +73,20 @@ export async function layFoundation(options: FoundationOptions, scope: AsyncDisp
   const redact = (text: string) => secrets.redact(text);
   const mirror = await createMirror({ store, dir: join(stateDir, "sessions"), redact, log });
   scope.defer(() => mirror.close());
-  return { root, stateDir, version: packageVersion(), clock, log, secrets, drivers, keeper, store, processes, env };
+  return {
+    root,
+    stateDir,
+    version: packageVersion(),
+    clock,
+    log,
+    secrets,
+    drivers,
+    keeper,
+    store,
+    processes,
+    trust,
+    env,
+  };
 }
 
 async function projectFolder(path: string): Promise<string> {

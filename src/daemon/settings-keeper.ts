@@ -1,20 +1,22 @@
 /** Keeps the settings in force and replaces them when the config files change. A bad edit leaves the old ones in force. */
-import { homedir } from "node:os";
-import type { AgentDiagnostic } from "../contract/agent.ts";
 import type { ApiOutput } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { AgentFiles } from "./agents/files.ts";
+import { homeOf, type ProjectTrust } from "./build-trust.ts";
 import { publicConfig } from "./config/show.ts";
 import { type ConfigWatch, watchConfig } from "./config/watch.ts";
 import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
+import { type Gated, gateSettings, untrustedLine } from "./trust/gate.ts";
 
 export type KeeperOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
   drivers: DriverRegistry;
   secrets: Secrets;
+  /** Decides what of the project's files has an effect. */
+  trust: ProjectTrust;
   log: Logger;
 };
 
@@ -23,12 +25,12 @@ const detectDeadlineMs = 1_000;
 /** A log that repeats a thousand broken files helps nobody. */
 const tellAtMost = 20;
 
-type Listener = (settings: Settings, problems: string[]) => Promise<void>;
+type Listener = (settings: Gated, problems: string[]) => Promise<void>;
 
 export class SettingsKeeper {
   readonly #options: KeeperOptions;
   readonly #settings: SettingsOptions;
-  #current: Settings;
+  #current: Gated;
   #problems: string[] = [];
   #watch: ConfigWatch | null = null;
   #listener: Listener = async () => {};
@@ -42,18 +44,18 @@ export class SettingsKeeper {
         details: { problems },
       });
     }
-    return new SettingsKeeper(options, reading, settings);
+    return new SettingsKeeper(options, reading, await gated(options, settings));
   }
 
-  private constructor(options: KeeperOptions, reading: SettingsOptions, settings: Settings) {
+  private constructor(options: KeeperOptions, reading: SettingsOptions, settings: Gated) {
     this.#options = options;
     this.#settings = reading;
     this.#current = settings;
     options.secrets.setAgents(settings.agents);
-    this.#tell(settings.diagnostics);
+    this.#tell(settings);
   }
 
-  get current(): Settings {
+  get current(): Gated {
     return this.#current;
   }
 
@@ -75,11 +77,11 @@ export class SettingsKeeper {
     }));
     this.#problems = problems;
     if (settings) {
-      this.#current = settings;
-      this.#watch?.follow(settings.files);
+      this.#current = await gated(this.#options, settings);
+      this.#watch?.follow(this.#followed(settings.files));
       this.#options.secrets.setAgents(settings.agents);
       this.#options.log.info("settings reloaded", { agents: settings.agents.map((agent) => agent.slug) });
-      this.#tell(settings.diagnostics);
+      this.#tell(this.#current);
     } else {
       this.#options.log.warn("the changed settings have problems; the old ones stay in force", { problems });
     }
@@ -101,14 +103,21 @@ export class SettingsKeeper {
         );
       },
     });
-    watch.follow(this.#current.files);
+    watch.follow(this.#followed(this.#current.files));
     this.#watch = watch;
     return () => stop.abort();
   }
 
-  #tell(diagnostics: readonly AgentDiagnostic[]): void {
+  /** What the user agrees to takes effect at once, and so does taking it back. */
+  #followed(files: readonly string[]): string[] {
+    return [...files, this.#options.trust.store.path];
+  }
+
+  #tell({ diagnostics, untrusted }: Gated): void {
     for (const { file, line, message } of diagnostics.slice(0, tellAtMost))
       this.#options.log.warn("an agent file has a problem", { file, line, message });
+    for (const one of untrusted.slice(0, tellAtMost))
+      this.#options.log.warn("has no effect until you agree to it with: aegis trust", { what: untrustedLine(one) });
   }
 
   describe(): ApiOutput<"config"> {
@@ -116,12 +125,16 @@ export class SettingsKeeper {
   }
 }
 
+function gated({ trust }: KeeperOptions, settings: Settings): Promise<Gated> {
+  return gateSettings(trust.root, settings, trust.trust);
+}
+
 function settingsOptions(options: KeeperOptions): SettingsOptions {
   return {
     root: options.root,
     env: options.env,
     agent: options.agent,
-    home: options.env.HOME ?? homedir(),
+    home: homeOf(options.env),
     agentFiles: new AgentFiles(),
     harnesses: options.drivers.names,
     findModel: () => detectNativeModel(options.env, fetch, AbortSignal.timeout(detectDeadlineMs)),

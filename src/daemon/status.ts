@@ -2,6 +2,7 @@
 import type { Status } from "../contract/api.ts";
 import { type AgentRegistry, offlineHarness } from "../runtime/registry/agents.ts";
 import type { Foundation } from "./foundation.ts";
+import { untrustedLine } from "./trust/gate.ts";
 
 export type Standing = { url: string; startedAt: number; stopping: boolean; agents: AgentRegistry };
 
@@ -29,6 +30,7 @@ export async function readStatus(foundation: Foundation, standing: Standing): Pr
     last_seq: lastSeq,
     memory_bytes: process.memoryUsage.rss(),
     store: { path: health.path, bytes: health.bytes, schema: health.schema, writable: health.writable },
+    untrusted: keeper.current.untrusted.map(untrustedLine),
     config_problems: [...keeper.problems, ...health.problems],
   };
 }

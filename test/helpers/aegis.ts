@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { agreeAlways } from "../../src/daemon/trust/agree.ts";
 import { inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -45,6 +46,7 @@ export const offlineConfig = [
 
 export async function aegisProject(
   files: Record<string, string> = { ".aegis.yaml": offlineConfig },
+  options: { trusted?: boolean } = {},
 ): Promise<AegisProject> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-cli-")));
   const root = join(folder, "project");
@@ -55,6 +57,8 @@ export async function aegisProject(
     await writeFile(join(root, path), text);
   }
   const env = { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, LANG: "C.UTF-8" };
+  // What tests run is theirs, whatever they write into the folder later.
+  if (options.trusted ?? true) await agreeAlways({ root, env });
   const children = new Set<ChildProcessWithoutNullStreams>();
 
   const start = (...args: string[]): Running => {

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.ts";
+import { agreeAlways } from "../../src/daemon/trust/agree.ts";
 import { type DaemonFile, inspectDaemonFile } from "../../src/lib/daemon-file.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -128,6 +129,8 @@ async function createProject(files: Record<string, string>): Promise<{ project: 
     return daemon;
   };
   for (const [path, text] of Object.entries(files)) await write(path, text);
+  // What tests run is theirs, whatever they write into the folder later.
+  await agreeAlways({ root: dir, env: { HOME: home } });
   return {
     project: {
       dir,

@@ -6,7 +6,7 @@ import type { SessionId } from "../../src/contract/ids.ts";
 import { buildRuntime, type Runtime } from "../../src/daemon/build.ts";
 import { loadConfig } from "../../src/daemon/config/load.ts";
 import { offlineAgent } from "../../src/daemon/detect.ts";
-import type { Settings } from "../../src/daemon/settings.ts";
+import type { Gated } from "../../src/daemon/trust/gate.ts";
 import type { Capabilities, ConversationSpec, Driver, DriverEvent, Prompt } from "../../src/drivers/driver.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
@@ -66,7 +66,7 @@ export type TestRuntime = Runtime & { store: Store; driver: TestDriver; stop(): 
 export async function testRuntime(
   dir: string,
   driver: TestDriver,
-  options: { wrap?: (store: Store) => Store; clock?: Clock } = {},
+  options: { wrap?: (store: Store) => Store; clock?: Clock; isDead?: () => boolean } = {},
 ): Promise<TestRuntime> {
   const { clock = systemClock } = options;
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger });
@@ -74,7 +74,8 @@ export async function testRuntime(
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
-  const settings: Settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] };
+  const trusted = { untrusted: [], refusal: () => null };
+  const settings: Gated = { config, files: [], agents: [offlineAgent], choice, diagnostics: [], ...trusted };
   const end = new AbortController();
   const runtime = buildRuntime({
     root: dir,
@@ -113,7 +114,12 @@ export async function testRuntime(
     await runtime.toolCalls.flush();
     await sqlite.close();
   };
-  onTestFinished(stop);
+  onTestFinished(async () => {
+    if (options.isDead?.() !== true) return stop();
+    // What waits for a dead store waits for ever.
+    end.abort();
+    await sqlite.close();
+  });
   return { ...runtime, store, driver, stop };
 }
 

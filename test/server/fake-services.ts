@@ -52,6 +52,7 @@ const status: Status = {
   last_seq: 0,
   memory_bytes: 1,
   store: { path: "db", bytes: 1, schema: 1, writable: true },
+  untrusted: [],
   config_problems: [],
 };
 
@@ -135,7 +136,6 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         throw new AegisError("not_found", `no skill "${name}"`);
       },
     },
-    queues: {
     skillInstall: {
       install: async ({ source }) => noSkill(source),
       update: async (name) => noSkill(name),
@@ -144,6 +144,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       search: async () => ({ registry: "http://127.0.0.1", skills: [] }),
       info: async (name) => noSkill(name),
     },
+    queues: {
       list: async () => [],
       queue: async (name) => noQueue(name),
       add: async (name, settings) => {

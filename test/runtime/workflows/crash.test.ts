@@ -6,7 +6,7 @@ import { newId, type RunId } from "../../../src/contract/ids.ts";
 import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
 import { loadConfig } from "../../../src/daemon/config/load.ts";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
-import type { Settings } from "../../../src/daemon/settings.ts";
+import type { Gated } from "../../../src/daemon/trust/gate.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
@@ -56,7 +56,7 @@ async function boot(dir: string, sqlite: Store, lives: number, skips: boolean): 
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
-  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Settings;
+  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Gated;
   const end = new AbortController();
   const driver = testDriver(async function* ({ prompt }) {
     if (prompt.text.includes("repair it")) await writeFile(join(dir, "fixed"), "");

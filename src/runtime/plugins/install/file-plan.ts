@@ -27,6 +27,11 @@ export class FilePlan {
     return planned === undefined ? (await this.#onDisk(inside)).bytes : planned.after;
   }
 
+  /** The same for files that the plan changes; undefined for all others. */
+  async planned(path: string): Promise<Uint8Array | null | undefined> {
+    return this.#files.get(await this.#inside(path))?.after;
+  }
+
   async write(path: string, bytes: Uint8Array | null): Promise<void> {
     const inside = await this.#inside(path);
     const known = this.#files.get(inside);

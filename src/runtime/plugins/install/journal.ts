@@ -43,6 +43,7 @@ type FolderStep = Journal["folders"][number];
 type FileStep = Journal["files"][number];
 
 const journalName = "journal.json";
+const workspaceName = /^[0-9a-f]{12}$/;
 
 export type Decision = Pick<Journal, "plugin" | "action" | "trust">;
 
@@ -262,7 +263,9 @@ async function readJournal(dir: string): Promise<Journal | null> {
 async function workspaces(root: string): Promise<string[]> {
   try {
     const entries = await readdir(installsDir(root), { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => join(installsDir(root), entry.name));
+    return entries
+      .filter((entry) => entry.isDirectory() && workspaceName.test(entry.name))
+      .map((entry) => join(installsDir(root), entry.name));
   } catch (error) {
     if (isErrno(error, "ENOENT")) return [];
     throw error;

@@ -1,0 +1,80 @@
+/** The project's configuration for the installer: read and edited as a plan will leave it, checked whole each time. */
+import { isAbsolute, relative, sep } from "node:path";
+import type { Document } from "yaml";
+import { AegisError } from "../../contract/errors.ts";
+import { configFileName } from "../../lib/daemon-file.ts";
+import { isInside } from "../../lib/files.ts";
+import type { FilePlan } from "../../runtime/plugins/install/file-plan.ts";
+import type { ProjectConfig } from "../../runtime/plugins/install/project-config.ts";
+import { scheduleFile } from "../config/changes.ts";
+import { combine, readPath } from "../config/combine.ts";
+import { previewEdit } from "../config/edit.ts";
+import { type ConfigFiles, diskFiles, readSources } from "../config/files.ts";
+import { loadProject } from "../config/load.ts";
+import { removePath, setPath } from "../config/paths.ts";
+import { formatProblem } from "../config/problem.ts";
+import type { KnownNames } from "../config/references.ts";
+import { publicConfig } from "../config/show.ts";
+
+export function createProjectConfig(known: KnownNames): ProjectConfig {
+  const edit = async (plan: FilePlan, file: string, change: ((document: Document) => void) | null) =>
+    plan.write(file, await previewEdit({ ...known, root: plan.root, file, change, files: filesOf(plan) }));
+  return {
+    async read(plan, path) {
+      const sources = await readSources(plan.root, filesOf(plan));
+      return readPath(combine(sources).value, path);
+    },
+    async readMain(plan, path) {
+      const { main } = await readSources(plan.root, filesOf(plan));
+      return readPath(main?.value, path);
+    },
+    set: (plan, path, value) => edit(plan, configFileName, (document) => setPath(document, path, value)),
+    remove: (plan, path) => edit(plan, configFileName, (document) => void removePath(document, path)),
+    async addSchedule(plan, name, entry) {
+      const file = schedulePath(name);
+      await edit(plan, file, (document) => setPath(document, [], entry));
+      return file;
+    },
+    schedulePath,
+    async check(plan) {
+      const { problems } = await loadProject(plan.root, known, filesOf(plan));
+      if (problems.length === 0) return;
+      const lines = problems.map((problem) => `  ${formatProblem(problem)}`).join("\n");
+      throw new AegisError("invalid", `the configuration would be wrong:\n${lines}`, { details: { problems } });
+    },
+    async describe(plan) {
+      const { config } = await loadProject(plan.root, known, filesOf(plan));
+      return config === null ? {} : { ...publicConfig(config) };
+    },
+  };
+}
+
+function schedulePath(name: string): string {
+  if (name.includes("/") || name.includes(sep) || name.startsWith("."))
+    throw new AegisError("invalid", `"${name}" is no name for a schedule`);
+  return scheduleFile(name);
+}
+
+/** The files as the plan will leave them. */
+function filesOf(plan: FilePlan): ConfigFiles {
+  const inside = (path: string) => {
+    const below = relative(plan.root, path);
+    return isInside(plan.root, path) && !isAbsolute(below) ? below : null;
+  };
+  return {
+    async read(path) {
+      const below = inside(path);
+      const planned = below === null ? undefined : await plan.planned(below).catch(() => undefined);
+      if (planned === undefined) return diskFiles.read(path);
+      if (planned !== null) return planned;
+      throw Object.assign(new Error(`no file ${path}`), { code: "ENOENT" });
+    },
+    async list(folder) {
+      const names = await diskFiles.list(folder);
+      const below = inside(folder);
+      if (below === null) return names;
+      const { added, removed } = plan.namesIn(below);
+      return [...names.filter((name) => !removed.includes(name)), ...added];
+    },
+  };
+}
