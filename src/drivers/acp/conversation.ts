@@ -5,12 +5,16 @@ import { AsyncQueue } from "../../lib/async-queue.ts";
 import { errorText } from "../../lib/log.ts";
 import { silentFor, Waits } from "../cli-harness/inactivity.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
+import { ToolObserver } from "../cli-harness/observer.ts";
+import { promptText, readImages } from "../cli-harness/prompt.ts";
 import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import type { Connection, PermissionOutcome } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
 import { introductionOf } from "./introduction.ts";
-import { askHost, chooseOption, settledAnswer } from "./permissions.ts";
+import { askHost, chooseOption, isPlaneCall, settledAnswer } from "./permissions.ts";
 import type { AcpRecipe } from "./recipe.ts";
+import type { AcpSession } from "./session.ts";
+import { planeServer, titleOf } from "./tool-calls.ts";
 import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
@@ -37,7 +41,7 @@ export type AcpConversationOptions = {
   inactivityMs: number;
   process: JsonProcess;
   connection: Connection;
-  session: { id: string; resumed: boolean };
+  session: AcpSession;
 };
 
 type Turn = { mapper: TurnMapper; waits: Waits; signal: AbortSignal };
@@ -53,7 +57,10 @@ export class AcpConversation implements Conversation {
   readonly #options: AcpConversationOptions;
   readonly #usage: UsageMeter;
   readonly #introduction: ReturnType<typeof introductionOf>;
+  readonly #observer: ToolObserver;
   #turn: Turn | null = null;
+  /** Why calls were denied: the next prompt says it. */
+  #untold: string[] = [];
   #planeAwaited = false;
   #planeChecked = false;
 
@@ -61,6 +68,7 @@ export class AcpConversation implements Conversation {
     this.#options = options;
     this.#usage = new UsageMeter(options.recipe.usage, options.session.resumed);
     this.#introduction = introductionOf(options.recipe, options.spec, options.session);
+    this.#observer = new ToolObserver(options.spec.host, (tool) => tool.startsWith(`mcp__${planeServer}__`));
   }
 
   get alive(): boolean {
@@ -98,7 +106,9 @@ export class AcpConversation implements Conversation {
     const ended = AbortSignal.any([turn.signal, signal]);
     const shown = turn.mapper.requested(request.toolCall);
     const settled = settledAnswer(shown, recipe, spec);
-    if (settled?.decision === "allow") return chooseOption(request.options, settled, recipe.quirks.allowAlways);
+    const isJudged = spec.host.gated && !isPlaneCall(shown, recipe);
+    if (settled?.decision === "allow" && !isJudged)
+      return chooseOption(request.options, settled, recipe.quirks.allowAlways);
 
     const asking = `permission ${id}`;
     turn.waits.begin(asking);
@@ -106,9 +116,13 @@ export class AcpConversation implements Conversation {
       const call =
         recipe.quirks.lateInputMs === 0 ? shown : ((await turn.mapper.withInput(id, this.#late(ended))) ?? shown);
       turn.mapper.announce(id);
-      const answer = settled ?? (await askHost(spec.host, call, recipe, ended));
+      const answer = await askHost(spec.host, call, recipe, settledAnswer(call, recipe, spec), ended);
       if (answer === null || ended.aborted) return { outcome: "cancelled" };
-      if (answer.decision === "deny") turn.mapper.deny(id, answer.reason);
+      if (answer.decision === "deny") {
+        turn.mapper.deny(id, answer.reason);
+        // The protocol has no field for it.
+        this.#untold.push(`your call "${titleOf(call, recipe.naming)}" was denied: ${answer.reason}`);
+      }
       return chooseOption(request.options, answer, recipe.quirks.allowAlways);
     } finally {
       turn.waits.end(asking);
@@ -116,7 +130,8 @@ export class AcpConversation implements Conversation {
   }
 
   async #run(prompt: Prompt, signal: AbortSignal, emit: (event: DriverEvent) => void): Promise<TurnEnded> {
-    const { recipe, process } = this.#options;
+    const { recipe, process, session } = this.#options;
+    if (prompt.images.length > 0 && !session.images) return failed(noImages(recipe.program.name));
     if (signal.aborted) return { type: "turn.ended", reason: "cancelled", error: null, usage: null };
     if (!process.alive) return failed(await this.#death());
     await this.#waitForPlane(signal);
@@ -137,7 +152,10 @@ export class AcpConversation implements Conversation {
       modeEcho: recipe.quirks.modeEcho,
       usage: this.#usage,
       waits,
-      emit,
+      emit: (event) => {
+        emit(event);
+        this.#observer.see([event]);
+      },
       onProgress: accept,
     });
     this.#turn = { mapper, waits, signal };
@@ -157,7 +175,13 @@ export class AcpConversation implements Conversation {
   async #prompt(prompt: Prompt, waits: Waits, signal: AbortSignal): Promise<Outcome> {
     const { connection, process, session, deps, inactivityMs } = this.#options;
     const over = new AbortController();
-    const blocks = [...this.#introduction.blocks(), { type: "text", text: prompt.text }];
+    const pictures = (await readImages(prompt.images)).map(({ media_type, data }) => ({
+      type: "image",
+      mimeType: media_type,
+      data,
+    }));
+    const text = promptText(prompt, this.#untold.splice(0));
+    const blocks = [...this.#introduction.blocks(), ...pictures, { type: "text", text }];
     const answered = connection
       .request("session/prompt", { sessionId: session.id, prompt: blocks }, answerSchema)
       .then<Outcome, Outcome>(
@@ -263,6 +287,11 @@ export class AcpConversation implements Conversation {
   async #late(signal: AbortSignal): Promise<void> {
     await this.#options.deps.clock.sleep(this.#options.recipe.quirks.lateInputMs, signal).catch(() => {});
   }
+}
+
+function noImages(name: string): TurnError {
+  const message = `${name} takes no images.`;
+  return { code: "unsupported", message, fix: "Put the image into the project and name the file in the message." };
 }
 
 function failed(error: TurnError): TurnEnded {

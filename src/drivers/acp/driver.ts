@@ -9,7 +9,8 @@ const capabilities: Capabilities = {
   steer: false,
   mcp: true,
   permissions: true,
-  images: false,
+  // Of those whose agent says so; the others fail the turn and say why.
+  images: true,
 };
 
 export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {

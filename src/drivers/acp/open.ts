@@ -26,6 +26,7 @@ export async function openConversation(
   const options = parseOptions(spec.agent);
   const context: LaunchContext = {
     agent: spec.agent,
+    gated: spec.host.gated,
     cwd: spec.cwd,
     stateDir: spec.stateDir,
     systemPrompt: spec.systemPrompt,

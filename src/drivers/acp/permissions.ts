@@ -2,10 +2,11 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isInside } from "../../lib/files.ts";
+import { judge } from "../cli-harness/gate.ts";
 import type { ConversationHost, ConversationSpec, PermissionAnswer } from "../driver.ts";
 import type { PermissionOutcome } from "./connection.ts";
 import type { AcpRecipe } from "./recipe.ts";
-import { kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";
+import { hasInput, kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 
 type Options = AcpPermissionRequest["options"];
@@ -22,18 +23,29 @@ const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 export function settledAnswer(call: ToolCallState, recipe: AcpRecipe, spec: ConversationSpec): PermissionAnswer | null {
   const { permission } = spec.agent;
   const kind = kindOf(call, recipe.naming);
-  if (recipe.naming.planeTool(call) !== null || permission === "full") return allowed;
+  if (isPlaneCall(call, recipe) || permission === "full") return allowed;
+  // A gated agent asks also about what it would simply do: looking at the project needs nobody's consent.
+  const isLook = kind === "read" || kind === "search" || kind === "think";
+  if (spec.host.gated && isLook && pathsOf(call).every((path) => isInside(spec.cwd, resolve(spec.cwd, path)))) {
+    return allowed;
+  }
   if (permission === "write" && kind === "edit" && isBelow(spec.cwd, call)) return allowed;
   if (permission === "read" && (kind === "edit" || kind === "execute"))
     return { decision: "deny", reason: "This agent may only read: its permission is `read`." };
   return null;
 }
 
-/** The host's answer as far as an agent can follow it, or null when the signal comes first. */
+/** The plane judges and enforces its own. */
+export function isPlaneCall(call: ToolCallState, recipe: AcpRecipe): boolean {
+  return recipe.naming.planeTool(call) !== null;
+}
+
+/** What plugins and then the host say, as far as an agent can follow it, or null when the signal comes first. */
 export async function askHost(
   host: ConversationHost,
   call: ToolCallState,
   recipe: AcpRecipe,
+  settled: PermissionAnswer | null,
   signal: AbortSignal,
 ): Promise<PermissionAnswer | null> {
   const { naming } = recipe;
@@ -42,16 +54,16 @@ export async function askHost(
     tool: nameOf(call, naming),
     kind: kindOf(call, naming),
     title: titleOf(call, naming),
-    input: call.input,
+    input: inputOf(call),
   };
   const aborted = Promise.withResolvers<null>();
   const onAbort = () => aborted.resolve(null);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const answer = await Promise.race([host.permission(request, signal), aborted.promise]);
+    const answer = await Promise.race([judge(host, request, settled, signal), aborted.promise]);
     const rewritten = answer?.decision === "allow" && answer.input !== undefined;
-    return rewritten && !isDeepStrictEqual(answer.input, call.input) ? cannotRewrite : answer;
+    return rewritten && !isDeepStrictEqual(answer.input, request.input) ? cannotRewrite : answer;
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
@@ -74,10 +86,19 @@ export function chooseOption(options: Options, answer: PermissionAnswer, narrow:
 
 /** True when the agent says which files it changes and all of them are in the project. */
 function isBelow(cwd: string, call: ToolCallState): boolean {
-  const paths = [...call.locations.map((location) => location.path), ...diffPaths(call)];
+  const paths = pathsOf(call);
   return paths.length > 0 && paths.every((path) => isInside(cwd, resolve(cwd, path)));
 }
 
-function diffPaths(call: ToolCallState): string[] {
-  return call.content.flatMap((part) => (part.type === "diff" && "path" in part ? [String(part.path)] : []));
+/** An agent that keeps a call's arguments to itself still shows which files it is about. */
+function inputOf(call: ToolCallState): unknown {
+  if (hasInput(call)) return call.input;
+  const changes = call.content.filter((part) => part.type === "diff");
+  const locations = call.locations.map(({ path }) => path);
+  return { ...(locations.length === 0 ? {} : { locations }), ...(changes.length === 0 ? {} : { changes }) };
+}
+
+function pathsOf({ locations, content }: ToolCallState): string[] {
+  const changed = content.flatMap((part) => (part.type === "diff" && "path" in part ? [String(part.path)] : []));
+  return [...locations.map((location) => location.path), ...changed];
 }

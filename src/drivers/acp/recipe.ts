@@ -48,6 +48,8 @@ export type Quirks = {
 
 export type LaunchContext = {
   agent: Agent;
+  /** Plugins judge tool calls: the agent must ask about each of its own, whatever its permission. */
+  gated: boolean;
   /** Where the agent works: its project may declare MCP servers too. */
   cwd: string;
   stateDir: string;

@@ -22,6 +22,7 @@ const initializeSchema = z.object({
     .object({
       loadSession: z.boolean().nullish(),
       mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
+      promptCapabilities: z.object({ image: z.boolean().nullish() }).nullish(),
       sessionCapabilities: z.looseObject({ resume: z.unknown().optional() }).nullish(),
     })
     .nullish(),
@@ -44,7 +45,12 @@ const newSessionSchema = stateSchema.extend({ sessionId: z.string() });
 const changedOptionsSchema = z.object({ configOptions: configOptionsSchema });
 const anything = z.unknown();
 
-export type AcpSession = { id: string; resumed: boolean };
+export type AcpSession = {
+  id: string;
+  resumed: boolean;
+  /** The agent takes images in prompts. */
+  images: boolean;
+};
 
 export type SessionInput = {
   connection: Connection;
@@ -72,16 +78,17 @@ export async function openSession(input: SessionInput): Promise<AcpSession> {
       code: "protocol",
       message: `${input.recipe.program.name} speaks version ${initialized.protocolVersion} of ACP, Aegis speaks ${PROTOCOL_VERSION}`,
     });
+  const images = initialized.agentCapabilities?.promptCapabilities?.image === true;
   const place = { cwd: input.spec.cwd, mcpServers: mcpServers(input, initialized) };
   const resumed = input.spec.resume === null ? null : await restore(input, initialized, input.spec.resume, place);
   if (resumed !== null && input.spec.resume !== null) {
     await applySettings(input, input.spec.resume, resumed);
-    return { id: input.spec.resume, resumed: true };
+    return { id: input.spec.resume, resumed: true, images };
   }
   const created = await input.connection.request("session/new", place, newSessionSchema, sessionMs);
   await input.spec.host.remember(created.sessionId);
   await applySettings(input, created.sessionId, created);
-  return { id: created.sessionId, resumed: false };
+  return { id: created.sessionId, resumed: false, images };
 }
 
 function mcpServers({ spec, recipe }: SessionInput, initialized: Initialized): unknown[] {
@@ -172,7 +179,9 @@ async function applySettings(input: SessionInput, sessionId: string, state: Sess
 
 /** The mode to work in, or null to stay in the agent's default. */
 function chooseMode({ recipe, options, spec }: SessionInput, offered: readonly string[]): string | null {
-  const wanted = options.mode === undefined ? recipe.modes[spec.agent.permission] : [options.mode];
+  // The mode for reading asks about most; what needs no question is then answered here.
+  const permission = spec.host.gated ? "read" : spec.agent.permission;
+  const wanted = options.mode === undefined || spec.host.gated ? recipe.modes[permission] : [options.mode];
   const mode = pickMode(offered, wanted);
   if (mode === null && options.mode !== undefined)
     throw new DriverError({

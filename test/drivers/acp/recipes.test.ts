@@ -16,6 +16,7 @@ import { seat } from "./seat.ts";
 
 const context = (more: Partial<LaunchContext> = {}): LaunchContext => ({
   agent: fixtureAgent(),
+  gated: false,
   cwd: "/nowhere",
   stateDir: "/state",
   systemPrompt: "You are new.",

@@ -23,6 +23,7 @@ async function launch(recipe: AcpRecipe, files: Record<string, unknown>, env = {
   }
   const plan = await recipe.launch({
     agent: fixtureAgent(),
+    gated: false,
     cwd: join(root, "work", "project"),
     stateDir: join(root, "state"),
     systemPrompt: "",

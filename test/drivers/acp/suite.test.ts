@@ -6,5 +6,8 @@ import { fixtureAgent } from "./fixture-agent.ts";
 
 driverSuite("acp", {
   make: async ({ deps }) => ({ driver: createAcpDriver(deps, custom), agent: fixtureAgent() }),
-  absent: { spontaneous: "an ACP agent works only while it has a prompt to answer" },
+  absent: {
+    spontaneous: "an ACP agent works only while it has a prompt to answer",
+    steered: "the protocol knows no message in the middle of a turn",
+  },
 });

@@ -30,7 +30,7 @@ export const copilot: AcpRecipe = {
   quirks: noQuirks,
 };
 
-async function launch({ agent, cwd, env }: LaunchContext): Promise<Launch> {
+async function launch({ agent, gated, cwd, env }: LaunchContext): Promise<Launch> {
   const home = env.COPILOT_HOME ?? join(env.HOME ?? "/", ".copilot");
   const files = [
     join(home, "mcp-config.json"),
@@ -45,7 +45,7 @@ async function launch({ agent, cwd, env }: LaunchContext): Promise<Launch> {
       ...["--acp", "--no-auto-update"],
       // Its requests name a tool without its server, so the plane's tools are opened before it can ask.
       `--allow-tool=${planeServer}`,
-      ...(agent.permission === "full" ? ["--allow-all"] : []),
+      ...(agent.permission === "full" && !gated ? ["--allow-all"] : []),
     ],
     onlyPlane: ["--disable-builtin-mcps", ...others.map((name) => `--disable-mcp-server=${name}`)],
     env: { COPILOT_AUTO_UPDATE: "false" },

@@ -20,11 +20,11 @@ export const goose: AcpRecipe = {
     ...["GOOSE_*", "OPENAI_*", "ANTHROPIC_*", "GOOGLE_*", "GEMINI_API_KEY", "OPENROUTER_*", "DATABRICKS_*", "AZURE_*"],
     ...["AWS_*", "GROQ_API_KEY", "XAI_API_KEY", "OLLAMA_HOST", "XDG_*"],
   ],
-  launch: async ({ agent }) => ({
+  launch: async ({ agent, gated }) => ({
     ...plainLaunch,
     args: ["acp", "--with-builtin", "developer"],
     env: {
-      GOOSE_MODE: modes[agent.permission],
+      GOOSE_MODE: gated ? modes.read : modes[agent.permission],
       GOOSE_TELEMETRY_ENABLED: "false",
       // The environment rules over its settings file: none of the extensions that are configured there is started.
       EXTENSIONS: "{}",

@@ -24,6 +24,14 @@ const permissions: Record<Permission, Json | null> = {
   auto: null,
 };
 
+/** Each by name: a rule of the user's for one tool would win over `*`. */
+const askAlways: Json = Object.fromEntries(
+  ["*", "bash", "edit", "webfetch", "websearch", "codesearch", "task", "skill", ...Object.keys(looking)].map((tool) => [
+    tool,
+    "ask",
+  ]),
+);
+
 const providerKeys = [
   ...["ANTHROPIC_*", "OPENAI_*", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "GOOGLE_*", "GROQ_API_KEY", "MISTRAL_API_KEY"],
   ...["DEEPSEEK_API_KEY", "XAI_API_KEY", "AWS_*", "AZURE_*", "CEREBRAS_API_KEY", "TOGETHER_API_KEY"],
@@ -95,7 +103,7 @@ function forkOf(fork: Fork): AcpRecipe {
 }
 
 async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
-  const { agent, stateDir, systemPrompt, env } = context;
+  const { agent, gated, stateDir, systemPrompt, env } = context;
   const { prefix } = fork;
   const content = `${prefix}_CONFIG_CONTENT`;
   const given = parseConfig(env[content]);
@@ -103,7 +111,7 @@ async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
     ...(await declaredServers(settingsPaths(fork, context), serversOf)),
     ...serversOf(given).flatMap(namesOfServers),
   ]);
-  const permission = permissions[agent.permission];
+  const permission = gated ? askAlways : permissions[agent.permission];
   const own: Json = {
     autoupdate: false,
     experimental: { mcp_timeout: planeTimeoutMs },

@@ -52,7 +52,14 @@ function settings(url: string) {
         npm: "@ai-sdk/openai-compatible",
         name: "Fake",
         options: { baseURL: `${url}/v1`, apiKey: "key-of-no-account" },
-        models: { model: { name: "Model", limit: { context: 200_000, output: 8000 } } },
+        models: {
+          model: {
+            name: "Model",
+            limit: { context: 200_000, output: 8000 },
+            attachment: true,
+            modalities: { input: ["text", "image"], output: ["text"] },
+          },
+        },
       },
     },
     permission: { edit: "ask" },
