@@ -14,6 +14,8 @@ export type ClockworkOptions = {
 
 /** How soon a clock that was set is noticed. */
 export const lookEveryMs = 60_000;
+/** Whatever is due again at once must not keep the machine busy. */
+const leastMs = 20;
 /** A store that cannot write is tried again after this. */
 const retryMs = 5_000;
 /** Less than this is a busy machine, not a clock that was set. */
@@ -68,7 +70,7 @@ export class Clockwork {
     const { signal } = this.#alarm;
     if (next === null) return aborted(signal);
     const began = clock.now();
-    const wanted = Math.min(Math.max(next - began, 0), lookEveryMs);
+    const wanted = Math.min(Math.max(next - began, leastMs), lookEveryMs);
     try {
       await clock.sleep(wanted, signal);
     } catch {
