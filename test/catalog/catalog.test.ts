@@ -1,11 +1,11 @@
 /** The catalog in the built package, on a small git repository, with agents that follow a script. */
-import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Run, RunView } from "../../src/contract/run.ts";
-import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
+import type { AegisProject } from "../helpers/aegis.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
+import { branchedRepository } from "./repository.ts";
 
 const agents = ["implementer", "reviewer", "security-reviewer", "api-reviewer", "test-reviewer", "spec_writer"];
 const files = {
@@ -56,21 +56,8 @@ rules:
 `,
 };
 
-async function repository(): Promise<AegisProject> {
-  const project = await aegisProject({ ...files, "gates/1": "", "gates/3": "" });
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], {
-      cwd: project.root,
-      env: project.env,
-    });
-  git("init", "-q", "-b", "main");
-  git("add", "-A");
-  git("commit", "-qm", "begin");
-  git("checkout", "-qb", "feature");
-  await writeFile(join(project.root, "new.txt"), "new\n");
-  git("add", "new.txt");
-  git("commit", "-qm", "new");
-  return project;
+function repository(): Promise<AegisProject> {
+  return branchedRepository({ ...files, "gates/1": "", "gates/3": "" });
 }
 
 async function killDaemon(project: AegisProject): Promise<void> {
@@ -187,4 +174,28 @@ it("says what is wrong with a name, an argument or a plan", async () => {
   await shows(["execute_plan", "--plan-path", ".gitignore"], ".gitignore has no slices", 1);
   const help = await project.aegis("workflow", "run", "execute_plan", "--help");
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("--plan-path <string>") });
+});
+
+it("takes what the project sets for a workflow, and says what it cannot set", async () => {
+  const config = (settings: string) => `${files[".aegis.yaml"]}workflows:\n  review_branch: ${settings}\n`;
+  const project = await branchedRepository({
+    ...files,
+    ".aegis.yaml": config("{ reviewers: [reviewer], report_dir: notes }"),
+  });
+  const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch");
+  expect(run).toMatchObject({ status: "ok", result: { ok: 1, blocked: 0, failed: 0 } });
+  expect((run.result as { report: string }).report).toMatch(/^notes\//);
+  for (const [settings, message] of [
+    [
+      "{ reviewer: [x] }",
+      'workflows.review_branch.reviewer is no setting of this workflow (did you mean "reviewers"?)',
+    ],
+    ["{ reviewers: one }", "workflows.review_branch.reviewers: expected a list, found text"],
+  ]) {
+    await writeFile(join(project.root, ".aegis.yaml"), config(settings ?? ""));
+    await waitUntil("the new settings count", async () => {
+      const refused = await project.aegis("workflow", "run", "review_branch");
+      return refused.code === 2 && refused.stderr.includes(message ?? "");
+    });
+  }
 });

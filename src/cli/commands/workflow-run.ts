@@ -13,6 +13,7 @@ import type { Terminal } from "../terminal.ts";
 import { jsonArguments, typedArguments } from "../workflow-arguments.ts";
 
 const narrowest = 40;
+const ends: ReadonlySet<Event["type"]> = new Set<Event["type"]>(["run.ended", "run.parked"]);
 
 export type RunArgs = {
   workflow: string;
@@ -68,7 +69,8 @@ async function follow(cx: Terminal, client: Client, { id, workflow }: Run, after
           if (item.kind !== "event" || !concerns(item.event, run)) continue;
           run = await look();
           view.show(run, item.event);
-          if (run.status !== "running") break;
+          // Its row may be ahead of the events: only the event says that all of them have been shown.
+          if (ends.has(item.event.type)) break;
         }
       }
     } finally {

@@ -120,6 +120,7 @@ export const configSchema = z.strictObject({
   queues: named(queueEntrySchema),
   schedules: named(scheduleEntrySchema),
   groups: z.strictObject({ defaults: groupDefaults.prefault({}), presets: named(groupPresetSchema) }).prefault({}),
+  workflows: named(z.record(z.string(), z.unknown())),
   plugin_dirs: texts.default([".aegis/plugins"]),
   plugin_registries: texts.default([]),
   plugins: z
@@ -133,9 +134,9 @@ export const configSchema = z.strictObject({
       max_per_turn: z.int().min(0).default(2),
       catalog_chars: z.int().min(500).default(16_000),
       classifier: text.optional(),
-    })
       registry: url.default("https://clawhub.ai"),
       agent_install: z.enum(["ask", "allow", "deny"]).default("ask"),
+    })
     .prefault({}),
   subagents: z
     .strictObject({

@@ -11,8 +11,15 @@ import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import type { RunEnds } from "./run-ends.ts";
 import { RunViews } from "./run-views.ts";
+import { settingsOf } from "./settings.ts";
 
-export type WorkflowsOptions = WorkflowDeps & { engine: Engine; ends: RunEnds; maxHops: () => number };
+export type WorkflowsOptions = WorkflowDeps & {
+  engine: Engine;
+  ends: RunEnds;
+  maxHops: () => number;
+  /** What the project sets for workflows, by name. */
+  configured: () => Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
 
 export type RunRequest = {
   workflow: string;
@@ -50,7 +57,8 @@ export class Workflows {
       code: codeHash(workflow),
       body: async (context, args) => {
         const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
-        return workflow.body(authorEngine(context, this.#options, { host, config: workflow.config }), args as never);
+        const config = settingsOf(workflow, this.#options.configured()[name] ?? {});
+        return workflow.body(authorEngine(context, this.#options, { host, config }), args as never);
       },
     });
     this.#registered.set(name, { workflow, source });
@@ -79,6 +87,7 @@ export class Workflows {
     const { engine, maxHops } = this.#options;
     const { workflow } = this.#find(request.workflow);
     const args = checkArguments(workflow, request.args ?? {}, request.textArgs);
+    settingsOf(workflow, this.#options.configured()[workflow.name] ?? {});
     const hops = request.cause === undefined ? 0 : request.cause.hops + 1;
     // Whatever the run sends is one message more.
     if (hops + 1 > maxHops()) {
