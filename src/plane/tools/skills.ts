@@ -44,7 +44,8 @@ function search({ skills }: SkillToolsOptions): Tool {
     readOnly: true,
     async run({ query, limit }, { agent, signal }) {
       const found = await skills.search(query, agent, limit, signal);
-      return found.map(({ name, description }) => ({ name, description }));
+      // Not a bare list: some harnesses cannot read an answer that is one.
+      return { skills: found.map(({ name, description }) => ({ name, description })) };
     },
   });
 }

@@ -202,7 +202,7 @@ describe("load_skill and search_skills", () => {
       output: expect.stringContaining('no skill "wether" (did you mean "weather"?)'),
     });
     const found = await call("search_skills", { query: "brewing tea" });
-    expect(JSON.parse(found?.output ?? "")).toEqual([{ name: "tea", description: "Brew a pot of tea" }]);
+    expect(JSON.parse(found?.output ?? "")).toEqual({ skills: [{ name: "tea", description: "Brew a pot of tea" }] });
     // What was loaded needs no giving.
     expect(namesIn(await say("weather?"))).toEqual([]);
   });
