@@ -106,9 +106,10 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const { root, stateDir, drivers, clock, log, settings, signal, version, url, addSecret } = options;
   const { agents: profiles, choice, refusal } = settings();
   const agents = new AgentRegistry(profiles, choice, refusal);
+  const askPerson: HostOptions["askPerson"] = (session, request, abort) => asks.permission(session.id, request, abort);
   const hooks = buildHooks({
     ...options,
-    permission: (session, request, abort) => asks.permission(session.id, request, abort),
+    permission: askPerson,
     systemPrompt: (session) => conversations.systemPrompt(session),
   });
   const { store } = hooks;
@@ -121,7 +122,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const ask: HostOptions["permission"] = async (session, request, abort) =>
     skills.grants.allows(session.id, request)
       ? { decision: "allow", scope: "once" }
-      : asks.permission(session.id, request, abort);
+      : askPerson(session, request, abort);
   const maxHops = () => settings().config.messages.max_hops;
   const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
   // Inbox, turns and conversations point at each other; these closures are called only once all of them exist.
@@ -149,7 +150,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     stateDir: join(stateDir, "conversations"),
     log,
     host: (session, scoped) =>
-      createHost({ store, clock, log, turns, permission: ask, hooks: hooks.conversation }, session, scoped),
+      createHost({ store, clock, log, turns, permission: ask, askPerson, hooks: hooks.conversation }, session, scoped),
     plane: (session, scoped) =>
       mayUsePlane(scoped.agent) ? plane.open(session, scoped) : { address: null, revoke: () => {} },
     toolsChanged: () => plane.toolsChanged(),

@@ -13,12 +13,23 @@ export type HostOptions = {
   log: Logger;
   turns: Turns;
   hooks: (session: SessionRow, tools: Toolset) => ConversationHooks;
-  permission: (session: SessionRow, request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
+  /** What skills have been granted needs no person. */
+  permission: AskPermission;
+  askPerson: AskPermission;
 };
+
+type AskPermission = (
+  session: SessionRow,
+  request: PermissionRequest,
+  signal: AbortSignal,
+) => Promise<PermissionAnswer>;
 
 export function createHost(options: HostOptions, session: SessionRow, tools: Toolset): ConversationHost {
   const { store, clock, log, turns } = options;
   const hooks = options.hooks(session, tools);
+  /** Calls about which a plugin wants a person asked, whatever was granted. */
+  const toAsk = new Set<string>();
+  const nameOf = ({ call, tool }: { call: string | null; tool: string }) => call ?? tool;
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {
@@ -27,10 +38,17 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
     get gated() {
       return hooks.gated;
     },
-    beforeTool: (use, signal) => hooks.beforeTool(use, signal),
+    async beforeTool(use, signal) {
+      const verdict = await hooks.beforeTool(use, signal);
+      if (verdict.decision === "ask") toAsk.add(nameOf(use));
+      return verdict;
+    },
     afterTool: (use, outcome, signal) => hooks.afterTool(use, outcome, signal),
     beforeModel: (request, signal) => hooks.beforeModel(request, signal),
-    permission: (request, signal) => options.permission(session, request, signal),
+    permission(request, signal) {
+      const answer = toAsk.delete(nameOf(request)) ? options.askPerson : options.permission;
+      return answer(session, request, signal);
+    },
     notice(notice) {
       store
         .transact((tx) => tx.events.append({ type: "session.notice", session: session.id, data: notice }, clock.now()))

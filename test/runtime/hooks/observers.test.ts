@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HookObserver } from "../../../src/contract/hook.ts";
+import type { HookContexts, HookObserver } from "../../../src/contract/hook.ts";
 import { hook, testPlugin } from "../../helpers/hooks.ts";
 import { eventsOfType, gated, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
+import { forest } from "../subagents/forest.ts";
 import { addQueue, answer, echo, human, never, start } from "./stage.ts";
 
 describe("observers", () => {
@@ -137,4 +138,43 @@ it("leaves a line for each call", async () => {
   expect((await lines("spy..._.._etc_break.jsonl")).map((line) => JSON.parse(line))).toMatchObject([
     { status: "exception", error: "broken" },
   ]);
+});
+
+describe("subagents", () => {
+  it("are told of when they start and end, with who started them, and are no handover", async () => {
+    const f = await forest();
+    const seen: [string, unknown][] = [];
+    const events = ["subagent_spawned", "subagent_ended", "on_handoff"] as const;
+    const hooks = events.map((event) => hook(event, (context) => void seen.push([event, context])));
+    f.runtime.hooks.registry.add(testPlugin("spy", hooks));
+    const root = await f.root();
+    const child = await f.spawn(root, { label: "child", task: "look" });
+    await f.say(child.session, "found it");
+    await waitUntil("the end is told", () => seen.length === 2);
+    const about = {
+      session: { id: child.session, depth: 1 },
+      parent: { id: root },
+      runId: child.run_id,
+      label: "child",
+    };
+    expect(seen).toMatchObject([
+      ["subagent_spawned", { ...about, task: "look" }],
+      ["subagent_ended", { ...about, status: "done", result: "found it" }],
+    ]);
+  });
+
+  it("get their task as hooks made it, under the name that the hooks were shown", async () => {
+    const f = await forest();
+    const seen: HookContexts["message_received"][] = [];
+    const change = hook("message_received", (context) => {
+      seen.push(context);
+      return `${context.content}, gently`;
+    });
+    const root = await f.root();
+    f.runtime.hooks.registry.add(testPlugin("spy", [change]));
+    const child = await f.spawn(root, { label: "child", task: "look" });
+    expect((await f.turnOf(child.session)).prompt.text).toContain("look, gently");
+    const row = await f.runtime.store.read.sessions.get(child.session);
+    expect(seen).toMatchObject([{ content: "look", session: { id: child.session, handle: row?.handle, depth: 1 } }]);
+  });
 });
