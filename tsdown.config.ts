@@ -11,6 +11,7 @@ export default defineConfig({
     "client/wait": "src/client/wait.ts",
     "client/wait-task": "src/client/wait-task.ts",
     contract: "src/contract/index.ts",
+    "plugin-script": "src/runtime/plugins/install/script-main.ts",
   },
   format: "esm",
   platform: "node",

@@ -1,10 +1,8 @@
 /** What a daemon stands on before it runs anything: the project's lock, its settings, its store. */
-import { access, chmod, constants, realpath, writeFile } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { stateDir as stateDirOf } from "../lib/daemon-file.ts";
-import { makePrivateDir } from "../lib/files.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import { createProcesses, type Processes } from "../lib/process.ts";
 import { packageVersion } from "../lib/version.ts";
@@ -20,6 +18,7 @@ import { createLogger } from "./logger.ts";
 import { settleInstalls } from "./plugin-install/settle.ts";
 import { Secrets } from "./secrets.ts";
 import { SettingsKeeper } from "./settings-keeper.ts";
+import { stateFolder } from "./state-folder.ts";
 
 export type FoundationOptions = {
   root: string;
@@ -94,22 +93,5 @@ async function projectFolder(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     throw new AegisError("not_found", `no project folder ${path}: ${errorText(error)}`, { cause: error });
-  }
-}
-
-async function stateFolder(root: string): Promise<string> {
-  const path = stateDirOf(root);
-  try {
-    await makePrivateDir(path);
-    await chmod(path, 0o700);
-    await access(path, constants.W_OK);
-    // It holds a token and transcripts; a project may become a git repository at any time.
-    await writeFile(join(path, ".gitignore"), "*\n");
-    return path;
-  } catch (error) {
-    throw new AegisError("unavailable", `cannot write ${path}: ${errorText(error)}`, {
-      hint: "Aegis keeps its state there; make the folder writable, or start it as the user who owns it",
-      cause: error,
-    });
   }
 }

@@ -10,6 +10,11 @@ export function assetPath(name: string): string {
   return join(packageRoot(), "assets", name);
 }
 
+/** The plugins that come with Aegis. */
+export function bundledPluginsDir(): string {
+  return join(packageRoot(), "plugins");
+}
+
 function packageRoot(): string {
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {

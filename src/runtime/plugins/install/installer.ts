@@ -162,7 +162,8 @@ export class Installer {
     await this.#transactions.at("defaults");
     const script = await findScript(dir, "install");
     const previous = before?.version ?? null;
-    if (script !== null) await this.#transactions.script(script, { name, action, dir, previous, manifest, additions });
+    if (script !== null)
+      await this.#transactions.script(transaction, script, { name, action, dir, previous, manifest, additions });
     await this.#transactions.at("script");
     const now = new Date(this.#options.clock.now()).toISOString();
     const entry: LockEntry = {

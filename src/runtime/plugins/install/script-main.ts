@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import type { InstallContext } from "../../../plugin-api/install.ts";
+import { registerLoader } from "../worker/loader.ts";
 import type { FromScript, ScriptCall, ScriptStart, ToScript } from "./script-protocol.ts";
 
 const input = createInterface({ input: process.stdin, terminal: false });
@@ -29,6 +30,7 @@ async function run(started: ScriptStart): Promise<void> {
   process.on("uncaughtException", (error) => send({ type: "failed", message: describe(error, file) }));
   process.on("unhandledRejection", (error) => send({ type: "failed", message: describe(error, file) }));
   globalThis.console = consoleOf(send);
+  registerLoader(started.loader);
   try {
     const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
     const script = module[name];

@@ -6,6 +6,8 @@ export type ScriptStart = {
   /** Begins each line that is meant for the installer, so that what the script prints is not taken for one. */
   mark: string;
   file: string;
+  /** Where what `import "aegis"` means is found, and where read modules are kept. */
+  loader: { root: string; api: { full: string; bare: string; testing: string }; cacheDir: string };
   /** The function that the file exports. */
   name: "install" | "uninstall";
   context: {

@@ -11,6 +11,7 @@ import { childEnv, type Environment } from "../../../lib/child-env.ts";
 import { lines } from "../../../lib/jsonl.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { Child, Processes } from "../../../lib/process.ts";
+import { apiEntries } from "../host/entries.ts";
 import type { Additions, ProjectConfig } from "./project-config.ts";
 import {
   type FromScript,
@@ -33,6 +34,8 @@ export type ScriptOptions = {
   context: ScriptStart["context"];
   additions: Additions;
   config: ProjectConfig;
+  /** A folder for what lasts only as long as the script. */
+  scratch: string;
   person: Person;
   processes: Processes;
   env: Environment;
@@ -69,7 +72,8 @@ export async function runScript(file: string, options: ScriptOptions): Promise<v
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     deadline.resume();
-    write(child, { mark, file, name, context } satisfies ScriptStart);
+    const loader = { root: context.pluginDir, api: apiEntries(), cacheDir: join(options.scratch, "modules") };
+    write(child, { mark, file, name, context, loader } satisfies ScriptStart);
     const end = await converse(child, mark, options, deadline);
     signal.throwIfAborted();
     if (end?.type === "done") return;

@@ -99,7 +99,7 @@ export class Transactions {
     throw new AegisError("forbidden", "nothing was changed: nobody is here to agree", { hint: "agree with --yes" });
   }
 
-  async script(file: string, run: ScriptRun): Promise<void> {
+  async script({ workspace }: Transaction, file: string, run: ScriptRun): Promise<void> {
     const { root, config, person, processes, env, signal, scriptTimeoutMs } = this.#options;
     await runScript(file, {
       name: run.action === "uninstall" ? "uninstall" : "install",
@@ -115,6 +115,7 @@ export class Transactions {
         config: await config.describe(run.additions.plan),
       },
       additions: run.additions,
+      scratch: workspace.dir,
       config,
       person,
       processes,

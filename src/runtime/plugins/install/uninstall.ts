@@ -7,7 +7,7 @@ import { entryOf, formatLock, type LockEntry, lockFile } from "./lockfile.ts";
 import { Additions } from "./project-config.ts";
 import { findScript } from "./script.ts";
 import { manifestOf } from "./staging.ts";
-import { type InstallerOptions, pluginsFolder, type Transactions } from "./transaction.ts";
+import { type InstallerOptions, pluginsFolder, type Transaction, type Transactions } from "./transaction.ts";
 
 export type Uninstalled = {
   name: string;
@@ -38,7 +38,8 @@ export async function uninstall(
     const there = await exists(join(root, target));
     await transactions.agree(`Uninstall ${name} ${entry.version}?`);
     const additions = new Additions(plan, config, entry.added);
-    if (there) await runUninstallScript(transactions, options, { name, entry, additions, force: how.force });
+    if (there)
+      await runUninstallScript(transactions, transaction, options, { name, entry, additions, force: how.force });
     await transactions.at("script");
     const kept = await additions.takeBack();
     const { [name]: _, ...others } = lock;
@@ -57,6 +58,7 @@ export async function uninstall(
 
 async function runUninstallScript(
   transactions: Transactions,
+  transaction: Transaction,
   { root, trust, person }: InstallerOptions,
   run: { name: string; entry: LockEntry; additions: Additions; force: boolean },
 ): Promise<void> {
@@ -71,7 +73,14 @@ async function runUninstallScript(
   }
   try {
     const manifest = await manifestOf(dir);
-    await transactions.script(script, { name, action: "uninstall", dir, previous: entry.version, manifest, additions });
+    await transactions.script(transaction, script, {
+      name,
+      action: "uninstall",
+      dir,
+      previous: entry.version,
+      manifest,
+      additions,
+    });
   } catch (error) {
     if (!run.force || !isAegisError(error)) throw error;
     person.warn(`${error.message}; going on, because of --force`);
