@@ -76,3 +76,52 @@ export const pluginManifestSchema = z.object({
   has_modules: z.boolean(),
 });
 export type PluginManifest = z.infer<typeof pluginManifestSchema>;
+
+/**
+ * `restarting`: its code died and is started again. `failed`: it could not be loaded, or keeps dying. `untrusted`: nobody
+ * agreed to run it, or it changed since. Nothing of the last three runs.
+ */
+export const pluginStatusSchema = z.enum(["loaded", "restarting", "failed", "untrusted", "disabled"]);
+export type PluginStatus = z.infer<typeof pluginStatusSchema>;
+
+export const pluginViewSchema = z.object({
+  name: z.string(),
+  title: z.string().nullable(),
+  version: z.string(),
+  description: z.string(),
+  format: pluginFormatSchema,
+  status: pluginStatusSchema,
+  /** Why it is not simply loaded; also when an older generation still runs because the new one failed. */
+  reason: z.string().nullable(),
+  /** Its folder or file. */
+  place: z.string(),
+  critical: z.boolean(),
+  /** Counts how often it was loaded; 0 when it never was. */
+  generation: z.number().int(),
+  /** It has code, which runs in a worker of its own. */
+  has_code: z.boolean(),
+});
+export type PluginView = z.infer<typeof pluginViewSchema>;
+
+export const pluginDetailSchema = pluginViewSchema.extend({
+  requires_aegis: z.string().nullable(),
+  requires: z.record(z.string(), z.string()),
+  data_dir: z.string(),
+  log_file: z.string(),
+  modules: z.array(z.string()),
+  brings: z.object({
+    hooks: z.array(z.object({ event: z.string(), name: z.string(), priority: z.number(), strict: z.boolean() })),
+    tools: z.array(
+      z.object({ name: z.string(), description: z.string(), permission: z.string(), program: z.boolean() }),
+    ),
+    workflows: z.array(z.object({ name: z.string(), description: z.string() })),
+    skills: z.array(z.string()),
+    agents: z.array(z.string()),
+    commands: z.array(z.object({ name: z.string(), description: z.string() })),
+    reducers: z.array(z.string()),
+  }),
+  /** What it can be set to, and what it is set to where that is no secret. */
+  settings: z.array(pluginSettingSchema.extend({ key: z.string(), value: z.unknown() })),
+  diagnostics: z.array(pluginDiagnosticSchema),
+});
+export type PluginDetail = z.infer<typeof pluginDetailSchema>;

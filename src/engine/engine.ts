@@ -32,6 +32,8 @@ export interface Engine {
    * cancelled goes back to its last checkpoint. One that is under way is left alone.
    */
   resume(id: RunId, options?: { force?: boolean }): Promise<Run>;
+  /** Lets go of a run that is under way here and takes it up from its record, with the body that is defined then. */
+  restart(id: RunId, reason: string): Promise<void>;
   /** A new run that has passed the first `checkpoints` of another one; all of them when absent. */
   fork(id: RunId, options?: { id?: RunId | undefined; checkpoints?: number | undefined }): Promise<Run>;
   /** Takes up every unfinished run that nobody executes. Gives those it took. */
@@ -44,6 +46,8 @@ export type Definition = {
   name: string;
   /** Changes whenever the body does. */
   code: string;
+  /** How long the body may take to ask for its next step; a body in another thread needs more than one beside us. */
+  graceMs?: number;
   body(context: RunContext, args: Record<string, unknown>): Promise<unknown>;
 };
 

@@ -73,7 +73,7 @@ export type BashResult = { exit: number; stdout: string; stderr: string };
 
 export type PredicateOptions = BashOptions & {
   /** The feedback: a text with places for `{exit}`, `{stdout}` and `{stderr}`, or a function that makes one. */
-  retryWith: string | ((result: BashResult) => string);
+  retryWith: string | ((result: BashResult) => string | Promise<string>);
   maxRetries?: number;
   /** Who gets the feedback instead of the host. */
   to?: string;

@@ -125,6 +125,14 @@ export class EmbeddedEngine implements Engine {
     return publicRun(taken);
   }
 
+  async restart(id: RunId, reason: string): Promise<void> {
+    if (!this.#executions.has(id)) return;
+    await this.#executions.abandon(id, new EngineStopped(reason));
+    if (this.#stopped.signal.aborted) return;
+    await this.#book.release([id]);
+    await this.#adopt(id);
+  }
+
   async fork(id: RunId, options: { id?: RunId | undefined; checkpoints?: number | undefined } = {}): Promise<Run> {
     this.#refuseWhenStopped();
     const from = await this.#row(id);
@@ -169,10 +177,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** Takes what nobody has: after a crash, when a lease is over, or when a workflow that was missing is there. */
-  async #adopt(): Promise<Run[]> {
+  async #adopt(only: RunId | null = null): Promise<Run[]> {
     const taken: Run[] = [];
     for (const row of await this.#options.store.read.runs.unfinished()) {
       if (this.#stopped.signal.aborted) break;
+      if (only !== null && row.id !== only) continue;
       if (this.#executions.has(row.id) || row.parked?.reason === "diverged") continue;
       const definition = this.#definitions.get(row.workflow);
       if (definition === undefined) {

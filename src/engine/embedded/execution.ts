@@ -40,6 +40,7 @@ export type ExecutionOptions = {
 };
 
 const longestLabel = 200;
+const defaultGraceMs = 25;
 
 export class Execution implements RunContext {
   readonly run: Run;
@@ -62,6 +63,7 @@ export class Execution implements RunContext {
     this.#replay = new Replay({
       recording,
       force,
+      graceMs: definition.graceMs ?? defaultGraceMs,
       onReplayed,
       // A body that went back to a checkpoint by itself may do what followed it in another way.
       mayDiffer: () => force || (this.#jumped && run.code === definition.code),

@@ -12,6 +12,8 @@ export type ReplayOptions = {
   recording: Recording;
   /** Set aside what is on record and not asked for. */
   force: boolean;
+  /** How long a body may do something of its own before a step on record counts as not asked for. */
+  graceMs: number;
   /** A body may do in another way what is on record: asked only when it does. */
   mayDiffer: () => boolean;
   isCut: (scope: string) => boolean;
@@ -20,9 +22,6 @@ export type ReplayOptions = {
   onReplayed: (setAside: readonly StepRow[]) => void;
   onDiverged: (parked: Parked) => void;
 };
-
-/** How long a body may do something of its own before a step on record counts as not asked for. */
-const graceMs = 25;
 
 export class Replay {
   readonly #options: ReplayOptions;
@@ -99,7 +98,7 @@ export class Replay {
     // Without a question the body is busy with something of its own: it will ask, or end.
     if (other === undefined) return;
     if (mayDiffer()) this.#goLive();
-    else this.#grace = setTimeout(() => this.#diverged(row, other), graceMs);
+    else this.#grace = setTimeout(() => this.#diverged(row, other), this.#options.graceMs);
   }
 
   /** What a branch asked for before it was cut is not wanted any more. */

@@ -15,6 +15,8 @@ type PropertySchema = {
   items?: PropertySchema;
 };
 
+type Viewed = Pick<Workflow, "name" | "description" | "config" | "input"> & { schema?: Record<string, unknown> };
+
 const nothing = z.object({});
 
 /** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
@@ -44,10 +46,10 @@ export function checkArguments(
   });
 }
 
-export function viewOf(workflow: Workflow, source: string): WorkflowView {
+export function viewOf(workflow: Viewed, source: string): WorkflowView {
   const { name, description, config } = workflow;
   const input = workflow.input ?? nothing;
-  const schema = jsonSchema(input);
+  const schema = workflow.schema ?? jsonSchema(input);
   const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
   const parameters = Object.entries(propertiesOf(input)).map(([parameter, property]) => ({
     name: parameter,

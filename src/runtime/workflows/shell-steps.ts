@@ -61,7 +61,7 @@ export function shellSteps(
             details: { command, attempts: attempt + 1, ...result },
           });
         }
-        const feedback = typeof retryWith === "function" ? retryWith(result) : fill(retryWith, result);
+        const feedback = typeof retryWith === "function" ? await retryWith(result) : fill(retryWith, result);
         if (listener !== null) await send(listener, feedback);
       }
     },

@@ -33,7 +33,14 @@ export type RunRequest = {
   cause?: { chain: MessageId; hops: number } | undefined;
 };
 
-type Registered = { workflow: Workflow; source: string };
+/** A workflow whose body is not here: its text says nothing about it, and what it asks for comes later. */
+export type RegisteredWorkflow = Omit<Workflow, "configure" | "order"> & {
+  remote?: { code: string; graceMs: number };
+  /** The JSON Schema of its arguments, where that says more than `input`. */
+  schema?: Record<string, unknown>;
+};
+
+type Registered = { workflow: RegisteredWorkflow; source: string };
 
 export class Workflows {
   readonly runs: RunViews;
@@ -46,7 +53,7 @@ export class Workflows {
   }
 
   /** Returns its undo. A name that exists is refused, never overwritten. */
-  add(workflow: Workflow, source: string): () => void {
+  add(workflow: RegisteredWorkflow, source: string): () => void {
     const { name } = workflow;
     const before = this.#registered.get(name);
     if (before) {
@@ -54,7 +61,8 @@ export class Workflows {
     }
     const undo = this.#options.engine.define({
       name,
-      code: codeHash(workflow),
+      code: workflow.remote?.code ?? codeHash(workflow),
+      ...(workflow.remote === undefined ? {} : { graceMs: workflow.remote.graceMs }),
       body: async (context, args) => {
         const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
         const config = settingsOf(workflow, this.#options.configured()[name] ?? {});
@@ -104,6 +112,11 @@ export class Workflows {
     return this.#options.engine.resume((await this.runs.find(reference)).id, options);
   }
 
+  /** Takes a run up from its record with the body that is registered then. */
+  restart(id: RunId, reason: string): Promise<void> {
+    return this.#options.engine.restart(id, reason);
+  }
+
   async cancel(reference: string, reason: string): Promise<Run> {
     return this.#options.engine.cancel((await this.runs.find(reference)).id, reason);
   }
@@ -150,6 +163,6 @@ export class Workflows {
 }
 
 /** The body's own text: helpers it calls are not part of it. */
-function codeHash({ name, body }: Workflow): string {
+function codeHash({ name, body }: RegisteredWorkflow): string {
   return createHash("sha256").update(`${name}\n${body.toString()}`).digest("hex").slice(0, 16);
 }

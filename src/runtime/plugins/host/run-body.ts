@@ -4,6 +4,7 @@ import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
 import type { Outcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import { plainMethods } from "../worker/run-engine.ts";
+import { PluginGone } from "./errors.ts";
 import type { PluginWorker, WorkerRequest } from "./worker.ts";
 
 export type Body = {
@@ -51,16 +52,24 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     if (method === "parallel") return parallel(id, Number(given[0]));
     if (method === "step") {
       const [name, options] = given as [string, Parameters<Engine["step"]>[2]];
-      return engine.step(name, () => worker.perform(id, null), options);
+      return engine.step(name, () => performed(id, null), options);
     }
     if (method === "bashPredicate") {
       const [command, options] = given as [string, PredicateOptions];
-      const retryWith = options.retryWith ?? ((result: unknown) => worker.perform(id, result) as Promise<string>);
+      const retryWith = options.retryWith ?? ((result: unknown) => performed(id, result) as Promise<string>);
       return engine.bashPredicate(command, { ...options, retryWith });
     }
     if (!methods.has(method)) throw new TypeError(`the engine has no method "${method}"`);
     const call = engine[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
     return call(...given);
+  };
+  /** A step whose worker died has not ended: whoever lets go of the run ends the wait. */
+  const performed = (id: number, value: unknown): Promise<unknown> => {
+    const { signal } = engine;
+    return worker.perform(id, value).catch((error: unknown) => {
+      if (error instanceof PluginGone) return untilAborted(signal);
+      throw error;
+    });
   };
   const parallel = async (id: number, count: number): Promise<null> => {
     const branches = Array.from({ length: count }, () => Promise.withResolvers<unknown>());
@@ -86,8 +95,15 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
   const { name, workflowId, host, callerHandle, config } = engine;
   const calls = worker.open(
     { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, config } },
-    { timeoutMs: null, what: `the workflow "${name}"`, onRequest, onBranch },
+    { timeoutMs: null, signal: engine.signal, what: `the workflow "${name}"`, onRequest, onBranch },
   );
   enter("");
   return { result: calls.result, isWaiting: () => open > 0 };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }

@@ -53,7 +53,7 @@ export class PluginWorker {
   readonly #options: WorkerOptions;
   readonly #worker: Worker;
   readonly #calls = new Map<number, Call>();
-  readonly #performs = new Map<number, (outcome: Outcome) => void>();
+  readonly #performs = new Map<number, PromiseWithResolvers<unknown>>();
   /** Requests that began branches → their call. */
   readonly #requests = new Map<number, number>();
   readonly #loaded = Promise.withResolvers<Contributions>();
@@ -108,6 +108,10 @@ export class PluginWorker {
     return this.#options.start.plugin;
   }
 
+  get isDead(): boolean {
+    return this.#death !== null;
+  }
+
   /** Calls under way. */
   get busy(): number {
     return this.#calls.size;
@@ -127,13 +131,13 @@ export class PluginWorker {
 
   /** Runs the function that a request brought. */
   perform(request: number, value: unknown): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.#death !== null) return Promise.reject(new PluginGone(this.plugin, this.#death));
+    const performing = Promise.withResolvers<unknown>();
     this.#last += 1;
     const id = this.#last;
-    this.#performs.set(id, (outcome) => (outcome.ok ? resolve(outcome.value) : reject(fromWire(outcome.error))));
+    this.#performs.set(id, performing);
     this.#post({ type: "perform", id, request, value });
-    return promise;
+    return performing.promise;
   }
 
   answer(request: number, outcome: Outcome): void {
@@ -202,8 +206,7 @@ export class PluginWorker {
         this.#calls.get(message.call)?.onRequest?.(message);
         break;
       case "performed":
-        this.#performs.get(message.id)?.(message.outcome);
-        this.#performs.delete(message.id);
+        this.#performed(message.id, message.outcome);
         break;
       case "branch": {
         const call = this.#calls.get(this.#requests.get(message.request) ?? -1);
@@ -221,6 +224,13 @@ export class PluginWorker {
     call.end();
     if (outcome.ok) call.resolve(outcome.value);
     else call.reject(fromWire(outcome.error));
+  }
+
+  #performed(id: number, outcome: Outcome): void {
+    const performing = this.#performs.get(id);
+    this.#performs.delete(id);
+    if (outcome.ok) performing?.resolve(outcome.value);
+    else performing?.reject(fromWire(outcome.error));
   }
 
   /** Nobody waits any more. A worker that is stuck, and not only slow, is found out. */
@@ -295,10 +305,9 @@ export class PluginWorker {
       call.end();
       call.reject(gone);
     }
-    for (const settle of this.#performs.values()) settle({ ok: false, error: { ...lost, message: gone.message } });
+    for (const performing of this.#performs.values()) performing.reject(gone);
     this.#performs.clear();
   }
 }
 
 const nowhere = { file: null, line: null };
-const lost = { name: "Error", stack: null, expected: false, details: null, code: "unavailable", hint: null };

@@ -35,7 +35,7 @@ export class Calls {
       case "cancel":
         this.#running.get(message.id)?.abort(new Error(message.reason));
         this.#running.delete(message.id);
-        this.#engines.forget(message.id);
+        this.#engines.cancel(message.id, new Error(message.reason));
         break;
       case "answer":
         this.#engines.answered(message.id, message.outcome);

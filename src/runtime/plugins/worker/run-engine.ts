@@ -83,6 +83,11 @@ export class RunEngines {
     if (this.#signals.has(call)) this.#signal(call, branch).abort(reason);
   }
 
+  cancel(call: number, reason: Error): void {
+    for (const controller of this.#signals.get(call)?.values() ?? []) controller.abort(reason);
+    this.forget(call);
+  }
+
   /** The run is over here: what it still waits for is never answered. */
   forget(call: number): void {
     this.#signals.delete(call);

@@ -1,0 +1,107 @@
+/** The settings a plugin gets: what the project says, over its defaults, checked against what it declares. */
+import type { PluginDiagnostic, PluginManifest, PluginSetting } from "../../contract/plugin.ts";
+import type { Environment } from "../../lib/child-env.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { found } from "./manifest/notes.ts";
+
+export type PluginConfig = {
+  /** With the value of each variable that an `*_env` key names. */
+  config: Record<string, unknown>;
+  /** Values that must never be written down. */
+  secrets: string[];
+  /** The variables the plugin named, for the environment of its code. */
+  env: Record<string, string>;
+  diagnostics: PluginDiagnostic[];
+};
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** `where` names the place of a setting: a file and its line, when known. */
+export function resolveConfig(
+  manifest: PluginManifest,
+  values: Values,
+  env: Environment,
+  where: (key: string) => { file: string | null; line: number | null },
+): PluginConfig {
+  const { config_schema: schema, default_config: defaults, name } = manifest;
+  const result: PluginConfig = { config: {}, secrets: [], env: {}, diagnostics: [] };
+  const note = (level: PluginDiagnostic["level"], key: string, message: string) =>
+    result.diagnostics.push({ level, ...where(key), message: `plugins.${name}.${key}: ${message}` });
+  const declared = Object.keys(schema);
+  const given: Record<string, unknown> = { ...defaults, ...values };
+  for (const [key, setting] of Object.entries(schema)) {
+    const value = given[key] ?? setting.default;
+    if (value === undefined || value === null) {
+      if (setting.required) note("error", key, `expected ${expectation(setting)}, found nothing`);
+      continue;
+    }
+    const problem = problemOf(setting, value);
+    if (problem === null) given[key] = value;
+    else note("error", key, problem);
+  }
+  for (const key of Object.keys(values)) {
+    const isKnown = declared.includes(key) || key in defaults;
+    if (declared.length > 0 && !isKnown)
+      note(
+        "warning",
+        key,
+        `the plugin knows no such setting${didYouMean(key, [...declared, ...Object.keys(defaults)])}`,
+      );
+  }
+  for (const [key, value] of Object.entries(given)) {
+    if (key.endsWith("_env") && typeof value === "string") takeVariable(key, value, env, schema[key], result, note);
+    else result.config[key] = value;
+    if (schema[key]?.secret === true && typeof value === "string") result.secrets.push(value);
+  }
+  return result;
+}
+
+/** `api_key_env: MY_KEY` becomes the value of `MY_KEY`, under both names. */
+function takeVariable(
+  key: string,
+  variable: string,
+  env: Environment,
+  setting: PluginSetting | undefined,
+  result: PluginConfig,
+  note: (level: PluginDiagnostic["level"], key: string, message: string) => void,
+): void {
+  const value = env[variable];
+  if (value === undefined || value === "") {
+    const level = setting?.required === true ? "error" : "warning";
+    note(level, key, `the variable ${variable} is not set in the daemon's environment`);
+    return;
+  }
+  result.config[key] = value;
+  result.config[key.slice(0, -"_env".length)] ??= value;
+  result.env[variable] = value;
+  result.secrets.push(value);
+}
+
+function problemOf(setting: PluginSetting, value: unknown): string | null {
+  const isRight = {
+    string: typeof value === "string",
+    number: typeof value === "number",
+    integer: Number.isInteger(value),
+    boolean: typeof value === "boolean",
+    array: Array.isArray(value),
+    object: typeof value === "object" && !Array.isArray(value),
+    any: true,
+  }[setting.type];
+  const isAllowed = setting.enum === null || setting.enum.includes(value);
+  return isRight && isAllowed ? null : `expected ${expectation(setting)}, found ${found(value)}`;
+}
+
+const words = {
+  string: "text",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a map",
+  any: "a value",
+} as const satisfies Record<PluginSetting["type"], string>;
+
+function expectation({ type, enum: choices, description }: PluginSetting): string {
+  const what = choices === null ? words[type] : `one of ${choices.map(String).join(", ")}`;
+  return description === "" ? what : `${what} (${description})`;
+}

@@ -1,0 +1,89 @@
+/** Which of the plugins that were found are loaded, in which order, and why the others are not. Pure. */
+import semver from "semver";
+import type { PluginManifest } from "../../contract/plugin.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import type { FoundPlugin } from "./find.ts";
+
+export type Refusal = { status: "failed" | "disabled"; reason: string };
+
+export type Planned = { found: FoundPlugin; refusal: Refusal | null };
+
+export type PlanOptions = {
+  enabled: boolean;
+  deny: readonly string[];
+  /** Of Aegis. */
+  version: string;
+};
+
+/** Plugins that others require come before them; apart from that the order stays. */
+export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions): Planned[] {
+  const byName = new Map<string, Planned>();
+  const planned = found.map((plugin): Planned => {
+    const first = byName.get(plugin.name);
+    if (first !== undefined)
+      return { found: plugin, refusal: failed(`${first.found.place} is a plugin of that name too`) };
+    const one = { found: plugin, refusal: judge(plugin, options) };
+    byName.set(plugin.name, one);
+    return one;
+  });
+  const order = new Order(byName);
+  for (const one of planned) order.visit(one);
+  return order.done;
+}
+
+class Order {
+  readonly done: Planned[] = [];
+  readonly #byName: ReadonlyMap<string, Planned>;
+  readonly #state = new Map<Planned, "open" | "done">();
+
+  constructor(byName: ReadonlyMap<string, Planned>) {
+    this.#byName = byName;
+  }
+
+  /** What is wrong with it for those that require it, or null. */
+  visit(one: Planned): string | null {
+    const state = this.#state.get(one);
+    if (state === "open") return "they require each other";
+    if (state === "done") return one.refusal?.reason ?? null;
+    this.#state.set(one, "open");
+    const problem = this.#requirements(one);
+    if (problem !== null) one.refusal ??= failed(problem);
+    this.#state.set(one, "done");
+    this.done.push(one);
+    return one.refusal?.reason ?? null;
+  }
+
+  #requirements({ found }: Planned): string | null {
+    for (const [name, range] of Object.entries(found.manifest?.requires ?? {})) {
+      const other = this.#byName.get(name);
+      if (other === undefined)
+        return `it requires the plugin "${name}" ${range}, which is not there${didYouMean(name, this.#byName.keys())}`;
+      const problem = this.visit(other);
+      if (problem !== null) return `it requires the plugin "${name}", which cannot be used: ${problem}`;
+      const version = other.found.manifest?.version ?? "";
+      if (!semver.satisfies(version, range, { includePrerelease: true }))
+        return `it requires the plugin "${name}" ${range}, found ${version}`;
+    }
+    return null;
+  }
+}
+
+function judge(plugin: FoundPlugin, { enabled, deny, version }: PlanOptions): Refusal | null {
+  if (!enabled) return { status: "disabled", reason: "plugins.enabled is false" };
+  if (deny.includes(plugin.name)) return { status: "disabled", reason: "plugins.deny names it" };
+  const fault = plugin.diagnostics.find((diagnostic) => diagnostic.level === "error");
+  if (fault !== undefined) {
+    const place = fault.file === null ? "" : `${fault.file}${fault.line === null ? "" : `:${fault.line}`}: `;
+    return failed(`${place}${fault.message}`);
+  }
+  return plugin.manifest === null ? failed("it has no manifest") : judgeVersion(plugin.manifest, version);
+}
+
+function judgeVersion({ requires_aegis: range }: PluginManifest, version: string): Refusal | null {
+  if (range === null || semver.satisfies(version, range, { includePrerelease: true })) return null;
+  return failed(`it requires Aegis ${range}, this is ${version}`);
+}
+
+function failed(reason: string): Refusal {
+  return { status: "failed", reason };
+}
