@@ -8,6 +8,7 @@ import { scheduleCommands } from "./table/schedules.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
 import { skillCommands } from "./table/skills.ts";
+import { skillInstallCommands } from "./table/skill-install.ts";
 import { subagentCommands } from "./table/subagents.ts";
 import { workflowCommands } from "./table/workflows.ts";
 import type { Terminal } from "./terminal.ts";
@@ -18,6 +19,7 @@ export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
   ...agentCommands,
   ...skillCommands,
+  ...skillInstallCommands,
   ...subagentCommands,
   ...queueCommands,
   ...groupCommands,

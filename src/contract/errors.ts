@@ -13,6 +13,8 @@ export const errorStatus = {
   unsupported_media_type: 415,
   too_many: 429,
   internal: 500,
+  /** Somebody else's server, which a request needed, did not do its part. */
+  upstream: 502,
   unavailable: 503,
   storage_full: 507,
 } as const;

@@ -7,6 +7,7 @@ import { eventLine } from "../format/event-line.ts";
 import { sessionTable } from "../format/session-table.ts";
 import { SessionNames, sessionLabel } from "../session-names.ts";
 import { type Chat, resolveSession } from "./chat.ts";
+import { install } from "./install.ts";
 
 type SlashCommand = { synopsis: string; summary: string; run(chat: Chat, rest: string): Promise<"stay" | "leave"> };
 
@@ -18,6 +19,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   interrupt: { synopsis: "/interrupt", summary: "cut the turn under way (also Ctrl-C)", run: interrupt },
   rename: { synopsis: "/rename <handle>", summary: "give this session another handle", run: rename },
   skill: { synopsis: "/skill <name> …", summary: "have a skill used; /<name> … does the same", run: callSkill },
+  install: { synopsis: "/install <skill>", summary: "install a skill; a source may follow", run: install },
   title: { synopsis: "/title <text>", summary: "set this session's title", run: title },
   close: { synopsis: "/close", summary: "close this session", run: close },
   answer: { synopsis: "/answer <choice>", summary: "answer what an agent asks; a reason may follow", run: answer },

@@ -70,7 +70,7 @@ export async function skillSearch(
     query: { query: args.words.join(" "), ...agentQuery(args), ...limit },
   });
   if (cx.json) cx.printJson(answer);
-  else if (answer.skills.length === 0) cx.print("no skill is about that");
+  else if (answer.skills.length === 0) cx.print("no skill here is about that; --registry looks for one to install");
   else {
     const style = createStyle(cx.color);
     for (const { name, description } of answer.skills) cx.print(`${style.cyan(name)}  ${description}`);

@@ -29,16 +29,20 @@ export const skillCommands: readonly CommandSpec[] = [
   },
   {
     path: "skill search",
-    summary: "Find skills that are here by words",
+    summary: "Find skills by words: those that are here, or those in the registry",
     arguments: [{ synopsis: "<words...>", description: "what it should be about" }],
-    options: [agent, { flags: "-n, --limit <count>", description: "at most so many", value: "count" }],
-    examples: ["aegis skill search release notes"],
-    run: async (cx, input) =>
-      (await import("../commands/skill.ts")).skillSearch(cx, {
-        words: input.list("words"),
-        agent: input.text("agent"),
-        limit: input.number("limit"),
-      }),
+    options: [
+      agent,
+      { flags: "-r, --registry", description: "look in the registry for skills to install" },
+      { flags: "-n, --limit <count>", description: "at most so many", value: "count" },
+    ],
+    examples: ["aegis skill search release notes", "aegis skill search --registry pdf"],
+    run: async (cx, input) => {
+      const [words, limit] = [input.list("words"), input.number("limit")];
+      return input.flag("registry")
+        ? (await import("../commands/skill-install.ts")).registrySearch(cx, { words, limit })
+        : (await import("../commands/skill.ts")).skillSearch(cx, { words, agent: input.text("agent"), limit });
+    },
   },
   {
     path: "skill validate",

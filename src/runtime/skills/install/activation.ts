@@ -185,7 +185,7 @@ async function move(disk: Disk, from: string, to: string): Promise<void> {
     await disk.rename(from, to);
   } catch (error) {
     if (!isErrno(error, "EXDEV")) throw error;
-    throw new AegisError("unavailable", `${dirname(to)} is on another disk than ${dirname(from)}`, {
+    throw new AegisError("conflict", `${dirname(to)} is on another disk than ${dirname(from)}`, {
       hint: "skills are put in place in one step, which works on one disk only",
       cause: error,
     });

@@ -150,7 +150,7 @@ export class Registry {
     try {
       return schema.parse(JSON.parse(body.toString("utf8")));
     } catch (error) {
-      throw new AegisError("unavailable", `${this.url} answered ${path} with something that is not of the v1 API`, {
+      throw new AegisError("upstream", `${this.url} answered ${path} with something that is not of the v1 API`, {
         hint: "see `skills.registry` in the configuration",
         cause: error,
       });
@@ -203,7 +203,7 @@ export class Registry {
       return new AegisError("conflict", `${this.url} knows several skills of that name: ${said}`, {
         hint: "name the owner too: @owner/slug",
       });
-    const code = statusCodes[answer.status] ?? "unavailable";
+    const code = statusCodes[answer.status] ?? "upstream";
     const hint = answer.status === 404 ? "`aegis skill search <words>` looks for one" : undefined;
     return new AegisError(code, `${this.url} answered ${answer.status}${what}: ${said || "no reason given"}`, {
       ...(hint === undefined ? {} : { hint }),
@@ -223,7 +223,7 @@ export function checkListed(listed: readonly ListedFile[], file: string, bytes: 
 }
 
 const statusCodes: Readonly<Record<number, ErrorCode>> = {
-  401: "unauthorized",
+  401: "forbidden",
   403: "forbidden",
   404: "not_found",
   410: "closed",

@@ -1,39 +1,24 @@
 /** Installs skills from elsewhere: fetch, look through, put in place; and updates and removes them. */
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import type {
-  FetchedSkill,
-  InstalledSkill,
   InstalledSkillView,
   InstallOutcome,
   RegistryDetail,
   RegistrySkill,
-  SkillFinding,
   SkillScope,
 } from "../../../contract/skill-install.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
-import { didYouMean } from "../../../lib/nearest.ts";
-import { copyTree, treeHash } from "../../../lib/safe-tree.ts";
-import type { TreeLimits } from "../../../lib/tree-rules.ts";
-import { skillKey } from "../skill.ts";
-import {
-  exists,
-  holding,
-  type InstallPlace,
-  installPlaces,
-  makeStage,
-  putInPlace,
-  stagedTree,
-  takeAway,
-} from "./activation.ts";
+import { treeHash } from "../../../lib/safe-tree.ts";
+import { exists, holding, type InstallPlace, installPlaces, putInPlace, takeAway } from "./activation.ts";
 import { Registry, type RegistryOptions } from "./clawhub.ts";
-import { type Lock, readLock } from "./lockfile.ts";
-import { defaultGitBase, fetchMaterial, type MaterialOptions } from "./material.ts";
-import { folderName, pickSkill } from "./pick.ts";
+import { edited, findInstalled, viewOf } from "./installed.ts";
+import { readLock } from "./lockfile.ts";
+import { defaultGitBase, type MaterialOptions } from "./material.ts";
 import { asAegisError } from "./problems.ts";
-import { scanSkill, verdictOf } from "./scan.ts";
-import { parseSource, sourceText } from "./source.ts";
+import { parseSource, type SkillSourceSpec } from "./source.ts";
+import { type Staged, stageSkill } from "./stage.ts";
 
 export type InstallerOptions = Omit<MaterialOptions, "registry" | "gitBase"> &
   Pick<RegistryOptions, "token"> & {
@@ -59,11 +44,6 @@ export type InstallRequest = {
   accept: string | null;
 };
 
-type Staged = { stage: string; place: InstallPlace; folder: string; skill: FetchedSkill; stagedAt: number };
-
-/** Of one skill, once it is found. */
-const skillLimits: Partial<TreeLimits> = { files: 1000, bytes: 30 << 20, fileBytes: 5 << 20 };
-const leftOut = [".git", "__MACOSX", ".DS_Store"];
 /** How long a fetched skill waits for consent before it has to be fetched again. */
 const heldMs = 15 * 60_000;
 
@@ -109,7 +89,7 @@ export class SkillInstaller {
       }
       const mustAsk = request.askFirst || skill.verdict === "suspicious";
       if (mustAsk && request.accept !== skill.hash) {
-        this.#held.set(heldKey(request, skill.hash), staged);
+        await this.#hold(heldKey(request, skill.hash), staged);
         return { outcome: "consent", skill };
       }
       await holding(place, () => this.#activate(staged, request.force), { clock: this.#options.clock, signal });
@@ -127,7 +107,7 @@ export class SkillInstaller {
     options: Pick<InstallRequest, "scope" | "force" | "accept">,
     signal: AbortSignal,
   ): Promise<InstallOutcome> {
-    const { entry } = await this.#find(name, options.scope);
+    const { entry } = await findInstalled(this.#places[options.scope], name);
     return this.install({ ...options, source: entry.source, name: entry.name, askFirst: false }, signal);
   }
 
@@ -140,7 +120,7 @@ export class SkillInstaller {
     return holding(
       place,
       async () => {
-        const { folder, entry } = await this.#find(name, options.scope);
+        const { folder, entry } = await findInstalled(this.#places[options.scope], name);
         const view = await viewOf(place, folder, entry);
         if (view.state === "edited" && !options.force) throw edited(view.folder, "removed");
         await takeAway(place, folder);
@@ -172,54 +152,16 @@ export class SkillInstaller {
     return this.#registry.info(source, signal);
   }
 
-  #parse(text: string) {
+  #parse(text: string): SkillSourceSpec {
     const { root, home, gitBase = defaultGitBase } = this.#options;
     return parseSource(text, { root, home, gitBase });
   }
 
-  /** Throws for what must not be installed; nothing is left of it then. */
-  async #stage(request: InstallRequest, signal: AbortSignal): Promise<Staged> {
-    const source = this.#parse(request.source);
-    const place = this.#places[request.scope];
-    const stage = await makeStage(place);
-    try {
-      const { gitBase = defaultGitBase } = this.#options;
-      const options = { ...this.#options, gitBase, registry: this.#registry };
-      const material = await fetchMaterial(source, join(stage, "material"), options, signal);
-      const { skill, folder: from } = await pickSkill(material.folder, material.fallbackName, request.name, signal);
-      const tree = stagedTree(stage);
-      await mkdir(tree);
-      const { files, bytes } = await copyTree(from, tree, { limits: skillLimits, skip: leftOut, signal });
-      await rm(join(stage, "material"), { recursive: true, force: true });
-      const findings = [...material.findings, ...(await scanSkill(tree, signal))];
-      const verdict = verdictOf(findings);
-      if (verdict === "malicious") throw malicious(skill.name, findings);
-      const folder = folderName(skill);
-      return {
-        stage,
-        place,
-        folder,
-        stagedAt: this.#options.clock.now(),
-        skill: {
-          name: skill.name,
-          description: skill.description,
-          scope: place.scope,
-          folder: join(place.skills, folder),
-          source: sourceText(source, request.source),
-          version: material.version,
-          commit: material.commit,
-          hash: await treeHash(tree),
-          files,
-          bytes,
-          verdict: verdict === "suspicious" ? "suspicious" : "clean",
-          findings,
-          replaces: null,
-        },
-      };
-    } catch (error) {
-      await rm(stage, { recursive: true, force: true });
-      throw asAegisError(error);
-    }
+  #stage(request: InstallRequest, signal: AbortSignal): Promise<Staged> {
+    const { gitBase = defaultGitBase } = this.#options;
+    const options = { ...this.#options, gitBase, registry: this.#registry };
+    const wanted = { source: this.#parse(request.source), written: request.source, name: request.name };
+    return stageSkill(wanted, this.#places[request.scope], options, signal);
   }
 
   /** True when exactly this is in place already. Throws `conflict` for what may not be replaced. */
@@ -252,6 +194,12 @@ export class SkillInstaller {
     await putInPlace(place, stage, folder, { name, source, version, commit, hash, installed_at });
   }
 
+  async #hold(key: string, staged: Staged): Promise<void> {
+    const before = this.#held.get(key);
+    this.#held.set(key, staged);
+    if (before !== undefined) await this.#discard(before);
+  }
+
   #takeHeld(request: InstallRequest): Staged | null {
     if (request.accept === null) return null;
     const key = heldKey(request, request.accept);
@@ -272,41 +220,8 @@ export class SkillInstaller {
   async #discard({ stage }: Staged): Promise<void> {
     await rm(stage, { recursive: true, force: true });
   }
-
-  async #find(name: string, scope: SkillScope): Promise<{ folder: string; entry: InstalledSkill }> {
-    const lock: Lock = await readLock(this.#places[scope].lock);
-    const key = skillKey(name);
-    for (const [folder, entry] of lock)
-      if (skillKey(folder) === key || skillKey(entry.name) === key) return { folder, entry };
-    const names = [...lock.values()].map((entry) => entry.name);
-    throw new AegisError("not_found", `no installed skill "${name}"${didYouMean(name, names)}`, {
-      hint:
-        scope === "project" ? "`--user` means those of the user" : "without `--user` those of the project are meant",
-    });
-  }
-}
-
-async function viewOf(place: InstallPlace, folder: string, entry: InstalledSkill): Promise<InstalledSkillView> {
-  const path = join(place.skills, folder);
-  const state = !(await exists(path)) ? "missing" : (await treeHash(path)) === entry.hash ? "intact" : "edited";
-  return { ...entry, scope: place.scope, folder: path, state };
 }
 
 function heldKey({ scope, source, name }: InstallRequest, hash: string): string {
   return JSON.stringify([scope, source, name, hash]);
-}
-
-function malicious(name: string, findings: readonly SkillFinding[]): AegisError {
-  const worst = findings.filter(({ severity }) => severity === "malicious");
-  const first = worst.slice(0, 3).map(({ file, line, message }) => `${file}:${line ?? 1} ${message}`);
-  return new AegisError("forbidden", `"${name}" is refused: ${first.join("; ")}`, {
-    hint: "nothing overrides this; read the files yourself if you want to know more",
-    details: { findings },
-  });
-}
-
-function edited(folder: string, what: "removed" | "replaced"): AegisError {
-  return new AegisError("conflict", `${folder} was edited since it was installed; it is not ${what}`, {
-    hint: "keep the edits elsewhere, or use --force to lose them",
-  });
 }

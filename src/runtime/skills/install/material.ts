@@ -128,8 +128,7 @@ async function fromGit(
 async function fromUrl(url: URL, into: string, { network }: MaterialOptions, signal: AbortSignal): Promise<Material> {
   const more = network === undefined ? {} : { network };
   const { body, status, headers } = await safeFetch(url, { maxBytes: archiveBytes, timeoutMs, signal, ...more });
-  if (status !== 200)
-    throw new AegisError(status === 404 ? "not_found" : "unavailable", `${url.href} answered ${status}`);
+  if (status !== 200) throw new AegisError(status === 404 ? "not_found" : "upstream", `${url.href} answered ${status}`);
   const material = { folder: into, fallbackName: nameOfUrl(url), version: null, commit: null, findings: [] };
   if (isZip(body)) await extractZip(body, into, { limits: materialLimits, signal });
   else if (/html/.test(headers["content-type"] ?? "") || body.byteLength > pageBytes || body.includes(0))

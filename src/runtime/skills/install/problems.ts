@@ -6,20 +6,20 @@ import { TreeRefused } from "../../../lib/tree-rules.ts";
 
 const ofFetch: Readonly<Record<FetchProblem, ErrorCode>> = {
   refused: "forbidden",
-  redirects: "unavailable",
+  redirects: "upstream",
   too_large: "too_large",
   timeout: "timeout",
-  cut: "unavailable",
-  failed: "unavailable",
+  cut: "upstream",
+  failed: "upstream",
 };
 
 const ofGit: Readonly<Record<GitProblem, ErrorCode>> = {
   refused: "invalid",
-  no_git: "unavailable",
+  no_git: "conflict",
   no_ref: "not_found",
   too_large: "too_large",
   timeout: "timeout",
-  failed: "unavailable",
+  failed: "upstream",
 };
 
 /** Rethrows what is not known. */

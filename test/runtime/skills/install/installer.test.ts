@@ -64,7 +64,7 @@ describe("the registry", () => {
     const { root, install } = await setUp(hub.url, { clock: hastyClock() });
     hub.misbehave("/download", { kind: "cut" }, { kind: "cut" }, { kind: "cut" });
     await expect(install("pdf")).rejects.toMatchObject({
-      code: "unavailable",
+      code: "upstream",
       message: expect.stringContaining("cut"),
     });
     const refusal = { kind: "status", status: 429, headers: { "retry-after": "1" } } as const;
@@ -139,7 +139,7 @@ describe("the registry", () => {
     await expect(install("pdf")).rejects.toMatchObject({ code: "conflict", hint: expect.stringContaining("@owner") });
     hub.misbehave("/skills/pdf", { kind: "status", status: 200, body: "<html>" });
     await expect(install("pdf")).rejects.toMatchObject({
-      code: "unavailable",
+      code: "upstream",
       hint: expect.stringContaining("skills.registry"),
     });
   });
@@ -257,10 +257,12 @@ describe("consent", () => {
     await expect(readdir(join(root, ".aegis/skills"))).rejects.toMatchObject({ code: "ENOENT" });
     const other = `sha256:${"0".repeat(64)}`;
     expect((await install(source, { accept: other })).outcome).toBe("consent");
+    expect(await stages(root)).toHaveLength(1);
     // Accepted is what was shown, also when the source has changed since.
     await writeFile(join(source, "SKILL.md"), skillPage("a", `${pipe} and more`));
     expect((await install(source, { accept: skill.hash })).outcome).toBe("installed");
     expect(await treeHash(join(root, ".aegis/skills/a"))).toBe(skill.hash);
+    expect(await stages(root)).toEqual([]);
   });
 
   test("what is malicious is refused, accepted or not", async () => {
