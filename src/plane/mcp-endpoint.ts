@@ -1,8 +1,8 @@
 /** MCP over streamable HTTP for both eras of the protocol, stateless: every request stands for itself. */
-import { randomUUID } from "node:crypto";
 import { type CallToolResult, createMcpHandler, type McpHttpHandler, Server } from "@modelcontextprotocol/server";
 import { messageMaxBytes } from "../contract/message.ts";
 import { errorText } from "../lib/log.ts";
+import { callName } from "./call-name.ts";
 import type { Credential } from "./credentials.ts";
 import type { PlaneOptions } from "./plane.ts";
 
@@ -83,12 +83,14 @@ export class McpEndpoint {
   ): Promise<CallToolResult> {
     const caller = await this.#options.store.read.sessions.get(credential.session);
     if (!caller || caller.closed_at !== null) return failure("this session is closed");
-    const outcome = await credential.tools.call(params.name, params.arguments, {
-      caller,
-      key: `${caller.id}/${callId(params._meta)}`,
-      signal: AbortSignal.any([signal, credential.revoked]),
-    });
-    return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
+    const until = either(signal, credential.revoked);
+    try {
+      const key = `${caller.id}/${callName(params._meta)}`;
+      const outcome = await credential.tools.call(params.name, params.arguments, { caller, key, signal: until.signal });
+      return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
+    } finally {
+      until.release();
+    }
   }
 }
 
@@ -116,10 +118,21 @@ function sendProgress(request: {
   return () => clearInterval(timer);
 }
 
-/** Claude Code names the call it makes; nobody repeats one that has no name. */
-function callId(meta: Record<string, unknown> | undefined): string {
-  const named = meta?.["claudecode/toolUseId"];
-  return typeof named === "string" ? named : randomUUID();
+/** Aborts with the first of them. What `AbortSignal.any` ties to a signal that lives long is only gone with it. */
+function either(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason);
+  const both = [one, other];
+  for (const signal of both) {
+    if (signal.aborted) controller.abort(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+  }
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const signal of both) signal.removeEventListener("abort", abort);
+    },
+  };
 }
 
 function failure(text: string): CallToolResult {

@@ -25,30 +25,37 @@ export type Question = Pick<Ask, "session" | "kind" | "question" | "tool" | "det
 };
 
 type Settled = Pick<Ask, "status" | "answer">;
+type Waiters = PromiseWithResolvers<Settled> & { count: number };
 
 export class Asks {
   readonly #options: AsksOptions;
-  readonly #waiting = new Map<AskId, PromiseWithResolvers<Settled>>();
+  readonly #waiting = new Map<AskId, Waiters>();
   readonly #timers = new AbortController();
 
   constructor(options: AsksOptions) {
     this.#options = options;
   }
 
-  /** Asks and waits. Aborting the signal takes the question back, unless the daemon itself is stopping. */
+  /**
+   * Asks and waits. Whoever aborts stops waiting; when nobody waits any more, the question is taken back, unless the daemon
+   * itself is stopping.
+   */
   async ask(question: Question, signal: AbortSignal): Promise<Settled> {
-    const ask = await this.#options.store.transact((tx) => this.#open(tx, question));
+    const { ask, waiters } = await this.#join(question);
     if (ask.status !== "open") return ask;
-    const waiter = this.#waiting.get(ask.id) ?? Promise.withResolvers<Settled>();
-    this.#waiting.set(ask.id, waiter);
     this.#expireInTime(ask);
-    const onAbort = () => this.#settleQuietly(ask.id, "withdrawn");
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
+    const left = Promise.withResolvers<Settled>();
+    const leave = () => {
+      waiters.count -= 1;
+      const taken = waiters.count === 0 ? this.#settleQuietly(ask.id, "withdrawn") : Promise.resolve();
+      taken.then(() => left.resolve({ status: "withdrawn", answer: null }));
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
     try {
-      return await waiter.promise;
+      return await Promise.race([waiters.promise, left.promise]);
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      signal.removeEventListener("abort", leave);
     }
   }
 
@@ -62,16 +69,19 @@ export class Asks {
    * stays open.
    */
   async settlement(id: AskId, signal: AbortSignal): Promise<Settled> {
-    const waiter = this.#waiting.get(id) ?? Promise.withResolvers<Settled>();
-    this.#waiting.set(id, waiter);
+    const waiter = this.#waitersOf(id);
     const ask = await this.get(id);
     if (ask.status !== "open") {
       this.#waiting.delete(id);
       return ask;
     }
+    waiter.count += 1;
     this.#expireInTime(ask);
     const left = Promise.withResolvers<never>();
-    const onAbort = () => left.reject(signal.reason);
+    const onAbort = () => {
+      waiter.count -= 1;
+      left.reject(signal.reason);
+    };
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -85,7 +95,7 @@ export class Asks {
 
   /** Takes a question back that nobody waits for any more. */
   withdraw(id: AskId): void {
-    this.#settleQuietly(id, "withdrawn");
+    void this.#settleQuietly(id, "withdrawn");
   }
 
   /** An approval in the terms of the driver port. Never rejects. */
@@ -147,6 +157,23 @@ export class Asks {
     this.#waiting.clear();
   }
 
+  /** Counts among those who wait within the transaction, so that no last one leaves unnoticed in between. */
+  async #join(question: Question): Promise<{ ask: Ask; waiters: Waiters }> {
+    let joined: Waiters | null = null;
+    try {
+      return await this.#options.store.transact(async (tx) => {
+        const ask = await this.#open(tx, question);
+        const waiters = ask.status === "open" ? this.#waitersOf(ask.id) : nobody();
+        waiters.count += 1;
+        joined = waiters;
+        return { ask, waiters };
+      });
+    } catch (error) {
+      if (joined !== null) (joined as Waiters).count -= 1;
+      throw error;
+    }
+  }
+
   /** The same question of the same session again gets the ask that is there, and its answer if it has one by now. */
   async #open(tx: StoreTx, question: Question): Promise<Ask> {
     const digest = digestOf(question);
@@ -179,13 +206,14 @@ export class Asks {
   }
 
   async #settle(id: AskId, status: Exclude<AskStatus, "open">, answer: AskAnswer | null): Promise<Ask> {
-    const waiter = this.#waiting.get(id);
     const settled = await this.#options.store.transact(async (tx) => {
       const ask = await tx.asks.get(id);
       if (!ask) throw new AegisError("not_found", `no ask ${id}`);
       if (ask.status !== "open") throw new AegisError("conflict", `ask ${id} is ${ask.status} already`);
+      const waiting = this.#waiting.get(id)?.count ?? 0;
+      if (status === "withdrawn" && waiting > 0) throw new AegisError("conflict", `ask ${id} is waited for again`);
       const now = this.#options.clock.now();
-      await tx.asks.settle(id, { status, answer, at: now, used: waiter !== undefined });
+      await tx.asks.settle(id, { status, answer, at: now, used: status === "withdrawn" || waiting > 0 });
       await tx.events.append({ type: "ask.settled", session: ask.session, data: { ask: id, status, answer } }, now);
       return { ...ask, status, answer, settled_at: now };
     });
@@ -195,14 +223,22 @@ export class Asks {
     return settled;
   }
 
+  #waitersOf(id: AskId): Waiters {
+    const waiters = this.#waiting.get(id) ?? nobody();
+    this.#waiting.set(id, waiters);
+    return waiters;
+  }
+
   /** For ends that may come too late: somebody's answer was first. */
-  #settleQuietly(id: AskId, status: "expired" | "withdrawn"): void {
+  async #settleQuietly(id: AskId, status: "expired" | "withdrawn"): Promise<void> {
     if (this.#timers.signal.aborted) return;
-    this.#settle(id, status, null).catch((error: unknown) => {
+    try {
+      await this.#settle(id, status, null);
+    } catch (error) {
       if (error instanceof AegisError && error.code === "conflict") return;
       this.#options.log.error("an ask could not be settled", { ask: id, error: errorText(error) });
       this.#waiting.get(id)?.resolve({ status, answer: null });
-    });
+    }
   }
 
   #expireInTime(ask: Ask): void {
@@ -217,6 +253,10 @@ export class Asks {
   async #alwaysAllowed(session: SessionId, tool: string): Promise<boolean> {
     return this.#options.store.read.asks.hasAnswer(session, tool, "always");
   }
+}
+
+function nobody(): Waiters {
+  return { ...Promise.withResolvers<Settled>(), count: 0 };
 }
 
 function permissionFrom({ status, answer }: Settled): PermissionAnswer {

@@ -173,3 +173,48 @@ describe("a session in which nobody is there to answer", () => {
     expect(await eventsOfType(runtime.store, "ask.opened")).toEqual([]);
   });
 });
+
+describe("a question with two who wait", () => {
+  const question = { kind: "question", question: "which?", tool: null, detail: null, options: [] } as const;
+
+  async function two() {
+    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({});
+    const asked = { ...question, options: [], session: session.id };
+    const ask = (signal: AbortSignal) => runtime.asks.ask(asked, signal);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const [one, other] = [ask(first.signal), ask(second.signal)];
+    const { id } = await openAsk(runtime);
+    return { runtime, id, first, second, one, other, ask };
+  }
+
+  it("stays open when one of them hangs up, and the other gets the answer", async () => {
+    const { runtime, id, first, one, other } = await two();
+    first.abort();
+    expect(await one).toEqual({ status: "withdrawn", answer: null });
+    expect((await runtime.asks.get(id)).status).toBe("open");
+    await runtime.asks.answer(id, { choice: null, text: "blue" });
+    expect(await other).toMatchObject({ status: "answered", answer: { text: "blue" } });
+  });
+
+  it("is taken back when the last one has hung up", async () => {
+    const { runtime, id, first, second, one, other } = await two();
+    first.abort();
+    second.abort();
+    expect((await Promise.all([one, other])).map(({ status }) => status)).toEqual(["withdrawn", "withdrawn"]);
+    expect((await runtime.asks.get(id)).status).toBe("withdrawn");
+    expect(await eventsOfType(runtime.store, "ask.settled")).toHaveLength(1);
+  });
+
+  it("stays open for somebody who comes while the last one leaves", async () => {
+    const { runtime, id, first, second, one, other, ask } = await two();
+    first.abort();
+    await one;
+    const third = ask(new AbortController().signal);
+    second.abort();
+    expect((await other).status).toBe("withdrawn");
+    expect((await runtime.asks.get(id)).status).toBe("open");
+    await runtime.asks.answer(id, { choice: null, text: "green" });
+    expect((await third).answer?.text).toBe("green");
+  });
+});
