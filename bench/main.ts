@@ -14,6 +14,7 @@ import { admits } from "./cases/admits.ts";
 import { agents } from "./cases/agents.ts";
 import { cli } from "./cases/cli.ts";
 import { fanOut } from "./cases/fan-out.ts";
+import { hooks } from "./cases/hooks.ts";
 import { idle } from "./cases/idle.ts";
 import { latency } from "./cases/latency.ts";
 import { native } from "./cases/native.ts";
@@ -24,7 +25,20 @@ import { turns } from "./cases/turns.ts";
 import type { Figure } from "./measure.ts";
 import { table } from "./report.ts";
 
-const benches: readonly Bench[] = [admits, latency, idle, fanOut, cli, turns, native, plane, tasks, agents, subagents];
+const benches: readonly Bench[] = [
+  admits,
+  latency,
+  idle,
+  fanOut,
+  cli,
+  turns,
+  native,
+  plane,
+  tasks,
+  agents,
+  subagents,
+  hooks,
+];
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 type Options = { benches: readonly Bench[]; quick: boolean; json: boolean; dist: string | null };

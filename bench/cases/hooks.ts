@@ -1,0 +1,106 @@
+/** What hooks cost a turn beyond their own time: the way to a plugin's worker and back, and making one outcome of them. */
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { HookCallResult, HookContexts, HookTurn } from "../../src/contract/hook.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/log.ts";
+import { HookBus } from "../../src/runtime/hooks/bus.ts";
+import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
+import { HookRegistry, type HookRunner } from "../../src/runtime/registry/hooks.ts";
+import type { Bench } from "../bench.ts";
+import { answer } from "../hook-worker.ts";
+import { compareValues, elapsed, figure, interleave, percentile } from "../measure.ts";
+
+/** Plugins, and hooks of each. */
+const shapes = [
+  { plugins: 1, hooks: 1 },
+  { plugins: 1, hooks: 10 },
+  { plugins: 1, hooks: 100 },
+  { plugins: 10, hooks: 10 },
+] as const;
+const goalPerHookMs = 0.3;
+
+export const hooks: Bench = {
+  name: "hooks",
+  about: "pre_turn hooks that do nothing, in workers of their plugins: what each adds to a turn",
+  async run({ quick, scope, signal }) {
+    const samples = quick ? 20 : 200;
+    const subjects: Record<string, () => Promise<number[]>> = {};
+    for (const shape of shapes) {
+      const places = Array.from({ length: shape.plugins });
+      const there = await Promise.all(places.map(() => startWorker(scope)));
+      const measured = (runners: readonly HookRunner[]) => sampler(busOf(runners, shape.hooks), samples, signal);
+      subjects[`${nameOf(shape)} there`] = measured(there);
+      subjects[`${nameOf(shape)} here`] = measured(places.map(() => (batch, abort) => runBatch(batch, answer, abort)));
+    }
+    const taken = await interleave(subjects, quick ? 1 : 5, signal);
+    return shapes.map((shape) => {
+      const each = (where: string) =>
+        percentile(taken[`${nameOf(shape)} ${where}`]?.flat() ?? [], 50) / (shape.plugins * shape.hooks);
+      const input = { name: `${nameOf(shape)}, p50 of each`, unit: "ms", against: "without a worker" } as const;
+      return figure(input, compareValues(each("there"), each("here")), { valueBelow: goalPerHookMs });
+    });
+  },
+};
+
+function nameOf({ plugins, hooks: count }: (typeof shapes)[number]): string {
+  return `${plugins === 1 ? "1 plugin" : `${plugins} plugins`} with ${count === 1 ? "1 hook" : `${count} hooks`}`;
+}
+
+function busOf(runners: readonly HookRunner[], count: number): HookBus {
+  const registry = new HookRegistry();
+  for (const [order, run] of runners.entries()) {
+    const declared = Array.from({ length: count }, (_, index) => ({
+      event: "pre_turn" as const,
+      name: `hook-${index}`,
+      priority: 0,
+      strict: false,
+      timeoutMs: null,
+    }));
+    registry.add({ plugin: `plugin-${order}`, order, hooks: declared, run });
+  }
+  return new HookBus({ registry, clock: systemClock, log: silentLogger, timeoutMs: () => 10_000, record: () => {} });
+}
+
+function sampler(bus: HookBus, samples: number, signal: AbortSignal): () => Promise<number[]> {
+  return async () => {
+    const taken: number[] = [];
+    while (taken.length < samples) taken.push(await elapsed(() => bus.run("pre_turn", context, signal)));
+    return taken;
+  };
+}
+
+async function startWorker(scope: AsyncDisposableStack): Promise<HookRunner> {
+  const worker = new Worker(new URL("../hook-worker.ts", import.meta.url));
+  scope.defer(async () => {
+    await worker.terminate();
+  });
+  await once(worker, "online");
+  const waiting = new Map<number, (results: HookCallResult[]) => void>();
+  let last = 0;
+  worker.on("message", ({ id, results }: { id: number; results: HookCallResult[] }) => {
+    waiting.get(id)?.(results);
+    waiting.delete(id);
+  });
+  return (batch) =>
+    new Promise((resolve) => {
+      waiting.set(++last, resolve);
+      worker.postMessage({ id: last, batch });
+    });
+}
+
+const history: HookTurn[] = Array.from({ length: 20 }, (_, index) => ({
+  role: index % 2 === 0 ? "user" : "assistant",
+  text: "what was said before, at some length. ".repeat(20),
+}));
+
+const context: HookContexts["pre_turn"] = {
+  session: { id: "ses_1", handle: "lucid-knuth", agent: "parrot", harness: "scripted", depth: 0 },
+  turn: "trn_1",
+  turnIndex: 10,
+  userMessage: "what shall we do next?",
+  senders: [{ kind: "human" }],
+  history,
+  projectRoot: "/project",
+  priorResults: [],
+};
