@@ -7,6 +7,7 @@ import type { SessionRow, Store, StoreTx, TurnRow } from "../../src/store/store.
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
 import { runStoreSuite } from "./store-runs.ts";
+import { scheduleStoreSuite } from "./store-schedules.ts";
 import { subagentStoreSuite } from "./store-subagents.ts";
 
 export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
@@ -472,6 +473,7 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
     subagentStoreSuite(() => store, { addSession, message, turnRow });
     queueStoreSuite(() => store, { addSession });
     runStoreSuite(() => store, { addSession });
+    scheduleStoreSuite(() => store);
 
     it("says how it is", async () => {
       const health = await store.health();

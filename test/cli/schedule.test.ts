@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
+
+const config = `${offlineConfig}queues:
+  work: { agent: helper }
+schedules:
+  # every night
+  nightly:
+    queue: work # the line
+    payload: clean up
+    cron: "0 3 * * *" # at three
+    timezone: Europe/Berlin
+`;
+
+describe("aegis schedule", () => {
+  it("adds, lists, shows, runs and removes", async () => {
+    const at = await aegisProject();
+    expect((await at.aegis("schedule", "list")).stdout).toContain("No schedules.");
+    const added = await at.aegis(
+      ...["schedule", "add", "standup", "--agent", "dev", "--prompt", "what is new?"],
+      ...["--cron", "0 9 * * 1-5", "--timezone", "America/New_York", "--fires", "3", "--missed", "once"],
+    );
+    expect(added.stdout).toMatch(
+      /^added schedule standup \(\.aegis\/schedules\/standup\.yaml\)\nit fires next .* 09:00 America\/New_York\n$/,
+    );
+    const file = await readFile(join(at.root, ".aegis/schedules/standup.yaml"), "utf8");
+    expect(file).toContain('cron: "0 9 * * 1-5"\n');
+    expect(file).not.toContain("enabled");
+    const list = (await at.aegis("schedule", "list")).stdout;
+    expect(list).toMatch(/standup +0 9 \* \* 1-5 +in \d+[hd] +- +on +agent dev: what is new\?/);
+    const ran = await at.aegis("schedule", "run", "standup", "--wait");
+    expect(ran.code).toBe(0);
+    expect(ran.stdout.trim()).not.toBe("");
+    expect((await at.aegis("schedule", "logs", "standup")).stdout).toMatch(/by hand +ok +\S+ +ses_/);
+    const shown = (await at.aegis("schedule", "show", "standup")).stdout;
+    expect(shown).toContain("3 firings in all, fired 0 times");
+    const { schedules } = await at.json<{ schedules: { name: string; missed: string }[] }>("schedule", "list");
+    expect(schedules).toMatchObject([{ name: "standup", missed: "once" }]);
+    expect((await at.aegis("schedule", "remove", "standup")).stdout).toContain("removed schedule standup");
+    expect((await at.aegis("schedule", "show", "standup")).code).not.toBe(0);
+  });
+
+  it("shows the next times by the clocks of the schedule and of this machine", async () => {
+    const at = await aegisProject({ ".aegis.yaml": config });
+    const { stdout } = await at.aegis("schedule", "next", "nightly", "-n", "2");
+    expect(stdout.trim().split("\n")).toHaveLength(2);
+    expect(stdout).toMatch(/^\w{3} \d{4}-\d\d-\d\d 03:00 Europe\/Berlin {3}\w{3} \d{4}-\d\d-\d\d 0[12]:00 \S+\n/);
+  });
+
+  it("switches one on and off in the file that declares it, and keeps its comments", async () => {
+    const at = await aegisProject({ ".aegis.yaml": config });
+    expect((await at.aegis("schedule", "disable", "nightly")).stdout).toBe("nightly is disabled (.aegis.yaml)\n");
+    expect(await readFile(join(at.root, ".aegis.yaml"), "utf8")).toBe(`${config}    enabled: false\n`);
+    expect((await at.aegis("schedule", "disable", "nightly")).stdout).toBe("nothing to change: nightly is disabled\n");
+    expect((await at.aegis("schedule", "next", "nightly")).stdout).toContain("is disabled");
+    expect((await at.aegis("schedule", "enable", "nightly")).stdout).toBe("nightly is enabled (.aegis.yaml)\n");
+  });
+
+  it("says what is wrong before it does anything", async () => {
+    const at = await aegisProject({ ".aegis.yaml": config });
+    const wrong: [string[], RegExp][] = [
+      [["add", "x"], /say what is to be done/],
+      [["add", "x", "--agent", "dev", "--prompt", "y"], /say when it is to be done/],
+      [["add", "x", "--agent", "dev", "--prompt", "y", "--cron", "0 9 * *"], /it has 4 fields/],
+      [["add", "x", "--agent", "dve", "--prompt", "y", "--in", "5m"], /did you mean "dev"/],
+      [["add", "x", "--workflow", "tdd_cycl", "--in", "5m"], /did you mean "tdd_cycle"/],
+      [["add", "x", "--workflow", "tdd_cycle", "--args", "[]", "--in", "5m"], /not a JSON object/],
+      [["add", "x", "--agent", "dev", "--prompt", "y", "--in", "5m", "--missed", "never"], /expected skip, once, all/],
+      [["add", "x", "--agent", "dev", "--prompt", "y", "--in", "5m", "--once", "--fires", "2"], /only one of/],
+      [["show", "nighty"], /did you mean "nightly"/],
+    ];
+    for (const [args, words] of wrong) {
+      const { code, stderr } = await at.aegis("schedule", ...args);
+      expect(stderr, args.join(" ")).toMatch(words);
+      expect(code, args.join(" ")).not.toBe(0);
+    }
+  });
+});
