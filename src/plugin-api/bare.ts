@@ -13,6 +13,14 @@ export type {
 } from "./engine.ts";
 export { PredicateFailed, WorkflowError } from "./errors.ts";
 export { type Hook, type HookCall, type HookHandler, type HookOptions, hook } from "./hook.ts";
+export type {
+  ConfigEdit,
+  InstallConsole,
+  InstallContext,
+  InstallFiles,
+  InstallScheduler,
+  InstallScript,
+} from "./install.ts";
 export {
   type AgentOptions,
   agent,

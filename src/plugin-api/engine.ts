@@ -13,6 +13,8 @@ export interface Engine<Config = Record<string, unknown>> {
   /** The handle of the session the run works for, or null when a person started it. */
   readonly host: string | null;
   readonly callerHandle: string | null;
+  /** The project's folder. */
+  readonly projectRoot: string;
   /** What `configure` was given. */
   readonly config: Readonly<Config>;
   /** Aborts when the run is cancelled or Aegis stops. */

@@ -74,6 +74,7 @@ export type RunAbout = {
   workflowId: string;
   host: string | null;
   callerHandle: string | null;
+  projectRoot: string;
   config: Readonly<Record<string, unknown>>;
 };
 

@@ -25,6 +25,7 @@ export function authorEngine(
     workflowId: context.run.id,
     host: about.host,
     callerHandle: about.host,
+    projectRoot: deps.root,
     config: about.config,
     get signal() {
       return context.signal;

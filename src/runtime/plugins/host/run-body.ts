@@ -92,9 +92,9 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     else branch?.reject(fromWire(outcome.error));
   };
 
-  const { name, workflowId, host, callerHandle, config } = engine;
+  const { name, workflowId, host, callerHandle, projectRoot, config } = engine;
   const calls = worker.open(
-    { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, config } },
+    { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, projectRoot, config } },
     { timeoutMs: null, signal: engine.signal, what: `the workflow "${name}"`, onRequest, onBranch },
   );
   enter("");
