@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isInside } from "../../lib/files.ts";
-import { judge } from "../cli-harness/gate.ts";
 import type { ConversationHost, ConversationSpec, PermissionAnswer } from "../driver.ts";
+import { judge } from "../gate.ts";
 import type { PermissionOutcome } from "./connection.ts";
 import type { AcpRecipe } from "./recipe.ts";
 import { hasInput, kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";

@@ -96,7 +96,7 @@ export class ClaudeConversation implements Conversation {
   async steer(message: Addition): Promise<boolean> {
     const turn = this.#turns.current;
     const content = await contentOf(message);
-    const isOpen = turn !== null && turn.isTakenUp && turn.stopping === null && !turn.isOver;
+    const isOpen = turn?.isTakenUp === true && turn.stopping === null && !turn.isOver;
     if (!this.#reportsLifecycle || !isOpen || !this.alive) return false;
     const uuid = randomUUID();
     const taken = this.#additions.add(uuid);

@@ -1,8 +1,8 @@
 /** What plugins say of a tool call, through the callbacks that Claude Code makes before and after each of its tools. */
 import { planeServer } from "../../contract/tool-names.ts";
 import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
-import { askedFor } from "../cli-harness/gate.ts";
 import type { ConversationHost, ToolUse } from "../driver.ts";
+import { askedFor } from "../gate.ts";
 import { toolKind, toolTitle } from "./tools.ts";
 
 /** A callback may wait for a person. One that runs out of time is no gate: the tool would run. */

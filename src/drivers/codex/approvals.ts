@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Permission } from "../../contract/agent.ts";
 import { isInside } from "../../lib/files.ts";
 import { isObject, type Json, listAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
-import { judge } from "../cli-harness/gate.ts";
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
+import { judge } from "../gate.ts";
 import { unwrapShell } from "./items.ts";
 
 export type Asked = {

@@ -1,7 +1,8 @@
 /** One conversation with a native agent. It has no process of its own: what lives longer than a turn is its memory. */
 import { childEnv } from "../../lib/child-env.ts";
 import { errorText } from "../../lib/log.ts";
-import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import { Arrivals } from "../arrivals.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { Compactor } from "./compactor.ts";
 import type { History } from "./history.ts";
 import type { Model } from "./model.ts";
@@ -56,10 +57,16 @@ export class NativeConversation implements Conversation {
         yield { type: "mode", mode: null, model: this.#parts.modelId };
       }
     } finally {
-      // A reader that leaves early must not leave a model call or a command behind.
+      // A reader that leaves early must not leave a model call, a command or somebody who waits behind.
       left.abort();
+      this.#loop.arrivals.close();
       await this.#loop.runner.settled();
     }
+  }
+
+  /** Waits until the loop takes the message in, which is before its next model call. */
+  steer(message: Addition): Promise<boolean> {
+    return this.#loop.arrivals.add(message);
   }
 
   /** Ends the turn under way and everything it started. */
@@ -119,5 +126,6 @@ function createLoop({ spec, deps, model, options, contextSize, system, history }
     },
   });
   const compactor = new Compactor({ history, size: contextSize, request, call });
-  return { history, compactor, runner, request, call, maxCalls: options.max_turns };
+  const arrivals = new Arrivals();
+  return { host: spec.host, history, arrivals, compactor, runner, request, call, maxCalls: options.max_turns };
 }

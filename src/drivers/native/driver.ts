@@ -15,11 +15,12 @@ export type NativeDriverDeps = DriverDeps & { models: ModelSettings };
 
 const capabilities: Capabilities = {
   resume: true,
-  fork: false,
-  steer: false,
+  // What the other conversation remembers comes as memory.
+  fork: true,
+  steer: true,
   mcp: false,
   permissions: true,
-  images: false,
+  images: true,
 };
 
 export function createNativeDriver(deps: NativeDriverDeps): Driver {

@@ -1,12 +1,14 @@
 /** What a conversation remembers, and the entries from which it is built again after a restart. */
 import { z } from "zod";
-import type { DriverEvent } from "../driver.ts";
+import type { Addition, DriverEvent, HistoryMessage } from "../driver.ts";
 import { type Message, messageSchema, toolCalls, userMessage } from "./messages.ts";
 import { repair } from "./repair.ts";
 
 const entrySchema = z.discriminatedUnion("kind", [
   /** `prompt` is the key of the prompt that a user message came with. */
   z.object({ kind: z.literal("message"), message: messageSchema, prompt: z.string().exactOptional() }),
+  /** A prompt together with what plugins put before it. */
+  z.object({ kind: z.literal("prompt"), messages: z.array(messageSchema), prompt: z.string() }),
   /** Takes the place of everything before it. */
   z.object({ kind: z.literal("compacted"), messages: z.array(messageSchema) }),
 ]);
@@ -36,8 +38,11 @@ export class History {
   }
 
   /** Adds what the user says, or nothing when a turn that was cut had already done so: it is then delivered again. */
-  *addPrompt(text: string, key: string): Generator<MemoryEvent> {
-    if (!this.#prompts.has(key)) yield this.#record({ kind: "message", message: userMessage(text), prompt: key });
+  *addPrompt({ text, images, key }: Addition, history: readonly HistoryMessage[] = []): Generator<MemoryEvent> {
+    if (this.#prompts.has(key)) return;
+    const message = userMessage(text, images);
+    if (history.length === 0) yield this.#record({ kind: "message", message, prompt: key });
+    else yield this.#record({ kind: "prompt", messages: [...history.map(earlier), message], prompt: key });
   }
 
   /** Replaces all that was said so far. */
@@ -69,10 +74,14 @@ export class History {
   }
 
   #apply(entry: MemoryEntry): void {
-    if (entry.kind === "compacted") this.#messages = [...entry.messages];
-    else this.#messages.push(entry.message);
-    if (entry.kind === "message" && entry.prompt !== undefined) this.#prompts.add(entry.prompt);
-    for (const message of entry.kind === "compacted" ? entry.messages : [entry.message])
-      for (const call of toolCalls(message)) this.#callIds.add(call.toolCallId);
+    const messages = entry.kind === "message" ? [entry.message] : entry.messages;
+    if (entry.kind === "compacted") this.#messages = [...messages];
+    else this.#messages.push(...messages);
+    if (entry.kind !== "compacted" && entry.prompt !== undefined) this.#prompts.add(entry.prompt);
+    for (const message of messages) for (const call of toolCalls(message)) this.#callIds.add(call.toolCallId);
   }
+}
+
+function earlier({ role, text }: HistoryMessage): Message {
+  return role === "user" ? userMessage(text) : { role, content: [{ type: "text", text }] };
 }

@@ -3,6 +3,8 @@
  * own message type.
  */
 import { z } from "zod";
+import { imageTypes } from "../../contract/message.ts";
+import type { PromptImage } from "../driver.ts";
 
 /** What a vendor wants back word for word, such as the signature of a thought. */
 const vendorSchema = z.record(z.string(), z.record(z.string(), z.json())).exactOptional();
@@ -23,8 +25,11 @@ const toolResultPartSchema = z.object({
   output: z.object({ type: z.enum(["text", "error-text"]), value: z.string() }),
 });
 
+/** A picture stays a file: what is remembered names it. */
+const imageSchema = z.object({ path: z.string(), media_type: z.enum(imageTypes) });
+
 export const messageSchema = z.discriminatedUnion("role", [
-  z.object({ role: z.literal("user"), content: z.string() }),
+  z.object({ role: z.literal("user"), content: z.string(), images: z.array(imageSchema).exactOptional() }),
   z.object({
     role: z.literal("assistant"),
     content: z.array(z.discriminatedUnion("type", [textPartSchema, reasoningPartSchema, toolCallPartSchema])),
@@ -33,13 +38,14 @@ export const messageSchema = z.discriminatedUnion("role", [
 ]);
 
 export type Message = z.infer<typeof messageSchema>;
+export type UserMessage = Extract<Message, { role: "user" }>;
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 export type AssistantPart = AssistantMessage["content"][number];
 export type ToolCallPart = z.infer<typeof toolCallPartSchema>;
 export type ToolResultPart = z.infer<typeof toolResultPartSchema>;
 
-export function userMessage(text: string): Message {
-  return { role: "user", content: text };
+export function userMessage(text: string, images: readonly PromptImage[] = []): UserMessage {
+  return { role: "user", content: text, ...(images.length === 0 ? {} : { images: [...images] }) };
 }
 
 export function toolMessage(

@@ -5,7 +5,14 @@
  * What holds afterwards: it starts with a user message, no two neighbours have the same role (a tool message counts as
  * the answer to its assistant message), each tool call has exactly one result right behind it, in the calls' order.
  */
-import { type AssistantMessage, type Message, type ToolResultPart, toolCalls } from "./messages.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  type ToolResultPart,
+  toolCalls,
+  type UserMessage,
+  userMessage,
+} from "./messages.ts";
 
 export const interruptedResult = "interrupted: outcome unknown";
 
@@ -14,7 +21,7 @@ export function repair(messages: readonly Message[]): Message[] {
   const repaired: Message[] = [];
   for (const message of messages) {
     if (message.role === "tool") continue;
-    if (message.role === "user") addUser(repaired, message.content);
+    if (message.role === "user") addUser(repaired, message);
     else addAssistant(repaired, message, results);
   }
   return repaired;
@@ -33,10 +40,14 @@ function collectResults(messages: readonly Message[]): Map<string, ToolResultPar
   return results;
 }
 
-function addUser(repaired: Message[], text: string): void {
+function addUser(repaired: Message[], message: UserMessage): void {
   const last = repaired.at(-1);
-  if (last?.role === "user") repaired[repaired.length - 1] = { role: "user", content: `${last.content}\n\n${text}` };
-  else repaired.push({ role: "user", content: text });
+  if (last?.role !== "user") {
+    repaired.push(message);
+    return;
+  }
+  const images = [...(last.images ?? []), ...(message.images ?? [])];
+  repaired[repaired.length - 1] = userMessage(`${last.content}\n\n${message.content}`, images);
 }
 
 function addAssistant(repaired: Message[], message: AssistantMessage, results: Map<string, ToolResultPart>): void {

@@ -2,6 +2,8 @@
  * The only file that touches the model library. It is loaded when the first native agent starts, so that a daemon
  * without one stays light. One `streamText` call is one model call: its own tool loop, retries and output are off.
  */
+
+import { readFile } from "node:fs/promises";
 import type {
   APICallError,
   Instructions,
@@ -16,6 +18,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
 import { retryAfter } from "./backoff.ts";
 import { ModelFailure, type RawFailure, toModelFailure } from "./failures.ts";
+import type { Message } from "./messages.ts";
 import type { FinishReason, Model, ModelCall, ModelPart, VendorData } from "./model.ts";
 import type { ModelTarget } from "./models.ts";
 
@@ -58,7 +61,7 @@ async function* stream(
 ): AsyncGenerator<ModelPart> {
   const result = sdk.streamText({
     model,
-    ...prompt(target, call),
+    ...prompt(target, call, await withPictures(call.messages)),
     tools: toolSet(sdk, call),
     maxRetries: 0,
     abortSignal: call.signal,
@@ -83,10 +86,27 @@ async function* stream(
   }
 }
 
+/** A picture whose file is gone is told in words: the rest of the conversation still counts. */
+async function withPictures(messages: readonly Message[]): Promise<ModelMessage[]> {
+  return Promise.all(
+    messages.map(async (message): Promise<ModelMessage> => {
+      if (message.role !== "user" || message.images === undefined) return message;
+      const parts = message.images.map(async ({ path, media_type: mediaType }) => {
+        const data = await readFile(path).catch(() => null);
+        return data === null
+          ? { type: "text" as const, text: "[a picture that is no longer there]" }
+          : { type: "file" as const, mediaType, data };
+      });
+      return { role: "user", content: [...(await Promise.all(parts)), { type: "text", text: message.content }] };
+    }),
+  );
+}
+
 /** Anthropic keeps the unchanged beginning of a conversation only where it is told to. */
 function prompt(
   target: ModelTarget,
-  { system, messages }: ModelCall,
+  { system }: ModelCall,
+  messages: readonly ModelMessage[],
 ): { instructions: Instructions; messages: ModelMessage[] } {
   if (target.api !== "anthropic") return { instructions: system, messages: [...messages] };
   const providerOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };

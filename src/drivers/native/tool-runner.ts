@@ -2,7 +2,8 @@
 import type { Permission } from "../../contract/agent.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { ConversationHost, DriverEvent } from "../driver.ts";
+import type { ConversationHost, DriverEvent, PermissionAnswer, PermissionRequest, ToolVerdict } from "../driver.ts";
+import { askedFor } from "../gate.ts";
 import type { RequestedCall } from "./answer.ts";
 import type { History } from "./history.ts";
 import { toolMessage } from "./messages.ts";
@@ -36,6 +37,8 @@ type Planned = { call: RequestedCall; key: string } & (
   /** It is answered without being run. */
   | { tool: Tool | null; answer: ToolResult }
 );
+
+const noObjection: Exclude<ToolVerdict, { decision: "deny" }> = { decision: "allow" };
 
 export class ToolRunner {
   readonly #settings: ToolRunnerSettings;
@@ -104,23 +107,36 @@ export class ToolRunner {
 
   async #execute(planned: Planned, signal: AbortSignal): Promise<ToolResult> {
     if ("answer" in planned) return planned.answer;
-    const { host, context, permission } = this.#settings;
-    const { tool, call } = planned;
-    let prepared = planned.prepared;
-    if (ruleFor(permission, tool.effect) === "ask" && !this.#allowed.has(tool.name)) {
-      const { title } = prepared;
-      const request = { call: call.id, tool: tool.name, kind: tool.kind, title, input: call.input };
-      const answer = await untilAborted(host.permission(request, signal), signal);
-      if (answer.decision === "deny") return failed(`Permission denied: ${answer.reason}`);
-      if (answer.scope === "session") this.#allowed.add(tool.name);
-      if (answer.input !== undefined) {
-        const changed = tool.prepare(answer.input);
-        if ("problem" in changed)
-          return failed(`The input was changed on approval and is now wrong: ${changed.problem}`);
-        prepared = changed;
-      }
-    }
-    return await prepared.run({ ...context, signal, key: planned.key });
+    const { host, context } = this.#settings;
+    const { tool, call, key } = planned;
+    const use = { call: call.id, tool: tool.name, kind: tool.kind, input: call.input };
+    const verdict = tool.isPlane ? noObjection : await untilAborted(host.beforeTool(use, signal), signal);
+    if (verdict.decision === "deny") return failed(`Denied: ${verdict.reason}`);
+    const answer = await this.#permitted({ ...use, title: planned.prepared.title }, tool, verdict, signal);
+    if (answer.decision === "deny") return failed(`Permission denied: ${answer.reason}`);
+    const input = answer.input ?? verdict.input;
+    const prepared = input === undefined ? planned.prepared : tool.prepare(input);
+    if ("problem" in prepared) return failed(`The input was changed on approval and is now wrong: ${prepared.problem}`);
+    const result = await prepared.run({ ...context, signal, key });
+    if (tool.isPlane) return result;
+    const after = host.afterTool({ ...use, input: input ?? use.input }, result, signal);
+    const output = await untilAborted(after, signal);
+    return output === null ? result : { ...result, output };
+  }
+
+  /** Asks a person where the agent's permission or a plugin wants it; otherwise the call is allowed. */
+  async #permitted(
+    request: PermissionRequest,
+    tool: Tool,
+    verdict: Exclude<ToolVerdict, { decision: "deny" }>,
+    signal: AbortSignal,
+  ): Promise<PermissionAnswer> {
+    const { host, permission } = this.#settings;
+    const needsConsent = ruleFor(permission, tool.effect) === "ask" && !this.#allowed.has(tool.name);
+    if (!needsConsent && verdict.decision !== "ask") return { decision: "allow", scope: "once" };
+    const answer = await untilAborted(host.permission(askedFor(request, verdict), signal), signal);
+    if (answer.decision === "allow" && answer.scope === "session") this.#allowed.add(tool.name);
+    return answer;
   }
 
   #plan(call: RequestedCall, turn: TurnTools, verdict: ToolResult | null): Planned {

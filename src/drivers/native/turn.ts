@@ -6,17 +6,21 @@
  */
 import type { TurnError, Usage } from "../../contract/turn.ts";
 import { errorText } from "../../lib/log.ts";
-import type { DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import type { Arrivals } from "../arrivals.ts";
+import type { ConversationHost, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import { Answer } from "./answer.ts";
 import type { Compactor } from "./compactor.ts";
 import { InactivityError, ModelFailure } from "./failures.ts";
 import type { History } from "./history.ts";
 import type { ModelCall } from "./model.ts";
 import { type CallSettings, callModel } from "./model-call.ts";
+import { plugged } from "./plugged.ts";
 import type { ToolRunner, TurnTools } from "./tool-runner.ts";
 
 export type Loop = {
+  host: ConversationHost;
   history: History;
+  arrivals: Arrivals;
   compactor: Compactor;
   runner: ToolRunner;
   request: Omit<ModelCall, "signal" | "messages" | "tools">;
@@ -39,13 +43,16 @@ export async function* runTurn(
   let end: End;
   try {
     signal.throwIfAborted();
-    yield* loop.history.addPrompt(prompt.text, prompt.key);
+    yield* loop.history.addPrompt(prompt, prompt.history);
     yield { type: "accepted" };
+    loop.arrivals.open();
     end = yield* answerPrompt(loop, turn, prompt, progress, signal);
   } catch (error) {
+    loop.arrivals.close();
     yield* keepPartial(loop, progress);
     end = signal.aborted ? { reason: "cancelled", error: null } : { reason: "failed", error: toTurnError(error, loop) };
   }
+  loop.arrivals.close();
   yield { type: "turn.ended", ...end, usage: progress.usage };
 }
 
@@ -58,6 +65,7 @@ async function* answerPrompt(
 ): AsyncGenerator<DriverEvent, End> {
   for (let call = 0; call < loop.maxCalls; call++) {
     progress.message = `${prompt.turn}/${call}`;
+    yield* takeIn(loop);
     const answer = yield* ask(loop, turn, progress, signal);
     progress.answer = null;
     const end = endFor(answer);
@@ -66,12 +74,21 @@ async function* answerPrompt(
     progress.usage = addUsage(progress.usage, answer.usage);
     yield { type: "usage", ...answer.usage };
     yield loop.compactor.counted(answer.usage);
-    if (end !== null) return end;
+    // Who came while the model wrote its last words is answered in the same turn.
+    if (end !== null && (end.reason !== "completed" || loop.arrivals.closeIfEmpty())) return end;
     if (yield* loop.runner.run(answer.calls, turn, signal))
       return limit("tool_loop", `The model made the same ${answer.calls.at(-1)?.name} call over and over.`);
   }
   const fix = "Raise the agent's max_turns, or ask for less at once.";
   return limit("tool_loop", `The turn reached its limit of ${loop.maxCalls} model calls.`, fix);
+}
+
+/** Messages that joined the turn. Each is on record when the next event is asked for. */
+async function* takeIn({ arrivals, history }: Loop): AsyncGenerator<DriverEvent> {
+  for (const { message, resolve } of arrivals.take()) {
+    yield* history.addPrompt(message);
+    resolve(true);
+  }
 }
 
 /** One answer of the model. A conversation that does not fit is summed up once, then the call is made again. */
@@ -91,7 +108,8 @@ async function* ask(
       progress.answer = new Answer((id) => loop.history.freshCallId(id));
       return progress.answer;
     };
-    const request = { ...loop.request, messages: loop.history.forModel(), tools };
+    const own = { ...loop.request, messages: loop.history.forModel(), tools };
+    const request = await plugged(own, loop.host, loop.call.log, signal);
     try {
       return yield* callModel(request, newAnswer, { ...loop.call, message: progress.message }, signal);
     } catch (error) {

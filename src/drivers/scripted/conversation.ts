@@ -1,6 +1,7 @@
 /** One conversation with the offline agent: finds the rule for each message of a turn and runs its steps. */
 import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
+import { Arrivals } from "../arrivals.ts";
 import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import { type Incoming, splitMessages } from "./incoming.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
@@ -28,6 +29,7 @@ const noRule: Rule = {
 export function createConversation(options: ConversationOptions): Conversation {
   let dead = false;
   let turns = 0;
+  const arrivals = new Arrivals();
 
   return {
     get alive() {
@@ -40,44 +42,100 @@ export function createConversation(options: ConversationOptions): Conversation {
       }
       turns += 1;
       const either = AbortSignal.any([signal, options.closed]);
-      const end = yield* runTurn(prompt, turns, either, options);
-      if (end.error?.code === "died") dead = true;
-      yield end;
+      try {
+        arrivals.open();
+        const end = yield* runTurn(prompt, turns, arrivals, either, options);
+        arrivals.close();
+        if (end.error?.code === "died") dead = true;
+        yield end;
+      } finally {
+        // A reader that leaves early must not leave somebody who waits behind.
+        arrivals.close();
+      }
     },
+    steer: (message) => arrivals.add(message),
   };
 }
 
 async function* runTurn(
   prompt: Prompt,
   number: number,
+  arrivals: Arrivals,
   signal: AbortSignal,
-  { spec, playbook, clock }: ConversationOptions,
+  options: ConversationOptions,
 ): AsyncGenerator<DriverEvent, TurnEnded> {
-  const common = { handle: spec.session.handle, turn_number: String(number) };
+  const { spec, playbook } = options;
   try {
     signal.throwIfAborted();
+    const heard = await hear(prompt, spec, signal);
+    const common = {
+      handle: spec.session.handle,
+      turn_number: String(number),
+      system: heard.system,
+      history: heard.history,
+    };
     if (number === 1 && playbook.opening !== null) {
       yield { type: "text", message: `${prompt.turn}/opening`, text: render(playbook.opening, common) };
     }
-    for (const [nth, message] of splitMessages(prompt.text).entries()) {
-      const { rule, captures } = findRule(playbook, message);
-      const values = { ...namedCaptures(captures), ...common, text: message.body, sender: message.sender };
-      for (const [index, step] of rule.steps.entries()) {
-        signal.throwIfAborted();
-        // A step's place does not depend on how others went: a prompt that is sent again after a crash acts once.
-        const place = `${nth}.${index}`;
-        const names = { id: `${prompt.turn}/${place}`, key: `${prompt.key}/${place}` };
-        const outcome = yield* runStep(step, { ...names, values, spec, clock, signal });
-        if (outcome === "leave rule") break;
-        if (outcome !== "next") return ended(outcome.reason, outcome.error);
+    const own = { text: heard.text, names: { turn: prompt.turn, key: prompt.key } };
+    let end = yield* answer(own, common, signal, options);
+    signal.throwIfAborted();
+    for (let joined = 1; end === null && !arrivals.closeIfEmpty(); ) {
+      for (const { message, resolve } of arrivals.take()) {
+        resolve(true);
+        const names = { turn: `${prompt.turn}/joined-${joined++}`, key: message.key };
+        end ??= yield* answer({ text: message.text, names }, common, signal, options);
       }
     }
     signal.throwIfAborted();
-    return ended("completed");
+    return end ?? ended("completed");
   } catch (error) {
     if (signal.aborted) return ended("cancelled");
     return ended("failed", { code: "internal", message: `the offline agent broke: ${errorText(error)}` });
   }
+}
+
+type Said = { text: string; names: { turn: string; key: string } };
+
+/** Follows the rules for each message of a text. Gives the end of the turn when a step brings it, else null. */
+async function* answer(
+  { text, names: { turn, key } }: Said,
+  common: Record<string, string>,
+  signal: AbortSignal,
+  { spec, playbook, clock }: ConversationOptions,
+): AsyncGenerator<DriverEvent, TurnEnded | null> {
+  for (const [nth, message] of splitMessages(text).entries()) {
+    const { rule, captures } = findRule(playbook, message);
+    const values = { ...namedCaptures(captures), ...common, text: message.body, sender: message.sender };
+    for (const [index, step] of rule.steps.entries()) {
+      signal.throwIfAborted();
+      // A step's place does not depend on how others went: a prompt that is sent again after a crash acts once.
+      const place = `${nth}.${index}`;
+      const names = { id: `${turn}/${place}`, key: `${key}/${place}` };
+      const outcome = yield* runStep(step, { ...names, values, spec, clock, signal });
+      if (outcome === "leave rule") break;
+      if (outcome !== "next") return ended(outcome.reason, outcome.error);
+    }
+  }
+  return null;
+}
+
+/** What a model would be sent, after plugins had their say: the last message is what is answered. */
+async function hear(
+  { text, history }: Prompt,
+  { systemPrompt, host }: ConversationSpec,
+  signal: AbortSignal,
+): Promise<{ system: string; history: string; text: string }> {
+  const before = history.map((message) => ({ role: message.role, content: message.text }));
+  const request = { systemPrompt, messages: [...before, { role: "user", content: text }] };
+  const { messages, ...sent } = await host.beforeModel(request, signal);
+  const said = messages.map(({ role, content }) => ({ role, text: String(content) }));
+  const last = said.pop();
+  return {
+    system: sent.systemPrompt,
+    history: said.map((message) => `${message.role}: ${message.text}`).join("\n"),
+    text: last?.text ?? text,
+  };
 }
 
 function findRule(playbook: Playbook, message: Incoming): Match {

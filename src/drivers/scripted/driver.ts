@@ -13,7 +13,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
       // Nothing is remembered, so nothing is lost: a cut turn's messages are simply sent again.
       resume: true,
       fork: false,
-      steer: false,
+      steer: true,
       mcp: false,
       permissions: true,
       images: false,

@@ -2,6 +2,7 @@
 import { access } from "node:fs/promises";
 import { containedPath } from "../../lib/files.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { judge } from "../gate.ts";
 import type { Step, Steps } from "./playbook/schema.ts";
 import { render, renderDeep } from "./playbook/template.ts";
 import type { StepContext } from "./step-context.ts";
@@ -67,16 +68,14 @@ async function* stream(step: Steps["stream"], { id, values, clock, signal }: Ste
 }
 
 async function ask(step: Steps["ask"], { id, values, spec, signal }: StepContext): Promise<StepOutcome> {
-  const answer = await spec.host.permission(
-    {
-      call: id,
-      tool: render(step.tool, values),
-      kind: "other",
-      title: render(step.ask, values),
-      input: renderDeep(step.input, values),
-    },
-    signal,
-  );
+  const request = {
+    call: id,
+    tool: render(step.tool, values),
+    kind: "other" as const,
+    title: render(step.ask, values),
+    input: renderDeep(step.input, values),
+  };
+  const answer = await judge(spec.host, request, null, signal);
   signal.throwIfAborted();
   if (step.save !== undefined) values[step.save] = answer.decision === "allow" ? "allowed" : "denied";
   return "next";

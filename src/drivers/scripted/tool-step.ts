@@ -1,6 +1,7 @@
 /** A tool call of the offline agent: one of its own tools, else one of the plane's. Every end is a result. */
 import { didYouMean } from "../../lib/nearest.ts";
-import type { ConversationSpec, DriverEvent, ToolOutcome } from "../driver.ts";
+import type { DriverEvent, PermissionAnswer, ToolOutcome } from "../driver.ts";
+import { judge } from "../gate.ts";
 import type { StepContext } from "./step-context.ts";
 import { countTodos } from "./tools/count-todos.ts";
 import { grep } from "./tools/grep.ts";
@@ -36,28 +37,22 @@ export async function* callTool(
   return result;
 }
 
+/** The plane judges calls of its own tools; these are judged here. */
 async function runOwn(tool: ProjectTool, input: unknown, { id, spec, signal }: CallContext): Promise<ToolRun> {
-  if (tool.writes) {
-    const refusal = await refuseWrite(tool, input, id, spec, signal);
-    if (refusal !== null) return toolError(refusal);
-  }
-  return tool.run(input, { root: spec.cwd, signal });
+  const { agent, host, cwd } = spec;
+  if (tool.writes && agent.permission === "read")
+    return toolError(`agent "${agent.slug}" may only read (its permission is "read")`);
+  const use = { call: id, tool: tool.name, kind: tool.kind, input };
+  const settled = tool.writes && agent.permission === "auto" ? null : allowed;
+  const answer = await judge(host, { ...use, title: tool.title(input) }, settled, signal);
+  if (answer.decision === "deny") return toolError(`not permitted: ${answer.reason}`);
+  const given = answer.input ?? input;
+  const result = await tool.run(given, { root: cwd, signal });
+  const output = await host.afterTool({ ...use, input: given }, result, signal);
+  return output === null ? result : { ...result, output };
 }
 
-/** Why the agent may not write, or null when it may. */
-async function refuseWrite(
-  tool: ProjectTool,
-  input: unknown,
-  call: string,
-  { agent, host }: ConversationSpec,
-  signal: AbortSignal,
-): Promise<string | null> {
-  if (agent.permission === "read") return `agent "${agent.slug}" may only read (its permission is "read")`;
-  if (agent.permission !== "auto") return null;
-  const request = { call, tool: tool.name, kind: tool.kind, title: tool.title(input), input };
-  const answer = await host.permission(request, signal);
-  return answer.decision === "allow" ? null : `not permitted: ${answer.reason}`;
-}
+const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
 async function callPlane(name: string, input: unknown, { key, spec, signal }: CallContext): Promise<ToolRun> {
   const names = (await spec.host.tools.list()).map((tool) => tool.name);

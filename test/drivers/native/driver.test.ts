@@ -36,6 +36,9 @@ function fixtureModel(request: FakeRequest): Reply {
   const prompts = request.transcript.filter((line) => line.startsWith("user: do:"));
   const result = request.transcript.at(-1)?.match(/^result: ([\s\S]*)/)?.[1];
   const word = (prompts.at(-1) ?? "").replace("user: do:", "").trim() as Behaviour;
+  const joined = request.transcript.find((line) => /^user: (?!do:)/.test(line))?.replace("user: ", "");
+  // Each look is another one, or the loop would call it a repetition.
+  const nextLook = { id: "c", name: "glob", input: { pattern: `*${request.transcript.length}` } };
   const replies: Partial<Record<Behaviour, Reply>> = {
     stream: { text: ["one ", "two ", "three"] },
     think: { thinking: "hm", text: "pong" },
@@ -49,10 +52,19 @@ function fixtureModel(request: FakeRequest): Reply {
     asks:
       result === undefined
         ? { calls: [{ id: "c", name: "bash", input: { command: "echo ran" } }] }
-        : { text: result.includes("denied") ? "denied" : "allowed" },
+        : { text: /denied/i.test(result) ? "denied" : "allowed" },
+    steered: joined === undefined ? { text: "listening", calls: [nextLook] } : { text: `also: ${joined}` },
+    picture: { text: `images: ${pictures(request)}` },
+    echo: { text: request.transcript.join("\n") },
     recall: { text: `prompts: ${prompts.length}` },
   };
   return replies[word] ?? { text: "pong" };
+}
+
+function pictures({ body }: FakeRequest): number {
+  const { messages } = body as { messages: { role: string; content: { type: string }[] }[] };
+  const last = messages.findLast((message) => message.role === "user");
+  return last?.content.filter((part) => part.type === "image").length ?? 0;
 }
 
 describe("opening", () => {

@@ -49,7 +49,8 @@ describe("a memory cut anywhere", () => {
           const history = new History();
           const unreadable = history.restore(JSON.parse(JSON.stringify(entries.slice(0, length))));
           const found = [problem(history.forModel())];
-          for (const _ of history.addPrompt("go on", "later")) found.push(problem(history.forModel()));
+          for (const _ of history.addPrompt({ text: "go on", images: [], key: "later" }))
+            found.push(problem(history.forModel()));
           expect({ unreadable, found }).toEqual({ unreadable: 0, found: [null, null] });
         }
       }),
@@ -62,7 +63,8 @@ describe("a memory cut anywhere", () => {
     const entries: unknown[] = [];
     let id = 0;
     turns.forEach((steps, turn) => {
-      for (const event of history.addPrompt(`prompt ${turn}`, `key ${turn}`)) entries.push(event.value);
+      for (const event of history.addPrompt({ text: `prompt ${turn}`, images: [], key: `key ${turn}` }))
+        entries.push(event.value);
       for (const { thinking, text, calls, compact } of steps) {
         const ids = Array.from({ length: calls }, () => `call ${id++}`);
         const message: Message = {

@@ -21,6 +21,7 @@ driverSuite("scripted", {
     unknownEvent: `${noProcess}, so it makes only events it knows`,
     notice: "it does nothing between turns",
     spontaneous: "it does nothing between turns",
+    picture: "it sees nothing but text",
     recall: "it keeps no memory, which is why a cut turn can be sent again",
   },
 });

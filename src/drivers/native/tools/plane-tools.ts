@@ -16,6 +16,7 @@ function planeTool(spec: ToolSpec, host: ToolHost): Tool {
     inputSchema,
     kind: "other",
     effect: spec.readOnly ? "read" : "plane",
+    isPlane: true,
     prepare: (input) => ({
       title: shorten(`${name} ${JSON.stringify(input)}`),
       locations: [],

@@ -13,6 +13,8 @@ export interface Tool {
   readonly description: string;
   readonly kind: ToolKind;
   readonly effect: Effect;
+  /** It belongs to the plane, where plugins judge its calls. */
+  readonly isPlane: boolean;
   /** JSON Schema of the input. */
   readonly inputSchema: Record<string, unknown>;
   /** Checks the input. Does nothing yet. */
@@ -67,6 +69,7 @@ export function defineTool<Schema extends z.ZodType>(definition: Definition<Sche
     description,
     kind,
     effect,
+    isPlane: false,
     inputSchema: leanSchema(schema),
     prepare(raw) {
       const parsed = schema.safeParse(withoutNulls(raw));

@@ -25,7 +25,7 @@ export class PlaybookError extends Error {
   override readonly name = "PlaybookError";
 }
 
-const openingPlaces = ["handle", "turn_number"];
+const openingPlaces = ["handle", "turn_number", "history", "system"];
 /** What every rule's texts may name besides captures and results saved before. */
 const rulePlaces = [...openingPlaces, "text", "sender"];
 const knownKeys = [...Object.keys(playbookSchema.shape), ...Object.keys(ruleSchema.shape)];

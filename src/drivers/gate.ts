@@ -1,6 +1,6 @@
 /** What becomes of a call that a harness asks about: plugins judge it first, then the agent's rights or a person. */
 import { isDeepStrictEqual } from "node:util";
-import type { ConversationHost, PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "../driver.ts";
+import type { ConversationHost, PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "./driver.ts";
 
 /**
  * `settled` is the answer that the agent's permission gives without asking anybody, or null. An answer that changes the
