@@ -3,12 +3,13 @@ import type { CommandSpec } from "./spec.ts";
 import { agentCommands } from "./table/agents.ts";
 import { daemonCommands } from "./table/daemon.ts";
 import { groupCommands } from "./table/groups.ts";
+import { pluginInstallCommands } from "./table/plugin-install.ts";
 import { queueCommands } from "./table/queues.ts";
 import { scheduleCommands } from "./table/schedules.ts";
 import { sessionCommands } from "./table/sessions.ts";
 import { commandGroups, setupCommands } from "./table/setup.ts";
-import { skillCommands } from "./table/skills.ts";
 import { skillInstallCommands } from "./table/skill-install.ts";
+import { skillCommands } from "./table/skills.ts";
 import { subagentCommands } from "./table/subagents.ts";
 import { workflowCommands } from "./table/workflows.ts";
 import type { Terminal } from "./terminal.ts";
@@ -18,8 +19,9 @@ export { commandGroups };
 export const commands: readonly CommandSpec[] = [
   ...sessionCommands,
   ...agentCommands,
-  ...skillCommands,
   ...skillInstallCommands,
+  ...skillCommands,
+  ...pluginInstallCommands,
   ...subagentCommands,
   ...queueCommands,
   ...groupCommands,

@@ -59,7 +59,9 @@ export async function agentNew(
     throw usageError("the description is missing", "say with --description what the agent is for");
   const prompt =
     args.prompt === undefined && from !== null ? from.prompt : await textArgument(cx, args.prompt, "prompt");
-  const written = await createAgent(project, { name, user, fields: changesOf(args), prompt, from, now: new Date() });
+  const { editAsOwner } = await import("../../daemon/trust/agree.ts");
+  const made = { name, user, fields: changesOf(args), prompt, from, now: new Date() };
+  const written = await editAsOwner({ ...project, env: cx.env }, () => createAgent(project, made));
   return report(cx, "made", name, written);
 }
 
@@ -73,7 +75,10 @@ export async function agentEdit(cx: Terminal, args: Known & AgentFieldArgs & { n
     const { file } = await findAgent(project, name);
     throw usageError("nothing to change was given", `use the options, or edit ${file ?? name} yourself`);
   }
-  return report(cx, "changed", name, await editAgent(project, { name, changes, prompt, now: new Date() }));
+  const { editAsOwner } = await import("../../daemon/trust/agree.ts");
+  const change = { name, changes, prompt, now: new Date() };
+  const written = await editAsOwner({ ...project, env: cx.env }, () => editAgent(project, change));
+  return report(cx, "changed", name, written);
 }
 
 /** Exit code 1 when any file cannot be used. */

@@ -176,7 +176,8 @@ async function edit(
   const at = project(cx, args);
   const { problemsOf } = await import("../../daemon/config/edit.ts");
   try {
-    const { file, changed } = await change(at);
+    const { editAsOwner } = await import("../../daemon/trust/agree.ts");
+    const { file, changed } = await editAsOwner({ ...at, env: cx.env }, () => change(at));
     if (cx.json) cx.printJson({ ok: true, file: join(at.root, file), changed });
     else cx.print(changed ? `${done} (${relative(cx.cwd, join(at.root, file))})` : `nothing to change: ${done}`);
     return exitCodes.ok;

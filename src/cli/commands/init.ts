@@ -41,7 +41,9 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
   }
   const text = template(choice);
   await refuseProblems(cx.cwd, path, text, args.harnesses);
-  await writeAtomic(path, text);
+  const { editAsOwner } = await import("../../daemon/trust/agree.ts");
+  const { harnesses } = args;
+  await editAsOwner({ root: cx.cwd, env: cx.env, harnesses }, () => writeAtomic(path, text));
   const ignored = await ignoreInGit(cx.cwd);
   if (cx.json) {
     cx.printJson({ ok: true, file: path, replaced, agent: choice, gitignore: ignored });

@@ -12,12 +12,15 @@ export type RunArgs = {
   timeoutMs: number | undefined;
   images: readonly string[];
   keep: boolean;
+  /** Agree to what the folder's files would run. */
+  yes: boolean;
   /** Deny at once whatever the agent would ask a person. */
   noAsk: boolean;
 };
 
 export async function run(cx: Terminal, args: RunArgs): Promise<number> {
   const text = await textArgument(cx, args.prompt, "prompt");
+  if (args.yes) await (await import("./trust.ts")).trustHere(cx);
   const { client } = await ensureDaemon(cx);
   const { session } = await client.call("createSession", {
     body: { ask_policy: args.noAsk ? "deny" : "wait", ...(args.agent === undefined ? {} : { agent: args.agent }) },

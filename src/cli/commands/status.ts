@@ -100,6 +100,8 @@ export function statusLines(answer: Status, cx: { color: boolean }, now: number)
     ],
   ];
   const lines = rows.map(([name, value]) => `${style.dim(name.padEnd(10))}${value}`);
+  for (const one of answer.untrusted) lines.push(`${style.yellow("untrusted".padEnd(10))}${one}`);
+  if (answer.untrusted.length > 0) lines.push(`${"".padEnd(10)}it has no effect until you agree to it: aegis trust`);
   for (const problem of answer.config_problems) lines.push(`${style.yellow("problem".padEnd(10))}${problem}`);
   return lines;
 }

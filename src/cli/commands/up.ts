@@ -9,10 +9,11 @@ import type { DaemonOptions } from "../daemon-process.ts";
 import { createStyle } from "../format/style.ts";
 import type { Terminal } from "../terminal.ts";
 
-export type UpArgs = { attach: boolean } & DaemonOptions;
+export type UpArgs = { attach: boolean; yes: boolean } & DaemonOptions;
 
 export async function up(cx: Terminal, args: UpArgs): Promise<number> {
-  const { attach, ...options } = args;
+  const { attach, yes, ...options } = args;
+  if (yes) await (await import("./trust.ts")).trustHere(cx);
   const connection = await ensureDaemon(cx, options);
   const status = await connection.client.call("status");
   if (!attach) {
@@ -57,6 +58,8 @@ function announce(
   } else {
     print(`Agent: ${style.cyan(agent)} was asked for; the running daemon's default stays ${status.default_agent}.`);
   }
+  for (const one of status.untrusted) print(style.yellow(`Not trusted: ${one}`));
+  if (status.untrusted.length > 0) print("It has no effect until you agree to it: aegis trust");
   for (const problem of status.config_problems) print(style.yellow(`Problem: ${problem}`));
 }
 

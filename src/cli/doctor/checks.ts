@@ -42,6 +42,7 @@ export function createChecks(root: string, env: CliContext["env"]): Check[] {
     { name: "state", run: () => checkState(project.state) },
     { name: "disk", run: () => checkDisk(root) },
     { name: "config", run: () => checkConfig(project) },
+    { name: "trust", run: () => checkTrust(project) },
     { name: "daemon", run: () => checkDaemon(project) },
     { name: "port", run: () => checkPort(project) },
     { name: "store", run: () => checkStore(project) },
@@ -106,6 +107,19 @@ async function checkConfig({ root, env }: Project): Promise<Finding[]> {
   const { files, problems } = await checkup.checkConfig(root, env);
   if (problems.length > 0) return problems.map((problem) => fail(problem, "edit the file"));
   return [ok(files.length === 0 ? "no config file; agents are found by themselves" : plural(files.length, "file"))];
+}
+
+async function checkTrust({ root, env }: Project): Promise<Finding[]> {
+  const checkup = await import("../../daemon/checkup.ts");
+  // What the files would run cannot be told while they are wrong, which is told elsewhere.
+  if ((await checkup.checkConfig(root, env)).address === null) return [];
+  const { listTrust } = await import("../../daemon/trust/agree.ts");
+  const judged = await listTrust({ root, env, harnesses: checkup.harnessNames(root, env) });
+  const open = judged.flatMap(({ item, verdict }) => (verdict.allowed ? [] : [{ item, verdict }]));
+  if (open.length === 0) return [ok(judged.length === 0 ? "nothing here runs by itself" : "all that runs is trusted")];
+  return open.map(({ item, verdict }) =>
+    warn(`${item.kind} ${item.name} is untrusted, and has no effect: ${verdict.message}`, verdict.fix),
+  );
 }
 
 async function checkDaemon({ root }: Project): Promise<Finding[]> {

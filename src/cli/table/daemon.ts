@@ -17,11 +17,16 @@ export const daemonCommands: readonly CommandSpec[] = [
     summary: "Bring the daemon up",
     options: [
       { flags: "--attach", description: "stay: chat in a terminal, print events elsewhere; stop what was started" },
+      { flags: "-y, --yes", description: "agree to what this folder's files would run" },
       ...startOptions,
     ],
     examples: ["aegis up", "aegis up --attach"],
     run: async (cx, input) =>
-      (await import("../commands/up.ts")).up(cx, { attach: input.flag("attach"), ...daemonOptions(input) }),
+      (await import("../commands/up.ts")).up(cx, {
+        attach: input.flag("attach"),
+        yes: input.flag("yes"),
+        ...daemonOptions(input),
+      }),
   },
   {
     path: "down",

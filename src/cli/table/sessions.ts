@@ -33,6 +33,7 @@ export const sessionCommands: readonly CommandSpec[] = [
       imageOption,
       { flags: "--keep", description: "keep the session to go on with it" },
       { flags: "--no-ask", description: "deny at once whatever the agent would ask a person" },
+      { flags: "-y, --yes", description: "agree to what this folder's files would run" },
     ],
     examples: ['aegis run "list the files here"', "git diff | aegis run --timeout 5m", 'aegis run "say hi" --json'],
     run: async (cx, input) =>
@@ -42,6 +43,7 @@ export const sessionCommands: readonly CommandSpec[] = [
         timeoutMs: input.number("timeout"),
         images: input.list("image"),
         keep: input.flag("keep"),
+        yes: input.flag("yes"),
         noAsk: !input.flag("ask"),
       }),
   },

@@ -16,6 +16,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   schedule: { summary: "What is done when: cron entries and what came of them", group: "Schedules:" },
   skill: { summary: "Instructions for particular tasks, given to agents when they come up", group: "Sessions:" },
   agent: { summary: "The agents of this project, and files of your own", group: "Sessions:" },
+  plugin: { summary: "Plugins: hooks, tools, workflows, agents and skills from elsewhere", group: "Plugins:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },
   "config queue": { summary: "Declare, list and remove queues" },

@@ -76,7 +76,7 @@ export async function pluginItems(root: string, folders: readonly string[]): Pro
     const rights = isFolder
       ? capabilityLines(await capabilitiesOf(place.dir, manifest ?? bareManifest(place.name)))
       : [];
-    const what = rights.length === 0 ? "its code" : rights.map((line) => line.replace(/ +/, " ")).join("; ");
+    const what = rights.length === 0 ? "its code" : rights.map((line) => line.replace(/ {2,}/, ": ")).join("; ");
     items.push({
       kind: "plugin",
       name: place.name,

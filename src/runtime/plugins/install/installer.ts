@@ -9,7 +9,7 @@ import { treeHash } from "../../../lib/safe-tree.ts";
 import { pluginNameProblem } from "../manifest.ts";
 import { FilePlan } from "./file-plan.ts";
 import { Workspace } from "./journal.ts";
-import { entryOf, formatLock, type Lock, type LockEntry, lockFile, parseLock } from "./lockfile.ts";
+import { additionName, entryOf, formatLock, type Lock, type LockEntry, lockFile, parseLock } from "./lockfile.ts";
 import { Additions } from "./project-config.ts";
 import { listOffers, type Offer, pickOffer, type Search } from "./registries.ts";
 import { findScript } from "./script.ts";
@@ -20,7 +20,15 @@ import { type InstallerOptions, pluginsFolder, type Transaction, Transactions } 
 import { changeLines, compareFiles, fileHashes, isUnchanged, type TreeChanges } from "./tree-changes.ts";
 import { type Uninstalled, type UninstallOptions, uninstall } from "./uninstall.ts";
 
-export type Installed = { name: string; version: string; source: string; commit: string | null; tree: string };
+export type Installed = {
+  name: string;
+  version: string;
+  source: string;
+  commit: string | null;
+  tree: string;
+  /** What was added to the project's files, as people name it. */
+  added: string[];
+};
 export type Updated = Installed & { previous: string; changed: boolean };
 
 export class Installer {
@@ -72,7 +80,7 @@ export class Installer {
       const staged = await this.#stage(name, source, transaction);
       const { version, commit, tree, registry } = entry;
       if (isUnchanged(edits) && (await treeHash(staged.dir)) === tree)
-        return { name, version, previous: version, source: entry.source, commit, tree, changed: false };
+        return { name, version, previous: version, source: entry.source, commit, tree, added: [], changed: false };
       await tellUpdate({ name, staged, source, person: this.#options.person }, { dir, entry }, this.#options);
       await this.#transactions.agree(`Update ${name} to ${staged.manifest.version}?`);
       const put = { name, action: "update" as const, staged, source, registry, before: entry };
@@ -180,7 +188,9 @@ export class Installer {
     await plan.write(lockFile, formatLock({ ...lock, [name]: entry }));
     const swaps = [{ target: join(pluginsFolder, name), prepared: slot }];
     await this.#transactions.commit(transaction, { plugin: name, action, trust: entry.tree }, swaps);
-    return { name, version: entry.version, source: entry.source, commit, tree: entry.tree };
+    const { version, tree } = entry;
+    const added = entry.added.slice(before?.added.length ?? 0).map(additionName);
+    return { name, version, source: source.text, commit, tree, added };
   }
 
   async #editsOf(name: string, entry: LockEntry): Promise<TreeChanges> {

@@ -21,6 +21,10 @@ export const additionSchema = z.discriminatedUnion("kind", [
 ]);
 export type Addition = z.infer<typeof additionSchema>;
 
+export function additionName(one: Addition): string {
+  return one.kind === "file" ? one.path : one.path.join(".");
+}
+
 const entrySchema = z.object({
   version: z.string(),
   /** As `--from` takes it. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isAegisError } from "../../../contract/errors.ts";
 import type { FilePlan } from "./file-plan.ts";
-import type { Addition } from "./lockfile.ts";
+import { type Addition, additionName } from "./lockfile.ts";
 
 /** The configuration as a plan will leave it. Every change is checked against all of it before the plan has it. */
 export interface ProjectConfig {
@@ -95,7 +95,7 @@ export class Additions {
     const kept: string[] = [];
     for (const one of this.#list.splice(0).reverse()) {
       const reason = one.kind === "file" ? await this.#takeFile(one) : await this.#takeValue(one);
-      if (reason !== null) kept.push(`${one.kind === "file" ? one.path : one.path.join(".")} ${reason}`);
+      if (reason !== null) kept.push(`${additionName(one)} ${reason}`);
     }
     return kept;
   }

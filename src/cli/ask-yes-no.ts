@@ -1,0 +1,23 @@
+/** A question with yes or no for an answer. */
+import { createInterface } from "node:readline";
+import type { CliContext } from "./context.ts";
+
+/** Null when the person ends the input instead of answering. */
+export async function askYesNo(cx: CliContext, question: string, preset: boolean): Promise<boolean | null> {
+  const input = createInterface({ input: cx.stdin, terminal: false });
+  const lines = input[Symbol.asyncIterator]();
+  try {
+    while (true) {
+      cx.write(`${question} [${preset ? "Y/n" : "y/N"}] `);
+      const line = await lines.next();
+      if (line.done === true) return null;
+      const answer = line.value.trim().toLowerCase();
+      if (answer === "") return preset;
+      if (["y", "yes"].includes(answer)) return true;
+      if (["n", "no"].includes(answer)) return false;
+      cx.print("Please answer yes or no.");
+    }
+  } finally {
+    input.close();
+  }
+}
