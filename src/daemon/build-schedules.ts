@@ -16,11 +16,19 @@ export type ScheduleServiceOptions = {
   root: string;
   schedules: Schedules;
   harnesses: readonly string[];
+  /** Makes a change that the user asked for, who thereby agrees to what it makes run. */
+  asOwner: <T>(edit: () => Promise<T>) => Promise<T>;
   /** Takes changed files over at once, instead of when they are noticed. */
   reload: () => Promise<unknown>;
 };
 
-export function scheduleService({ root, schedules, harnesses, reload }: ScheduleServiceOptions): ScheduleService {
+export function scheduleService({
+  root,
+  schedules,
+  harnesses,
+  asOwner,
+  reload,
+}: ScheduleServiceOptions): ScheduleService {
   const files = scheduleFiles({ root, harnesses });
   const changed = async ({ file, changed }: { file: string; changed: boolean }) => {
     await reload();
@@ -35,7 +43,7 @@ export function scheduleService({ root, schedules, harnesses, reload }: Schedule
     firing: (id) => schedules.firing(id),
     async add(name, entry) {
       await refuseUnknownWorkflow(schedules, entry);
-      return changed(await files.writeAtomic(name, entry, { by: "aegis schedule add", fresh: true }));
+      return changed(await asOwner(() => files.writeAtomic(name, entry, { by: "aegis schedule add", fresh: true })));
     },
     async remove(name) {
       await schedules.view(name);

@@ -18,6 +18,7 @@ import { skillService } from "./skills/service.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { readToken } from "./token.ts";
+import { editAsOwner } from "./trust/agree.ts";
 import { watchProject } from "./watch-project.ts";
 
 export type DaemonOptions = FoundationOptions & {
@@ -129,6 +130,7 @@ function serve(
         root,
         schedules: runtime.schedules,
         harnesses: foundation.drivers.names,
+        asOwner: (edit) => editAsOwner({ ...foundation, harnesses: foundation.drivers.names }, edit),
         reload: () => keeper.reload(),
       }),
       events: runtime.hub,

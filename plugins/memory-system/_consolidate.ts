@@ -1,0 +1,90 @@
+/** What dreamers propose and the consolidator decides, read from what models write and applied with care. */
+import { z } from "aegis";
+import { type Entry, type Memory, slugOf, sources, types } from "./_entries.ts";
+
+const entry = z.object({
+  type: z.enum(types),
+  name: z.string(),
+  description: z.string(),
+  content: z.string(),
+  source: z.enum(sources).catch("dream").default("dream"),
+});
+
+const proposals = z.object({
+  session_handle: z.string().default(""),
+  summary: z.string().default(""),
+  proposed_entries: z.array(entry).default([]),
+  observations: z.array(z.string()).default([]),
+});
+export type Proposals = z.infer<typeof proposals>;
+
+const action = z.discriminatedUnion("action", [
+  entry.extend({ action: z.literal("add") }),
+  z.object({
+    action: z.literal("replace"),
+    slug: z.string(),
+    description: z.string().optional(),
+    content: z.string().optional(),
+  }),
+  z.object({ action: z.literal("remove"), slug: z.string() }),
+]);
+export type Action = z.infer<typeof action>;
+
+/** Null when there is no such JSON in it. */
+export function parseProposals(reply: string): Proposals | null {
+  return proposals.safeParse(jsonIn(reply)).data ?? null;
+}
+
+/** Changes that cannot be read are left out, the others stay. */
+export function parseActions(reply: string): Action[] | null {
+  const found = z.object({ actions: z.array(z.unknown()) }).safeParse(jsonIn(reply)).data;
+  if (!found) return null;
+  return found.actions.flatMap((one) => action.safeParse(one).data ?? []);
+}
+
+/** Comes to the same when it is done again after a crash. */
+export async function applyAction(memory: Memory, action: Action): Promise<{ ok: boolean; what: string }> {
+  try {
+    if (action.action === "remove") {
+      await memory.remove(action.slug).catch(gone);
+      return { ok: true, what: `remove ${action.slug}` };
+    }
+    if (action.action === "replace") {
+      const { description, content, slug } = action;
+      const change = {
+        ...(description === undefined ? {} : { description }),
+        ...(content === undefined ? {} : { content }),
+      };
+      await memory.replace(slug, change);
+      return { ok: true, what: `replace ${slug}` };
+    }
+    const { action: _, ...wanted } = action;
+    const slug = slugOf(wanted);
+    const there = (await memory.list()).find((one) => one.slug === slug);
+    if (there !== undefined && !isSame(there, wanted)) throw new Error(`"${slug}" is remembered already`);
+    const added = there ?? (await memory.add(wanted));
+    return { ok: true, what: `add ${slug}${added.held ? " (held for review)" : ""}` };
+  } catch (error) {
+    return { ok: false, what: `${action.action}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function isSame(one: Entry, other: Pick<Entry, "description" | "content">): boolean {
+  return one.description === other.description && one.content === other.content.trim();
+}
+
+/** What is gone already is what was wanted. */
+function gone(error: unknown): void {
+  if (!(error instanceof Error && error.message.startsWith("nothing is remembered"))) throw error;
+}
+
+/** The outermost object in a text that may say more than JSON. */
+function jsonIn(text: string): unknown {
+  const start = text.indexOf("{");
+  const end = text.lastIndexOf("}");
+  try {
+    return JSON.parse(text.slice(start, end + 1));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,20 @@
+/** What was remembered belongs to the user: it goes only when they say so. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { InstallContext } from "aegis";
+
+export async function uninstall(context: InstallContext): Promise<void> {
+  const dir = join(context.projectRoot, ".aegis", "memory");
+  const names = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = names.filter((entry) => entry.isFile());
+  if (files.length === 0) return;
+  const question = `Delete what is remembered: ${files.length} files in .aegis/memory?`;
+  if (!(await context.confirm(question, { default: false }))) {
+    context.console.log("the memory stays in .aegis/memory");
+    return;
+  }
+  for (const file of files) {
+    const path = join(file.parentPath, file.name);
+    await context.files.remove(path.slice(context.projectRoot.length + 1));
+  }
+}

@@ -1,0 +1,98 @@
+/** Looks back at recent sessions, keeps what is worth keeping and tells of it: dreamers, a consolidator, a synthesizer. */
+import { type Engine, WorkflowError, workflow, z } from "aegis";
+import { type Action, applyAction, type Proposals, parseActions, parseProposals } from "./_consolidate.ts";
+import { Memory } from "./_entries.ts";
+import { consolidatorPrompt, dreamerPrompt, synthesizerPrompt } from "./_prompts.ts";
+import { readTranscript, recentFiles, type Transcript } from "./_transcripts.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+type DreamConfig = { quiet_agents: string[] };
+
+export const dream = workflow(
+  "dream",
+  {
+    description: "Consolidate the memory from the sessions of the last days, and write a dream log.",
+    input: z.object({
+      lookback_days: z.number().positive().default(7).describe("how far to look back"),
+      max_session_files: z.int().min(1).max(500).default(50).describe("how many sessions at most, the newest first"),
+      dreamer_queue: z.string().default("dreamer").describe("the queue whose agent dreams"),
+    }),
+    config: { quiet_agents: ["dreamer"] } as DreamConfig,
+  },
+  async (engine, { lookback_days, max_session_files, dreamer_queue }) => {
+    const root = engine.projectRoot;
+    const { now, files } = await engine.step("find recent sessions", async () => {
+      const started = Date.now();
+      return { now: started, files: await recentFiles(root, started - lookback_days * dayMs, max_session_files) };
+    });
+    const transcripts = await readAll(engine, root, files);
+    if (transcripts.length === 0) {
+      engine.log("nothing was said lately: nothing to dream of");
+      return { sessions_read: 0, actions_applied: 0, dream_log: null };
+    }
+    engine.log(`${transcripts.length} sessions to look back at`);
+    const replies = await engine.parallel(
+      transcripts.map((transcript) => () => replyOf(engine, dreamer_queue, transcript)),
+    );
+    const proposals = replies.flatMap((reply, index): Proposals[] => {
+      const found = parseProposals(reply);
+      if (found === null) engine.log(`the dreamer of ${transcripts[index]?.handle} gave no JSON; it is left out`);
+      return found === null ? [] : [found];
+    });
+    await engine.checkpoint("dreamt", { sessions: transcripts.length });
+    const applied = await consolidate(engine, root, dreamer_queue, proposals);
+    await engine.checkpoint("consolidated", { applied: applied.length });
+    const story = await engine.delegate(dreamer_queue, synthesizerPrompt(proposals, applied));
+    const day = new Date(now).toISOString().slice(0, 10);
+    const dream_log = await engine.step("write the dream log", async () => {
+      const facts = { date: day, sessions_read: transcripts.length, lookback_days, actions: applied };
+      const header = Object.entries(facts).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+      await new Memory(root).writeDream(day, `---\n${header.join("\n")}\n---\n\n${story.trim()}\n`);
+      return `.aegis/memory/dreams/dream-${day}.md`;
+    });
+    return { sessions_read: transcripts.length, actions_applied: applied.length, dream_log };
+  },
+);
+
+/** Empty when the dreamer failed: the others go on. */
+async function replyOf(engine: Engine<DreamConfig>, queue: string, transcript: Transcript): Promise<string> {
+  try {
+    return await engine.delegate(queue, dreamerPrompt(transcript));
+  } catch (error) {
+    if (!(error instanceof WorkflowError)) throw error;
+    engine.log(`the dreamer of ${transcript.handle} failed: ${error.message}`);
+    return "";
+  }
+}
+
+async function readAll(engine: Engine<DreamConfig>, root: string, files: readonly string[]): Promise<Transcript[]> {
+  const read: Transcript[] = [];
+  for (const file of files) {
+    // On record, because the session may go on while the run waits.
+    const transcript = await engine.step(`read ${file}`, () => readTranscript(root, file, engine.config.quiet_agents));
+    if (transcript !== null) read.push(transcript);
+  }
+  return read;
+}
+
+/** Each change by itself: one that does not fit does not keep the others from being made. */
+async function consolidate(
+  engine: Engine<DreamConfig>,
+  root: string,
+  queue: string,
+  proposals: readonly Proposals[],
+): Promise<string[]> {
+  if (proposals.every((one) => one.proposed_entries.length === 0)) return [];
+  const current = await engine.step("read the memory", () => new Memory(root).active());
+  const reply = await engine.delegate(queue, consolidatorPrompt(current, proposals));
+  const actions: readonly Action[] = parseActions(reply) ?? [];
+  if (actions.length === 0) engine.log("the consolidator asked for no change");
+  const applied: string[] = [];
+  for (const [index, action] of actions.entries()) {
+    const done = await engine.step(`change ${index + 1}`, () => applyAction(new Memory(root), action));
+    if (done.ok) applied.push(done.what);
+    else engine.log(`not done: ${done.what}`);
+  }
+  return applied;
+}
