@@ -61,12 +61,12 @@ export function diagnosticLine(one: AgentDiagnostic, cwd: string, style: Style):
   return `${owner}${where}${line}: ${level}: ${oneLine(one.message)}`;
 }
 
-function heading(style: Style, names: readonly string[]): Cell[] {
+export function heading(style: Style, names: readonly string[]): Cell[] {
   return names.map((text) => ({ text, paint: style.dim }));
 }
 
 /** As seen from where the command runs, so that a terminal can open it. */
-function shortPath(path: string, cwd: string): string {
+export function shortPath(path: string, cwd: string): string {
   if (path.startsWith("<")) return path;
   const near = relative(cwd, path);
   return near.startsWith("..") || near === "" ? path : near;

@@ -1,6 +1,6 @@
 /** Skills as tables and lines. */
-import { relative } from "node:path";
 import type { SkillDetail, SkillDiagnostic, SkillView } from "../../contract/skill.ts";
+import { heading, shortPath } from "./agent-table.ts";
 import { type Cell, columns } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { oneLine } from "./text.ts";
@@ -75,14 +75,4 @@ function callersOf({ user_invocable, model_invocable }: SkillView): string {
 
 function filesOf({ resources, resources_left_out }: SkillDetail): string {
   return resources_left_out > 0 ? `${resources.join(", ")} and ${resources_left_out} more` : resources.join(", ");
-}
-
-function heading(style: Style, names: readonly string[]): Cell[] {
-  return names.map((text) => ({ text, paint: style.dim }));
-}
-
-/** As seen from where the command runs, so that a terminal can open it. */
-function shortPath(path: string, cwd: string): string {
-  const near = relative(cwd, path);
-  return near.startsWith("..") || near === "" ? path : near;
 }

@@ -1,23 +1,23 @@
 /** Takes a skill's page apart: what stands between the `---` lines at its top, and the text below. */
 
 export type Page =
-  | { kind: "header"; yaml: string; body: string /** Lines above the header. */; before: number }
+  /** `before` counts the lines above the header. */
+  | { kind: "header"; yaml: string; body: string; before: number }
   | { kind: "bare"; body: string }
   | { kind: "open"; line: number };
 
-/** `whole` is false when the text is only the beginning of a file. */
 export function splitPage(raw: string): Page {
   const text = normalize(raw);
   const opening = /^(?:[ \t]*\n)*---[ \t]*(?:\n|$)/.exec(text);
   if (opening === null) return { kind: "bare", body: text };
   const start = opening[0].length;
   const before = opening[0].trimEnd().split("\n").length;
-  const ending = /^---[ \t]*$/m;
-  const found = ending.exec(text.slice(start));
+  // Not with `^` and `$` of every line: those also match at ends of lines that only Unicode knows.
+  const found = /(?:^|\n)---[ \t]*(?:\n|$)/.exec(text.slice(start));
   if (found === null) return { kind: "open", line: before };
   const end = start + found.index;
   const after = end + found[0].length;
-  return { kind: "header", yaml: text.slice(start, end), body: text.slice(after).replace(/^\n/, ""), before };
+  return { kind: "header", yaml: `${text.slice(start, end)}\n`, body: text.slice(after), before };
 }
 
 /** One kind of line end, no mark of the byte order. */

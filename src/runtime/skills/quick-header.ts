@@ -17,10 +17,12 @@ export function readQuickHeader(yaml: string): QuickHeader | null {
   let number = 0;
   for (const raw of yaml.split("\n")) {
     number += 1;
+    // Blanks of other kinds mean something to YAML, and not the same to us.
+    if (/[^\S ]/.test(raw)) return null;
     const text = raw.trimEnd();
     if (text === "") continue;
     const indent = text.length - text.trimStart().length;
-    if (text.includes("\t") || /[^\S ]/.test(text) || text.charAt(indent) === "#") return null;
+    if (text.charAt(indent) === "#") return null;
     lines.push({ indent, text: text.slice(indent), number });
   }
   if (lines.length === 0 || number > 500) return null;

@@ -1,0 +1,158 @@
+/** What must hold for every page of a skill, whatever is in it; and pages that try to break it. */
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { readYaml } from "../src/lib/frontmatter.ts";
+import { parseSkill, type SkillOrigin } from "../src/runtime/skills/parse.ts";
+import { readQuickHeader } from "../src/runtime/skills/quick-header.ts";
+
+export type Property = { name: string; property: fc.IProperty<[string]> };
+
+/** No part of a page may take longer to read, on any machine. */
+const patienceMs = 1_000;
+/** Stands in bodies and nowhere else. */
+const mark = "BODYMARK";
+
+const scraps = fc.constantFrom(
+  ...[
+    "name: x",
+    "description: ",
+    "description: Use when: it fits",
+    "metadata:",
+    "  openclaw:",
+    "    requires:",
+    "      bins: [a]",
+  ],
+  ...[
+    'metadata: {"a":1}',
+    "metadata: {a:'b',}",
+    "allowed-tools: Read, Bash(git:*)",
+    "- a",
+    "  - b",
+    ": ",
+    " #",
+    "#",
+    "'it'",
+    '"q"',
+  ],
+  ...[
+    "[a] | [b]",
+    "{x",
+    "}",
+    "]",
+    "&a",
+    "*a",
+    "<<: *a",
+    "!!str",
+    "%YAML",
+    "|",
+    ">-",
+    "? k",
+    "\t",
+    "\r\n",
+    "\r",
+    "\u2028",
+    "\uFEFF",
+  ],
+  ...[
+    "<<<<<<< HEAD",
+    "=======",
+    ">>>>>>> b",
+    "true",
+    "~",
+    "0x1f",
+    "1e3",
+    ".5",
+    "1_000",
+    "2024-01-01",
+    "__proto__: x",
+    "constructor: y",
+  ],
+  ...[
+    "...",
+    "--",
+    "\0",
+    "é",
+    "😀",
+    "\\",
+    "\\n",
+    "key:",
+    "a: b: c",
+    "- - x",
+    "user: hi",
+    "<example>",
+    "```",
+    "# Title",
+    "\n\n",
+  ],
+);
+const line = fc.array(fc.oneof({ weight: 4, arbitrary: scraps }, fc.string({ maxLength: 8 })), { maxLength: 5 });
+const text = fc
+  .array(
+    line.map((parts) => parts.join("")),
+    { maxLength: 12 },
+  )
+  .map((lines) => lines.join("\n"));
+/** No line of it ends a header. */
+const header = text.map((value) =>
+  value
+    .split(/\r\n?|\n/)
+    .filter((one) => !/^---[ \t]*$/.test(one))
+    .join("\n"),
+);
+const body = text.map((value) => `${mark}\n${value}\n${mark} description: ${mark}`);
+
+const origin: SkillOrigin = {
+  ...{ source: "project", plugin: null, file: "/x/SKILL.md", folder: "/x", text: null, fallbackName: "x" },
+  headerless: false,
+};
+
+export const headerProperties: Property[] = [
+  {
+    name: "a page with a header is read in no time, and nothing of its text gets into a field",
+    property: fc.property(
+      fc.tuple(header, body).map(([top, rest]) => `---\n${top}\n---\n${rest}`),
+      (page) => {
+        const { skill, diagnostics } = timed(() => parseSkill(page, origin));
+        return !JSON.stringify(skill).includes(mark) && !JSON.stringify(diagnostics).includes(mark);
+      },
+    ),
+  },
+  {
+    name: "a header without an end is put aside",
+    property: fc.property(
+      fc.tuple(header, header).map(([top, rest]) => `---\n${top}\n${mark}\n${rest}`),
+      (page) => {
+        const { skill, diagnostics } = timed(() => parseSkill(page, origin));
+        return skill === null && diagnostics.some((one) => one.code === "quarantine");
+      },
+    ),
+  },
+  {
+    name: "whatever a page is, reading it ends and says something",
+    property: fc.property(fc.oneof(text, fc.string({ maxLength: 400 }), fc.string({ unit: "binary" })), (page) => {
+      const { skill, diagnostics } = timed(() => parseSkill(page, origin));
+      return skill !== null ? skill.name !== "" && skill.description !== "" : diagnostics.length > 0;
+    }),
+  },
+  {
+    name: "the quick reader reads exactly what YAML says, or nothing",
+    property: fc.property(header, (yaml) => {
+      const quick = timed(() => readQuickHeader(yaml));
+      if (quick === null) return true;
+      const { fields, problems } = readYaml(yaml, 0);
+      return problems.length === 0 && isDeepStrictEqual(plain(quick.fields), plain(fields));
+    }),
+  },
+];
+
+function timed<T>(work: () => T): T {
+  const start = performance.now();
+  const result = work();
+  const took = performance.now() - start;
+  if (took > patienceMs) throw new Error(`took ${took.toFixed(0)} ms`);
+  return result;
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
