@@ -6,10 +6,10 @@ import type { Json, Run, RunStatus, Step } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { createPersist } from "../../store/persist.ts";
 import type { RunRow, Store } from "../../store/store.ts";
 import { type Definition, type Engine, EngineStopped, type NewRun, RunCancelled, type RunHooks } from "../engine.ts";
 import { Executions } from "./executions.ts";
-import { createPersist } from "./persist.ts";
 import { publicRun, publicStep, RunBook } from "./run-book.ts";
 import { Signals } from "./signals.ts";
 

@@ -1,8 +1,10 @@
 /** The transactions of one run under execution. Each of them checks that the run is still this executor's. */
+
 import type { NewEvent } from "../../contract/event.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { StepName, StepRow, StoreTx } from "../../store/store.ts";
 import type { Begun, StepSpec } from "../engine.ts";
 import { recordError } from "./failures.ts";
@@ -11,8 +13,6 @@ import { recordError } from "./failures.ts";
 export class LostRun extends Error {
   override readonly name = "LostRun";
 }
-
-export type Persist = <T>(unit: (tx: StoreTx) => Promise<T>) => Promise<T>;
 
 export type RecordsOptions = {
   run: Pick<Run, "id" | "workflow">;

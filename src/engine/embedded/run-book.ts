@@ -3,9 +3,10 @@ import { AegisError } from "../../contract/errors.ts";
 import type { RunId } from "../../contract/ids.ts";
 import type { Parked, Run, RunError, Step } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { RunRow, StepRow, StoreTx } from "../../store/store.ts";
 import type { Definition, NewRun, RunHooks } from "../engine.ts";
-import { LostRun, type Persist } from "./records.ts";
+import { LostRun } from "./records.ts";
 
 export type RunBookOptions = { clock: Clock; hooks: RunHooks; persist: Persist; owner: string; leaseMs: number };
 

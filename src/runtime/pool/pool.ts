@@ -5,10 +5,10 @@ import { isId, type MessageId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import type { PooledAgentView } from "../../contract/subagent.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { limitsBelow } from "../registry/limits.ts";
-import type { Persist } from "../sessions/persist.ts";
 import type { Closed } from "../sessions/sessions.ts";
 import type { Turns } from "../sessions/turns.ts";
 import {

@@ -6,8 +6,8 @@ import { newId, type SessionId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import type { Persist } from "../sessions/persist.ts";
 import type { QueueCatalog } from "./catalog.ts";
 import { checkBudgets } from "./spending.ts";
 

@@ -8,10 +8,10 @@ import type { SessionId, TaskId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { cannotWrite, type Persist } from "../../store/persist.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
 import { Drains } from "../sessions/drains.ts";
 import { lastWords } from "../sessions/last-words.ts";
-import type { Persist } from "../sessions/persist.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Ending } from "./callback.ts";
 import type { Endings } from "./endings.ts";
@@ -189,8 +189,7 @@ export class Workers {
         });
         return;
       } catch (error) {
-        const canWait = isAegisError(error) && (error.code === "storage_full" || error.code === "unavailable");
-        if (!canWait || this.#stop.signal.aborted) throw error;
+        if (!cannotWrite(error) || this.#stop.signal.aborted) throw error;
         await clock.sleep(writeDelayMs, this.#stop.signal);
       }
     }

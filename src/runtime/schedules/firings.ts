@@ -8,9 +8,9 @@ import type { FiringId } from "../../contract/ids.ts";
 import type { Firing } from "../../contract/schedule.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { Store } from "../../store/store.ts";
 import { Drains } from "../sessions/drains.ts";
-import type { Persist } from "../sessions/persist.ts";
 import { promote } from "./claims.ts";
 import type { Effects, Outcome } from "./effects.ts";
 

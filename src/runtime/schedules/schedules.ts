@@ -8,8 +8,8 @@ import type { Firing, ScheduleSettings, ScheduleView } from "../../contract/sche
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { FiringFilter, ScheduleRow, Store } from "../../store/store.ts";
-import type { Persist } from "../sessions/persist.ts";
 import { type Claimed, claimManual, claimSlot } from "./claims.ts";
 import { Clockwork, lookEveryMs } from "./clockwork.ts";
 import { Effects, type EffectsOptions } from "./effects.ts";

@@ -3,8 +3,8 @@ import type { TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Addition, Conversation } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Persist } from "../../store/persist.ts";
 import type { Steered } from "../inbox/inbox.ts";
-import type { Persist } from "./persist.ts";
 
 export type JoiningOptions = {
   turn: TurnId;

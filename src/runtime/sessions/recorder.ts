@@ -4,7 +4,7 @@ import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Usage } from "../../contract/turn.ts";
 import type { DriverEvent, TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Persist } from "./persist.ts";
+import type { Persist } from "../../store/persist.ts";
 
 /** How long a driver has to end a turn that was cut before its conversation is given up. */
 const abortDeadlineMs = 10_000;

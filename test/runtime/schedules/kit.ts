@@ -4,7 +4,7 @@ import type { Firing, ScheduleSettings } from "../../../src/contract/schedule.ts
 import { silentLogger } from "../../../src/lib/log.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
 import { Schedules } from "../../../src/runtime/schedules/schedules.ts";
-import { createPersist } from "../../../src/runtime/sessions/persist.ts";
+import { createPersist } from "../../../src/store/persist.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { type FakeClock, fakeClock } from "../../helpers/fake-clock.ts";
 import { completed, said, type TestReply, type TestRuntime, testDriver, testRuntime } from "../../helpers/runtime.ts";

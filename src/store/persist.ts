@@ -1,15 +1,15 @@
 /** Writes that must not be given up: a full disk delays them, it does not lose them. */
-import { isAegisError } from "../../contract/errors.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { errorText, type Logger } from "../../lib/log.ts";
-import type { Store, StoreTx } from "../../store/store.ts";
+import { isAegisError } from "../contract/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { errorText, type Logger } from "../lib/log.ts";
+import type { Store, StoreTx } from "./store.ts";
 
 const firstDelayMs = 200;
 const longestDelayMs = 5_000;
 
+/** Runs the unit again until the store takes it. Anything but a store that cannot write is thrown at once. */
 export type Persist = <T>(unit: (tx: StoreTx) => Promise<T>) => Promise<T>;
 
-/** Runs the unit again until the store takes it. Anything but a store that cannot write is thrown at once. */
 export function createPersist(options: { store: Store; clock: Clock; log: Logger; signal: AbortSignal }): Persist {
   const { store, clock, log, signal } = options;
   return async (unit) => {
@@ -17,7 +17,7 @@ export function createPersist(options: { store: Store; clock: Clock; log: Logger
       try {
         return await store.transact(unit);
       } catch (error) {
-        if (!cannotWrite(error)) throw error;
+        if (!cannotWrite(error) || signal.aborted) throw error;
         log.error("the store cannot write; trying again", { error: errorText(error), delay_ms: delay });
         await clock.sleep(delay, signal);
       }
@@ -25,6 +25,7 @@ export function createPersist(options: { store: Store; clock: Clock; log: Logger
   };
 }
 
-function cannotWrite(error: unknown): boolean {
+/** The disk is full, or the store cannot be reached: what was to be written may be tried again. */
+export function cannotWrite(error: unknown): boolean {
   return isAegisError(error) && (error.code === "storage_full" || error.code === "unavailable");
 }
