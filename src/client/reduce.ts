@@ -57,6 +57,12 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "pool.leased":
     case "pool.released":
     case "pool.evicted":
+    case "plugin.loaded":
+    case "plugin.reloaded":
+    case "plugin.failed":
+    case "plugin.restarting":
+    case "plugin.restored":
+    case "plugin.removed":
     case "skill.given":
     case "skill.routed":
       return session;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { agentEndpoints } from "./api-agents.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
+import { pluginEndpoints } from "./api-plugins.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
 import { skillInstallEndpoints } from "./api-skill-install.ts";
@@ -285,6 +286,7 @@ export const endpoints = {
   ...workflowEndpoints,
   ...skillEndpoints,
   ...skillInstallEndpoints,
+  ...pluginEndpoints,
   ...scheduleEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",

@@ -29,6 +29,7 @@ const ofRun = { run: runIdSchema, workflow: z.string() };
 const ofSchedule = { schedule: z.string() };
 const ofGroup = { group: groupIdSchema, name: z.string() };
 const ofBroadcast = { ...ofGroup, broadcast: broadcastIdSchema };
+const ofPlugin = { plugin: z.string() };
 const ofSubagent = { run_id: subagentRunIdSchema, label: z.string() };
 const inGroup = broadcastMemberSchema.pick({ session: true, handle: true });
 
@@ -158,6 +159,15 @@ export const eventSchemas = {
     status: z.enum(["ok", "error"]),
     duration_ms: z.number(),
   }),
+
+  "plugin.loaded": z.object({ ...ofPlugin, version: z.string(), generation: z.number().int() }),
+  "plugin.reloaded": z.object({ ...ofPlugin, version: z.string(), generation: z.number().int() }),
+  /** `running`: the generation before goes on. */
+  "plugin.failed": z.object({ ...ofPlugin, reason: z.string(), running: z.boolean() }),
+  /** Its worker died and is started again. */
+  "plugin.restarting": z.object({ ...ofPlugin, reason: z.string() }),
+  "plugin.restored": z.object(ofPlugin),
+  "plugin.removed": z.object(ofPlugin),
 
   /** Of the parent, as are the others of subagents. */
   "subagent.spawned": z.object({ subagent: subagentSchema }),

@@ -43,9 +43,11 @@ import type { Workflows } from "../runtime/workflows/workflows.ts";
 import { createPersist } from "../store/persist.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { buildHooks, type Hooks } from "./build-hooks.ts";
+import { buildPlugins, type PluginParts } from "./build-plugins.ts";
 import { buildSchedules } from "./build-schedules.ts";
 import { buildSkillInstall } from "./build-skill-install.ts";
 import { buildSkills, type SkillParts } from "./build-skills.ts";
+import type { ProjectTrust } from "./build-trust.ts";
 import { buildWorkflows } from "./build-workflows.ts";
 import { declaredQueues } from "./declared-queues.ts";
 import { createHost, type HostOptions } from "./host.ts";
@@ -71,6 +73,7 @@ export type BuildOptions = {
   /** Keeps a value out of everything that is written down. Returns its undo. */
   addSecret: (value: string) => () => void;
   redact: Redact;
+  trust: Pick<ProjectTrust, "trust">;
   /** Aborts when the daemon may no longer wait for anything. */
   signal: AbortSignal;
 };
@@ -91,6 +94,7 @@ export type Runtime = {
   skills: SkillParts;
   skillInstall: SkillInstaller;
   schedules: Schedules;
+  plugins: PluginParts;
   plane: Plane;
   sessions: Sessions;
   turns: Turns;
@@ -244,6 +248,8 @@ export function buildRuntime(options: BuildOptions): Runtime {
   for (const tool of workflowTools({ workflows, turns })) tools.add(tool);
   skills.settingsChanged();
   tools.add(metaTool(tools));
+  const shared = { store, agents, tools, hooks: hooks.registry, workflows, reducers, skills: skills.skills };
+  const plugins = buildPlugins({ ...options, ...shared });
   return {
     agents,
     hub,
@@ -260,6 +266,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     skills,
     skillInstall,
     schedules,
+    plugins,
     plane,
     sessions,
     turns,

@@ -46,6 +46,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     redact: (text) => secrets.redact(text),
     signal: stop.forced,
   });
+  scope.defer(() => runtime.plugins.plugins.close());
   scope.defer(() => runtime.conversations.closeAll());
   const recovered = await runtime.recover();
   if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
@@ -63,6 +64,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const tasks = await runtime.queues.recover();
   if (tasks.interrupted > 0) log.warn("tasks were under way when Aegis stopped", tasks);
 
+  // Before anybody can start a turn: what plugins must see or refuse, they see and refuse from the first one on.
+  await runtime.plugins.plugins.reload();
   const token = await readToken(root, keeper.current.config.server.token_file);
   secrets.add(token);
   const server = await serve(options, foundation, runtime, stop, token);
@@ -123,6 +126,7 @@ function serve(
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
+      plugins: runtime.plugins.plugins,
       skills: skillService(runtime),
       skillInstall: runtime.skillInstall,
       door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),
@@ -162,6 +166,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
     }
     runtime.agents.replace(agents, choice, refusal);
     runtime.skills.settingsChanged();
+    void runtime.plugins.plugins.reload().catch(() => {});
     await runtime.queues.settingsChanged();
     await runtime.schedules.settingsChanged();
     const data = { agents: runtime.agents.list().map((agent) => agent.slug), default_agent: choice.slug };

@@ -12,6 +12,7 @@ import { type EventStreams, streamHeaders } from "./event-stream.ts";
 import { eventHandlers, streamStart } from "./events.ts";
 import { groupHandlers } from "./groups.ts";
 import { messageHandlers } from "./messages.ts";
+import { pluginHandlers } from "./plugins.ts";
 import { queueHandlers } from "./queues.ts";
 import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
 import { scheduleHandlers } from "./schedules.ts";
@@ -47,6 +48,7 @@ export function createApp(options: AppOptions): App {
     ...workflowHandlers(services),
     ...skillHandlers(services),
     ...skillInstallHandlers(services),
+    ...pluginHandlers(services),
     ...scheduleHandlers(services),
     ...eventHandlers(services),
   };

@@ -6,6 +6,7 @@ import type { Event } from "../contract/event.ts";
 import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
 import type { AskId, BroadcastId, FiringId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Attachment, Message, MessageStatus, Receipt, Sender } from "../contract/message.ts";
+import type { PluginDetail, PluginView } from "../contract/plugin.ts";
 import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/run.ts";
 import type { Firing, FiringStatus, ScheduleEntry, ScheduleView } from "../contract/schedule.ts";
 import type { AskPolicy, Session, SessionView, TitleSource } from "../contract/session.ts";
@@ -30,6 +31,7 @@ export type Services = {
   skills: SkillService;
   skillInstall: SkillInstallService;
   door: DoorService;
+  plugins: PluginService;
   schedules: ScheduleService;
   events: EventService;
   status(): Promise<Status>;
@@ -221,6 +223,14 @@ export interface EventService {
     live: boolean;
     signal: AbortSignal;
   }): AsyncIterable<StreamItem>;
+}
+
+export interface PluginService {
+  list(): PluginView[];
+  /** Throws `not_found` with the nearest name. */
+  get(name: string): PluginDetail;
+  /** The one that is named is loaded anew in any case. */
+  reload(name: string | null): Promise<PluginView[]>;
 }
 
 export interface WorkflowService {

@@ -96,6 +96,7 @@ export async function testRuntime(
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
     redact: (text) => text,
+    trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
     signal: end.signal,
   });
   let stopped = false;

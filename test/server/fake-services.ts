@@ -220,6 +220,13 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       fork: notThere,
       runs: { list: async () => [], view: notThere, steps: async () => [], events: async () => [] },
     },
+    plugins: {
+      list: () => [],
+      get(name) {
+        throw new AegisError("not_found", `no plugin "${name}"`);
+      },
+      reload: async () => [],
+    },
     schedules: {
       list: async () => [],
       view: notThere,

@@ -153,6 +153,17 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `${event.data.key} is used by ${options.names.label(event.data.holder)}`);
     case "pool.evicted":
       return painted(style.dim, `${event.data.key} left the pool: ${event.data.reason}`);
+    case "plugin.loaded":
+    case "plugin.reloaded":
+      return painted(style.dim, `the plugin ${event.data.plugin} ${event.data.version} was ${event.type.slice(7)}`);
+    case "plugin.failed":
+      return painted(style.red, `the plugin ${event.data.plugin} failed: ${event.data.reason}`);
+    case "plugin.restarting":
+      return painted(style.yellow, `the plugin ${event.data.plugin} ended and is started again: ${event.data.reason}`);
+    case "plugin.restored":
+      return painted(style.dim, `the plugin ${event.data.plugin} runs again`);
+    case "plugin.removed":
+      return painted(style.dim, `the plugin ${event.data.plugin} was removed`);
     case "skill.given":
       return painted(style.dim, `given: ${event.data.skills.map(({ name, how }) => `${name} (${how})`).join(", ")}`);
     case "skill.routed": {

@@ -124,7 +124,17 @@ export const configSchema = z.strictObject({
   plugin_dirs: texts.default([".aegis/plugins"]),
   plugin_registries: texts.default([]),
   plugins: z
-    .object({ enabled: z.boolean().default(true), deny: texts.default([]) })
+    .object({
+      enabled: z.boolean().default(true),
+      deny: texts.default([]),
+      limits: z
+        .strictObject({
+          memory_mb: positive.default(256),
+          load_timeout: seconds.default(15),
+          unresponsive_timeout: seconds.default(15),
+        })
+        .prefault({}),
+    })
     .catchall(z.record(z.string(), z.unknown()))
     .prefault({}),
   skills: z

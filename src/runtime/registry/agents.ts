@@ -36,6 +36,7 @@ export class AgentRegistry {
   readonly #pluginProfiles = new Set<AgentProfile>();
   #choice: AgentChoice;
   #refusal: AgentRefusal = ownRefusal;
+  readonly #more: AgentRefusal[] = [];
   /** Name → candidates, the strongest first. Made anew after each change. */
   #byName: Map<string, AgentProfile[]> | null = null;
   readonly #resolved = new Map<string, Agent>();
@@ -52,6 +53,11 @@ export class AgentRegistry {
     this.#choice = choice;
     this.#refusal = refusal;
     this.#changed();
+  }
+
+  /** One more reason not to start an agent, whatever the settings say. */
+  refuseAlso(refusal: AgentRefusal): void {
+    this.#more.push(refusal);
   }
 
   /** Returns its undo. Throws `invalid` for an agent without a plugin, `conflict` when that plugin has one of the name. */
@@ -114,6 +120,10 @@ export class AgentRegistry {
   /** The same for whoever is about to start it. Throws `forbidden` when nobody has agreed to what it would run. */
   startable(ref?: string): Agent {
     const agent = this.get(ref);
+    for (const refusal of this.#more) {
+      const broken = refusal(agent);
+      if (broken !== null) throw new AegisError("unavailable", `agent "${agent.slug}" is not started: ${broken}`);
+    }
     const reason = this.#refusal(agent);
     if (reason === null) return agent;
     throw new AegisError("forbidden", `agent "${agent.slug}" is not started: ${reason}`, {

@@ -78,6 +78,7 @@ async function boot(dir: string, sqlite: Store, lives: number, skips: boolean): 
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
     redact: (text) => text,
+    trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
     signal: end.signal,
   });
   runtime.workflows.add(tricky(skips), "a test");
