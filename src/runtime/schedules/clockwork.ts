@@ -2,6 +2,7 @@
  * One timer for everything that is due. The clock on the wall may be set while it waits, so it never waits long without
  * looking at it.
  */
+import { once } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 
@@ -68,7 +69,11 @@ export class Clockwork {
   async #wait(next: number | null): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#alarm;
-    if (next === null) return aborted(signal);
+    if (signal.aborted) return;
+    if (next === null) {
+      await once(signal, "abort");
+      return;
+    }
     const began = clock.now();
     const wanted = Math.min(Math.max(next - began, leastMs), lookEveryMs);
     try {
@@ -84,11 +89,4 @@ export class Clockwork {
     const how = ms > 0 ? "the clock went on without Aegis, or was set forward" : "the clock was set back";
     this.#options.log.warn(how, { by_seconds: Math.round(Math.abs(ms) / 1_000) });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
