@@ -10,6 +10,8 @@ import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import { causeOf, checkFromHandle, fromHandle, senderOf } from "./caller.ts";
 
+const longestDescription = 200;
+
 export type SessionToolsOptions = { sessions: Sessions; inbox: Inbox; turns: Turns; agents: AgentRegistry };
 
 export function sessionTools(options: SessionToolsOptions): Tool[] {
@@ -44,7 +46,7 @@ function listAgents({ agents }: SessionToolsOptions): Tool {
     input: z.object({}),
     readOnly: true,
     async run() {
-      return agents.list().map((agent) => agent.slug);
+      return agents.list().map(({ slug, description }) => ({ slug, ...aboutOf(description) }));
     },
   });
 }
@@ -129,4 +131,10 @@ function close({ sessions }: SessionToolsOptions): Tool {
       return { closed: true, handle };
     },
   });
+}
+
+/** A line is enough to choose by. */
+function aboutOf(description: string): { description?: string } {
+  const [line = ""] = description.trim().split("\n");
+  return line === "" ? {} : { description: line.slice(0, longestDescription) };
 }

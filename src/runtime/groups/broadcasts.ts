@@ -113,7 +113,7 @@ export class Broadcasts {
     const { broadcast, late } = await this.#until(id, (current) => isEnough(current, wait.mode), deadline, signal);
     const won = wait.mode === "any" && !late && broadcast.settled_at === null;
     const settled = won && wait.cancel_losers !== false ? await this.#cancelLosers(id) : broadcast;
-    return resultOf(store.read, settled, { reducer, late });
+    return resultOf(store.read, settled, { reducer, late, signal });
   }
 
   /** What holds for a wait that does not say: by the group's preset, else by the configuration. */

@@ -4,8 +4,11 @@ import { didYouMean } from "../../lib/nearest.ts";
 
 export type ReducerReply = { handle: string; text: string };
 
-/** Gets the good replies in the order they arrived, perhaps none. Gives text, or a value that JSON can hold. */
-export type Reducer = (replies: readonly ReducerReply[]) => unknown;
+/**
+ * Gets the good replies in the order they arrived, perhaps none. Gives text, or a value that JSON can hold, now or later;
+ * the signal aborts when nobody waits for it any more. What it throws is told to whoever waits, who still has the replies.
+ */
+export type Reducer = (replies: readonly ReducerReply[], signal: AbortSignal) => unknown;
 
 export class ReducerRegistry {
   readonly #reducers = new Map<string, Reducer>([

@@ -18,7 +18,7 @@ export async function repliesOf(read: StoreReads, broadcast: Broadcast): Promise
 export async function resultOf(
   read: StoreReads,
   broadcast: Broadcast,
-  options: { reducer: Reducer; late: boolean },
+  options: { reducer: Reducer; late: boolean; signal: AbortSignal },
 ): Promise<GroupResult> {
   const replies = await repliesOf(read, broadcast);
   const failed = broadcast.members.filter((member) => member.status === "error");
@@ -27,11 +27,14 @@ export async function resultOf(
   return {
     broadcast_id: broadcast.id,
     by_member: replies,
-    combined: await combine(options.reducer, good),
+    combined: await combine(options.reducer, good, options.signal),
     errors: Object.fromEntries(failed.map(({ handle, error }) => [handle, error ?? "no reply"])),
     timeouts: options.late ? waiting.map((member) => member.handle).sort() : [],
   };
 }
+
+/** How long a reducer may take: it combines what is there already. */
+const longestReduceMs = 30_000;
 
 /** The first good reply wins. */
 export const firstReply: Reducer = (replies) => replies[0]?.text ?? "";
@@ -57,13 +60,36 @@ async function replyOf(
   };
 }
 
-async function combine(reducer: Reducer, replies: readonly ReducerReply[]): Promise<unknown> {
+async function combine(reducer: Reducer, replies: readonly ReducerReply[], signal: AbortSignal): Promise<unknown> {
+  const given = replies.map(({ handle, text }) => ({ handle, text }));
   try {
-    return await reducer(replies.map(({ handle, text }) => ({ handle, text })));
+    const combined: unknown = await inTime((until) => reducer(given, until), signal);
+    // Fails here, where it can be told from whose it is, and not where the result is sent.
+    return JSON.parse(JSON.stringify(combined ?? null)) as unknown;
   } catch (error) {
+    signal.throwIfAborted();
     throw new AegisError("internal", `the replies are there, but the reducer failed: ${errorText(error)}`, {
       hint: "wait again with another reducer",
       cause: error,
     });
   }
+}
+
+/** What `work` gives, unless it takes too long or nobody waits any more. */
+function inTime<T>(work: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const over = new AbortController();
+  const stop = (reason: unknown) => {
+    over.abort(reason);
+    reject(reason);
+  };
+  const onAbort = () => stop(signal.reason);
+  const timer = setTimeout(() => stop(new Error(`it took longer than ${longestReduceMs / 1000} s`)), longestReduceMs);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  else Promise.try(work, over.signal).then(resolve, reject);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ReducerRegistry } from "../../../src/runtime/groups/reducers.ts";
 import { turnsEnded } from "../../helpers/runtime.ts";
-import { ask, gather, pair, team, waitAll } from "./team.ts";
+import { ask, gather, never, pair, team, waitAll } from "./team.ts";
 
 const replies = [
   { handle: "a-a", text: "yes\n" },
@@ -16,7 +16,7 @@ describe("a reducer", () => {
     ["last_wins", " yes"],
     ["majority_vote", "yes"],
   ])("called %s makes one of all", (name, expected) => {
-    expect(new ReducerRegistry().get(name)(replies)).toEqual(expected);
+    expect(new ReducerRegistry().get(name)(replies, never)).toEqual(expected);
   });
 
   it.each([
@@ -25,19 +25,19 @@ describe("a reducer", () => {
     ["last_wins", ""],
     ["majority_vote", ""],
   ])("called %s makes something of nothing", (name, expected) => {
-    expect(new ReducerRegistry().get(name)([])).toEqual(expected);
+    expect(new ReducerRegistry().get(name)([], never)).toEqual(expected);
   });
 
   it("takes the first finisher's word among equals", () => {
     const vote = new ReducerRegistry().get("majority_vote");
-    expect(vote([{ handle: "b-b", text: "no" }, ...replies.slice(0, 1)])).toBe("no");
-    expect(vote(replies.slice(0, 2))).toBe("yes");
+    expect(vote([{ handle: "b-b", text: "no" }, ...replies.slice(0, 1)], never)).toBe("no");
+    expect(vote(replies.slice(0, 2), never)).toBe("yes");
   });
 
   it("can be added under a name of its own, and taken away", () => {
     const reducers = new ReducerRegistry();
     const undo = reducers.add("count", (all) => all.length);
-    expect(reducers.get("count")(replies)).toBe(3);
+    expect(reducers.get("count")(replies, never)).toBe(3);
     expect(() => reducers.add("count", () => "")).toThrow(/exists already/);
     expect(() => reducers.add("concat", () => "")).toThrow(/exists already/);
     undo();
@@ -62,5 +62,31 @@ describe("a reducer", () => {
     expect((await waiting).combined).toBe("ONE TWO");
     await expect(waitAll(runtime, "scouts", 20, "broken")).rejects.toThrow(/the reducer failed: out of order/);
     expect((await waitAll(runtime, "scouts")).timeouts).toEqual([]);
+  });
+
+  it("that fails later, gives what cannot be sent or never ends is told, and lets go of whoever hangs up", async () => {
+    const runtime = await team();
+    const [a] = pair(await gather(runtime, "scouts", 2));
+    const stopped: unknown[] = [];
+    runtime.reducers.add("late", async () => Promise.reject(new Error("fell over")));
+    runtime.reducers.add("odd", () => 10n);
+    runtime.reducers.add("nothing", () => undefined);
+    runtime.reducers.add("endless", (_, signal) => {
+      signal.addEventListener("abort", () => stopped.push(signal.reason));
+      return new Promise(() => {});
+    });
+    await ask(runtime, "scouts");
+    await runtime.stage.say(a, "one");
+    await turnsEnded(runtime, 1);
+    await expect(waitAll(runtime, "scouts", 0, "late")).rejects.toThrow(/the reducer failed: .*fell over/);
+    await expect(waitAll(runtime, "scouts", 0, "odd")).rejects.toThrow(/the reducer failed: .*BigInt/);
+    expect((await waitAll(runtime, "scouts", 0, "nothing")).combined).toBeNull();
+    const hangUp = new AbortController();
+    const wait = { group: "scouts", mode: "all", timeout: 0, reducer: "endless" } as const;
+    const waiting = runtime.broadcasts.wait(wait, hangUp.signal);
+    const gone = new Error("gone");
+    setTimeout(() => hangUp.abort(gone), 50);
+    await expect(waiting).rejects.toBe(gone);
+    expect(stopped).toEqual([gone]);
   });
 });
