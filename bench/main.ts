@@ -19,6 +19,8 @@ import { idle } from "./cases/idle.ts";
 import { latency } from "./cases/latency.ts";
 import { native } from "./cases/native.ts";
 import { plane } from "./cases/plane.ts";
+import { skillScan } from "./cases/skill-scan.ts";
+import { skills } from "./cases/skills.ts";
 import { subagents } from "./cases/subagents.ts";
 import { tasks } from "./cases/tasks.ts";
 import { turns } from "./cases/turns.ts";
@@ -36,8 +38,10 @@ const benches: readonly Bench[] = [
   plane,
   tasks,
   agents,
+  skillScan,
   subagents,
   hooks,
+  skills,
 ];
 const root = fileURLToPath(new URL("..", import.meta.url));
 
