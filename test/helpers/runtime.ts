@@ -7,7 +7,14 @@ import { buildRuntime, type Runtime } from "../../src/daemon/build.ts";
 import { loadConfig } from "../../src/daemon/config/load.ts";
 import { offlineAgent } from "../../src/daemon/detect.ts";
 import type { Gated } from "../../src/daemon/trust/gate.ts";
-import type { Capabilities, ConversationSpec, Driver, DriverEvent, Prompt } from "../../src/drivers/driver.ts";
+import type {
+  Addition,
+  Capabilities,
+  ConversationSpec,
+  Driver,
+  DriverEvent,
+  Prompt,
+} from "../../src/drivers/driver.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { createProcesses } from "../../src/lib/process.ts";
@@ -31,7 +38,11 @@ const capabilities: Capabilities = {
 export type TestDriver = Driver & { turns: TestTurn[]; opened: number; closed: number; alive: boolean };
 
 /** A driver that asks the test what to say. */
-export function testDriver(reply: TestReply, able: Partial<Capabilities> = {}): TestDriver {
+export function testDriver(
+  reply: TestReply,
+  able: Partial<Capabilities> = {},
+  steer?: (message: Addition) => Promise<boolean>,
+): TestDriver {
   const driver: TestDriver = {
     harness: "scripted",
     capabilities: { ...capabilities, ...able },
@@ -55,6 +66,7 @@ export function testDriver(reply: TestReply, able: Partial<Capabilities> = {}): 
           driver.turns.push(turn);
           return reply(turn);
         },
+        ...(steer === undefined ? {} : { steer }),
       };
     },
   };

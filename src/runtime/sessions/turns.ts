@@ -24,6 +24,9 @@ type Begun = { session: SessionId; turn: TurnId; messages: readonly Message[] };
 type Running = Begun & { controller: AbortController; joining: Joining; done: Promise<void> };
 type Work = (recorder: TurnRecorder, joining: Joining, signal: AbortSignal) => Promise<TurnEnded>;
 
+/** How long a sender waits to hear that a message has joined; a harness in the middle of a step may take longer. */
+const steerWaitMs = 5_000;
+
 export type TurnsOptions = {
   persist: Persist;
   clock: Clock;
@@ -65,7 +68,23 @@ export class Turns {
   /** Adds a waiting message to the turn under way, where there is one and its harness can. */
   async steer(message: Message): Promise<Steered> {
     const running = this.#running.get(message.session);
-    return running ? running.joining.add(message) : { joined: false, why: null };
+    if (!running) return { joined: false, why: null };
+    const answered = new AbortController();
+    const later = this.#options.clock
+      .sleep(steerWaitMs, answered.signal)
+      .then(
+        (): Steered => ({
+          joined: false,
+          why: "it joins the turn under way as soon as its harness looks for messages",
+        }),
+      );
+    // The loser of the race below may still reject after it is over.
+    later.catch(() => {});
+    try {
+      return await Promise.race([running.joining.add(message), later]);
+    } finally {
+      answered.abort("over");
+    }
   }
 
   /** Cuts the turn under way and waits for its end. False when there is none. */
