@@ -13,6 +13,7 @@ export default defineConfig({
     contract: "src/contract/index.ts",
     "plugin-api": "src/plugin-api/index.ts",
     "plugin-api-bare": "src/plugin-api/bare.ts",
+    testing: "src/plugin-api/testing/index.ts",
     "plugin-worker": "src/runtime/plugins/worker/main.ts",
     "plugin-script": "src/runtime/plugins/install/script-main.ts",
   },

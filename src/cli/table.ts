@@ -4,6 +4,7 @@ import { agentCommands } from "./table/agents.ts";
 import { daemonCommands } from "./table/daemon.ts";
 import { groupCommands } from "./table/groups.ts";
 import { pluginInstallCommands } from "./table/plugin-install.ts";
+import { pluginCommands } from "./table/plugins.ts";
 import { queueCommands } from "./table/queues.ts";
 import { scheduleCommands } from "./table/schedules.ts";
 import { sessionCommands } from "./table/sessions.ts";
@@ -21,6 +22,7 @@ export const commands: readonly CommandSpec[] = [
   ...agentCommands,
   ...skillInstallCommands,
   ...skillCommands,
+  ...pluginCommands,
   ...pluginInstallCommands,
   ...subagentCommands,
   ...queueCommands,

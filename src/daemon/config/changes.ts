@@ -116,6 +116,35 @@ export async function removePluginDir(project: Project, folder: string): Promise
   });
 }
 
+/** Nothing of the plugin runs from now on. */
+export async function denyPlugin(project: Project, plugin: string): Promise<Edited> {
+  const denied = await deniedPlugins(project);
+  if (denied.includes(plugin)) return editConfig({ ...project, change: () => {} });
+  return editConfig({
+    ...project,
+    change: (document) => {
+      const list = document.getIn(["plugins", "deny"]);
+      if (isSeq(list)) list.add(document.createNode(plugin));
+      else setPath(document, ["plugins", "deny"], [...denied, plugin]);
+    },
+  });
+}
+
+export async function allowPlugin(project: Project, plugin: string): Promise<Edited> {
+  const index = (await deniedPlugins(project)).indexOf(plugin);
+  return editConfig({
+    ...project,
+    change: (document) => {
+      if (index !== -1) removePath(document, ["plugins", "deny", index]);
+    },
+  });
+}
+
+async function deniedPlugins(project: Project): Promise<string[]> {
+  const loaded = await loadProject(project.root, project, diskFiles);
+  return loaded.config?.plugins.deny ?? [];
+}
+
 async function pluginDirs(project: Project): Promise<string[]> {
   const loaded = await loadProject(project.root, project, diskFiles);
   return loaded.config?.plugin_dirs ?? [];

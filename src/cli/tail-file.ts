@@ -1,0 +1,73 @@
+/** The end of a file that grows, line by line. */
+import { type FileHandle, open } from "node:fs/promises";
+import { systemClock } from "../lib/clock.ts";
+import type { Terminal } from "./terminal.ts";
+
+const chunkBytes = 64 * 1024;
+const pollMs = 200;
+
+/** Shows the last lines, then what comes until the command is stopped. Throws the system's error when it cannot be read. */
+export async function showTail(
+  cx: Terminal,
+  path: string,
+  options: { follow: boolean; lines: number },
+  show: (line: string) => void,
+): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    const end = (await file.stat()).size;
+    for (const line of await lastLines(file, end, options.lines)) show(line);
+    if (options.follow) await follow(cx, file, end, show);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The last lines of a file, read from its end. */
+export async function lastLines(file: FileHandle, end: number, count: number): Promise<string[]> {
+  let start = end;
+  let tail = Buffer.alloc(0);
+  // One line break more than lines, because the last line ends with one.
+  while (start > 0 && countBreaks(tail) <= count) {
+    const length = Math.min(chunkBytes, start);
+    start -= length;
+    tail = Buffer.concat([await readRange(file, start, length), tail]);
+  }
+  const all = tail
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+  return count === 0 ? [] : all.slice(-count);
+}
+
+async function follow(cx: Terminal, file: FileHandle, from: number, show: (line: string) => void): Promise<void> {
+  const stopped = new AbortController();
+  const undo = cx.onStop(() => stopped.abort());
+  try {
+    let position = from;
+    let rest = "";
+    while (!stopped.signal.aborted) {
+      const { size } = await file.stat();
+      if (size > position) {
+        const lines = (rest + (await readRange(file, position, size - position)).toString("utf8")).split("\n");
+        position = size;
+        rest = lines.pop() ?? "";
+        for (const line of lines) if (line !== "") show(line);
+      }
+      await systemClock.sleep(pollMs, stopped.signal).catch(() => {});
+    }
+  } finally {
+    undo();
+  }
+}
+
+async function readRange(file: FileHandle, start: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, start);
+  return buffer.subarray(0, bytesRead);
+}
+
+function countBreaks(text: Buffer): number {
+  let count = 0;
+  for (const byte of text) if (byte === 10) count++;
+  return count;
+}

@@ -1,0 +1,94 @@
+/** Calls the parts of a plugin as Aegis would, without a daemon. */
+import type { HookContexts, HookEvent } from "../../contract/hook.ts";
+import type { PluginAPI } from "../api.ts";
+import type { LogLevel, PluginContext } from "../context.ts";
+import { definitionMark, isDefinition } from "../definition.ts";
+import { type Hook, hook } from "../hook.ts";
+import {
+  agent,
+  type Command,
+  command,
+  type PluginAgent,
+  type PluginReducer,
+  reducer,
+  type Skill,
+  skill,
+} from "../parts.ts";
+import { type StandardResult, type Tool, type ToolContext, type ToolInput, tool } from "../tool.ts";
+import { isWorkflow, type Workflow } from "../workflow.ts";
+import { hookContext } from "./contexts.ts";
+
+/** A context whose log lines are kept in `lines`. */
+export function fakeContext(over: Partial<ToolContext> = {}): ToolContext & { lines: string[] } {
+  const lines: string[] = [];
+  return {
+    ...{ id: "test", config: {}, dataDir: "/data", pluginDir: "/plugin", projectRoot: "/project" },
+    ...{ session: { id: "ses_test", handle: "lucid-knuth" }, agent: "dev", key: "test" },
+    signal: new AbortController().signal,
+    log: (level: LogLevel, message: string) => void lines.push(`${level}: ${message}`),
+    lines,
+    ...over,
+  };
+}
+
+/** Calls a hook with a context of its event; `over` says what matters to the test. */
+export async function callHook<E extends HookEvent>(
+  part: Hook<E>,
+  over: Partial<HookContexts[E]> = {},
+  context: Partial<ToolContext> = {},
+) {
+  return (await part.handler(hookContext(part.event, over), fakeContext(context))) ?? null;
+}
+
+/** Calls a tool. Its input is checked where it brings a schema that can check. */
+export async function callTool(part: Tool, input: unknown = {}, context: Partial<ToolContext> = {}): Promise<unknown> {
+  const schema = part.options.input ?? part.options.parameters;
+  return part.handler((await checked(schema, input)) as never, fakeContext(context));
+}
+
+export type Parts = {
+  hooks: Hook[];
+  tools: Tool[];
+  workflows: Workflow[];
+  skills: Skill[];
+  agents: PluginAgent[];
+  commands: Command[];
+  reducers: PluginReducer[];
+};
+
+/** What a module brings: its exports, and what its `register` adds. */
+export async function loadedParts(
+  module: Readonly<Record<string, unknown>>,
+  over: Partial<PluginContext> = {},
+): Promise<Parts> {
+  const parts: Parts = { hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [] };
+  const add = (part: unknown) => {
+    if (isWorkflow(part)) parts.workflows.push(part);
+    else if (isDefinition(part)) (parts[`${part[definitionMark]}s`] as unknown[]).push(part);
+  };
+  for (const value of Object.values(module)) add(value);
+  if (typeof module.register === "function") await module.register(registering(add, over));
+  return parts;
+}
+
+function registering(add: (part: unknown) => void, over: Partial<PluginContext>): PluginAPI {
+  return {
+    ...fakeContext(),
+    ...over,
+    registerTool: ({ handler: own, ...options }, handler = own) => add(tool(options, handler as never)),
+    registerHook: (...args: unknown[]) => add((hook as (...given: unknown[]) => Hook)(...args)),
+    registerWorkflow: add,
+    registerSkill: (options) => add(skill(options)),
+    registerAgent: (options) => add(agent(options)),
+    registerCommand: (options, handler) => add(command(options, handler)),
+    registerReducer: (name, handler) => add(reducer(name, handler)),
+  };
+}
+
+async function checked(schema: ToolInput | undefined, input: unknown): Promise<unknown> {
+  if (schema === undefined || !("~standard" in schema)) return input;
+  const { validate } = schema["~standard"] as { validate: (value: unknown) => Promise<StandardResult<unknown>> };
+  const result = await validate(input);
+  if (result.issues === undefined) return result.value;
+  throw new TypeError(`wrong input: ${result.issues.map((issue) => issue.message).join("; ")}`);
+}

@@ -1,0 +1,44 @@
+/** Contexts of hooks for tests: complete and plausible, with whatever the test cares about laid over them. */
+import type { HookContexts, HookEvent, HookSession } from "../../contract/hook.ts";
+
+export function fakeSession(over: Partial<HookSession> = {}): HookSession {
+  return { id: "ses_test", handle: "lucid-knuth", agent: "dev", harness: "scripted", depth: 0, ...over };
+}
+
+/** What a hook of this event is given. */
+export function hookContext<E extends HookEvent>(event: E, over: Partial<HookContexts[E]> = {}): HookContexts[E] {
+  return { ...contexts()[event], ...over };
+}
+
+function contexts(): HookContexts {
+  const session = fakeSession();
+  const projectRoot = "/project";
+  const tool = { session, call: "call_1", tool: "read", kind: "read" as const, plugin: null, input: {} };
+  const subagent = { session: fakeSession({ depth: 1 }), parent: session, runId: "0123456789ab", label: "helper" };
+  return {
+    pre_spawn: { session, argv: ["agent"], env: {}, cwd: projectRoot, projectRoot, priorResults: [] },
+    pre_turn: {
+      ...{ session, turn: "trn_test", turnIndex: 0, userMessage: "hello", senders: [{ kind: "human" }] },
+      ...{ history: [], projectRoot, priorResults: [] },
+    },
+    message_received: { session, content: "hello", sender: { kind: "human" } },
+    before_agent_start: { session, systemPrompt: "", messages: [] },
+    pre_tool_use: tool,
+    after_tool_call: { ...tool, result: "done", isError: false },
+    message_sending: { session, turn: "trn_test", content: "hello" },
+    post_turn: {
+      ...{ session, turn: "trn_test", userMessage: "hello", assistantMessage: "hi", reason: "completed" },
+      ...{ error: null, usage: null, projectRoot },
+    },
+    session_start: { session, projectRoot, resumed: false },
+    session_end: { session, projectRoot, reason: "closed" },
+    on_startup: { projectRoot, version: "0.0.0" },
+    on_shutdown: { projectRoot, reason: "asked to" },
+    on_error: { session, error: { code: "model", message: "it failed", retryable: false } },
+    on_interrupt: { session, turn: "trn_test" },
+    on_handoff: { from: session, to: fakeSession({ handle: "bold-curie" }), message: "msg_test", content: "yours" },
+    on_enqueue: { queue: "work", task: "tsk_test", payload: "do it", from: session },
+    subagent_spawned: { ...subagent, task: "look" },
+    subagent_ended: { ...subagent, status: "done", result: "seen" },
+  } as HookContexts;
+}
