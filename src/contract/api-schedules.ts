@@ -20,7 +20,12 @@ export const scheduleEndpoints = {
     path: none,
     query: none,
     body: none,
-    output: z.object({ schedules: z.array(scheduleViewSchema) }),
+    output: z.object({
+      schedules: z.array(scheduleViewSchema),
+      held: z
+        .array(z.object({ name: z.string(), reason: z.string() }))
+        .describe("schedules of the files that have no effect, because nobody has agreed to them"),
+    }),
   },
   addSchedule: {
     summary: "Add a schedule as a file of its own",

@@ -1,15 +1,31 @@
 /** Makes the schedules, and what changes the files that declare them. */
 import type { ScheduleEntry } from "../contract/schedule.ts";
-import { Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
+import { type HeldSchedule, Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
 import type { ScheduleService } from "../server/services.ts";
 import { scheduleFiles } from "./config/schedule-files.ts";
 import { declaredSchedules } from "./declared-schedules.ts";
-import type { Settings } from "./settings.ts";
+import type { Gated } from "./trust/gate.ts";
 
-export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared"> & { root: string; settings: () => Settings };
+export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held"> & {
+  root: string;
+  settings: () => Gated;
+};
 
 export function buildSchedules(options: BuildSchedulesOptions): Schedules {
-  return new Schedules({ ...options, declared: () => declaredSchedules(options.root, options.settings()) });
+  const { root, settings } = options;
+  return new Schedules({
+    ...options,
+    declared: () => declaredSchedules(root, settings()),
+    held: () => held(settings()),
+  });
+}
+
+function held({ untrusted }: Gated): HeldSchedule[] {
+  return untrusted.flatMap(({ item, reason }) => {
+    if (item.kind !== "schedule") return [];
+    const why = reason === "changed" ? "it was changed since you agreed to it" : "you have not agreed to it";
+    return [{ name: item.name, reason: `${why}; look at it with: aegis trust` }];
+  });
 }
 
 export type ScheduleServiceOptions = {
@@ -36,6 +52,7 @@ export function scheduleService({
   };
   return {
     list: () => schedules.list(),
+    held: () => schedules.held(),
     view: (name) => schedules.view(name),
     run: (name, request) => schedules.run(name, request),
     next: (name, count) => schedules.next(name, count),

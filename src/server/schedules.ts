@@ -16,7 +16,7 @@ export type ScheduleHandlers = Pick<
 
 export function scheduleHandlers({ schedules }: Services): ScheduleHandlers {
   return {
-    listSchedules: async () => ({ schedules: await schedules.list() }),
+    listSchedules: async () => ({ schedules: await schedules.list(), held: schedules.held() }),
     async addSchedule({ body }) {
       const { name, entry } = body;
       const changed = await schedules.add(name, entry);

@@ -260,6 +260,8 @@ export interface WorkflowService {
 
 export interface ScheduleService {
   list(): Promise<ScheduleView[]>;
+  /** Those of the files that have no effect, because nobody has agreed to them. */
+  held(): { name: string; reason: string }[];
   /** Throws `not_found` with the nearest name. */
   view(name: string): Promise<ScheduleView>;
   /** Each change says which file of the project it was made in. Throws `invalid` with every problem. */

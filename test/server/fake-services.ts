@@ -229,6 +229,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     },
     schedules: {
       list: async () => [],
+      held: () => [],
       view: notThere,
       add: notThere,
       remove: notThere,

@@ -13,9 +13,10 @@ export async function list(cx: Terminal): Promise<number> {
   const answer = await client.call("listSchedules");
   if (cx.json) cx.printJson(answer);
   else if (answer.schedules.length === 0) {
-    cx.print("No schedules.");
+    cx.print(answer.held.length === 0 ? "No schedules." : "No schedules in effect.");
     cx.print('Add one with: aegis schedule add <name> --agent <agent> --prompt <text> --cron "0 9 * * 1-5"');
   } else for (const line of scheduleTable(answer.schedules, tableOptions(cx))) cx.print(line);
+  for (const { name, reason } of cx.json ? [] : answer.held) cx.warn(`${name} has no effect: ${reason}`);
   return exitCodes.ok;
 }
 

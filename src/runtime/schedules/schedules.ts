@@ -26,7 +26,11 @@ export type SchedulesOptions = EffectsOptions & {
   log: Logger;
   /** The schedules of the configuration in force. */
   declared: () => Readonly<Record<string, DeclaredSchedule>>;
+  /** Those of its files that have no effect, and why. */
+  held: () => HeldSchedule[];
 };
+
+export type HeldSchedule = { name: string; reason: string };
 
 /** What is kept in mind of a schedule, so that nothing is read while nothing is due. */
 type Kept = { row: ScheduleRow; next: number | null };
@@ -86,6 +90,10 @@ export class Schedules {
     return Promise.all(Object.keys(this.#options.declared()).map((name) => this.view(name)));
   }
 
+  held(): HeldSchedule[] {
+    return this.#options.held();
+  }
+
   /** Throws `not_found` with the nearest name. */
   async view(name: string): Promise<ScheduleView> {
     const { settings, file } = this.#declared(name);
@@ -137,6 +145,8 @@ export class Schedules {
     const declared = this.#options.declared();
     const found = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (found !== undefined) return found;
+    const held = this.held().find((one) => one.name === name);
+    if (held !== undefined) throw new AegisError("forbidden", `the schedule "${name}" has no effect: ${held.reason}`);
     const names = Object.keys(declared);
     throw new AegisError("not_found", `no schedule "${name}"${didYouMean(name, names)}`, {
       hint:

@@ -78,6 +78,7 @@ export async function kit(
     log: silentLogger,
     persist: createPersist({ store, clock, log: silentLogger, signal: end.signal }),
     waiting: [],
+    held: () => [],
     declared: () =>
       Object.fromEntries(Object.entries(declared).map(([name, entry]) => [name, { settings: entry, file: "test" }])),
   });
