@@ -6,6 +6,7 @@ import type { FindingSeverity, SkillFinding } from "../../../contract/skill-inst
 import { listTree } from "../../../lib/safe-tree.ts";
 import { findHiddenText, visible } from "./hidden-text.ts";
 import { hiddenProgram, type ScanRule, scanRules } from "./scan-rules.ts";
+import { base64Runs, WordFinder } from "./text-search.ts";
 
 type Found = Pick<SkillFinding, "severity" | "rule" | "message" | "excerpt">;
 
@@ -19,6 +20,9 @@ const partLength = 256 * 1024;
 const overlap = 20 * 1024;
 /** How far what makes a rule fit may be from its anchor. */
 const reach = 500;
+const leastBase64 = 40;
+const mostBase64 = 16_000;
+const wordsOfRules = new WordFinder(scanRules.flatMap((rule) => rule.words));
 
 /** Everything found, the worst first. */
 export async function scanSkill(folder: string, signal: AbortSignal): Promise<SkillFinding[]> {
@@ -62,8 +66,11 @@ export async function scanText(file: string, original: string): Promise<SkillFin
     if (start > 0) await nextRound();
     const part = text.slice(start, start + partLength);
     const lower = lowerCase(part);
-    for (const rule of scanRules)
+    const words = wordsOfRules.find(lower);
+    for (const rule of scanRules) {
+      if (!rule.words.some((word) => words.has(word))) continue;
       matchRule(rule, lower, (at, length) => add(start + at, withExcerpt(rule, part, at, length)));
+    }
     for (const hidden of findHiddenText(original.slice(start, start + partLength))) add(start + hidden.index, hidden);
     findHiddenPrograms(part, (at, finding) => add(start + at, finding));
   }
@@ -73,7 +80,6 @@ export async function scanText(file: string, original: string): Promise<SkillFin
 const order: readonly FindingSeverity[] = ["malicious", "suspicious", "note"];
 
 function matchRule(rule: ScanRule, text: string, add: (at: number, length: number) => void): void {
-  if (!rule.words.some((word) => text.includes(word))) return;
   let count = 0;
   for (const { index, 0: match } of text.matchAll(rule.anchor)) {
     const [before, after] = [lineBefore(text, index), lineAfter(text, index + match.length)];
@@ -113,13 +119,13 @@ function lowerCase(text: string): string {
 
 /** Long runs of base64 that decode to a program. */
 function findHiddenPrograms(text: string, add: (at: number, finding: Found) => void): void {
-  for (const match of text.matchAll(/[A-Za-z0-9+/]{40,16000}={0,2}/g)) {
-    const decoded = Buffer.from(match[0], "base64").toString("latin1");
+  for (const { index, run } of base64Runs(text, leastBase64, mostBase64)) {
+    const decoded = Buffer.from(run, "base64").toString("latin1");
     const program = hiddenProgram.exec(decoded);
     if (program === null) continue;
     const excerpt = visible(decoded.slice(Math.max(0, program.index - 20), program.index + 120));
     const message = "hides a program in base64";
-    add(match.index, { severity: "malicious", rule: "payload.base64-program", message, excerpt });
+    add(index, { severity: "malicious", rule: "payload.base64-program", message, excerpt });
   }
 }
 

@@ -47,7 +47,10 @@ export async function setUp(registry: string, more: Partial<InstallerOptions> = 
   });
   const { signal } = new AbortController();
   const install: SetUp["install"] = (source, request = {}) =>
-    installer.install({ source, name: null, scope: "project", force: false, askFirst: false, accept: null, ...request }, signal);
+    installer.install(
+      { source, name: null, scope: "project", force: false, askFirst: false, accept: null, ...request },
+      signal,
+    );
   return { base, root, home, installer, install };
 }
 
