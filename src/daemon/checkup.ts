@@ -12,10 +12,12 @@ import { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { inspect } from "../store/sqlite/inspect.ts";
 import { newestVersion } from "../store/sqlite/migrate.ts";
 import { migrations } from "../store/sqlite/migrations/list.ts";
+import { homeOf } from "./build-trust.ts";
 import { loadConfig } from "./config/load.ts";
 import { formatProblem } from "./config/problem.ts";
 import { detectAgents, offlineAgent } from "./detect.ts";
 import { createDrivers } from "./drivers.ts";
+import { probeOnce } from "./probe-cache.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -25,8 +27,10 @@ export function harnessNames(root: string, env: Env): string[] {
 }
 
 /** The agent that would answer here if no file said otherwise, and why. */
-export async function suggestAgent(env: Env): Promise<{ agent: Agent; why: string }> {
+export async function suggestAgent(root: string, env: Env): Promise<{ agent: Agent; why: string }> {
+  const known = drivers(root, env);
   const { agents, choice } = await detectAgents({
+    probe: (harness, path) => probeOnce(known.get(harness), path, homeOf(env)),
     findCommand: (name) => findProgram(name, env.PATH ?? ""),
     findModel: () => detectNativeModel(env, fetch, AbortSignal.timeout(1_000)),
   });

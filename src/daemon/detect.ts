@@ -1,5 +1,6 @@
 /** Which agent to use when nobody said: an installed harness, a key in the environment, a local model, else offline. */
 import { type Agent, unsaidAgentFields } from "../contract/agent.ts";
+import type { Probe } from "../drivers/driver.ts";
 import type { AgentChoice } from "../runtime/registry/agents.ts";
 
 export type Detected = { agents: Agent[]; choice: AgentChoice };
@@ -8,6 +9,8 @@ export type Detected = { agents: Agent[]; choice: AgentChoice };
 export type DetectOptions = {
   /** The path of a command, or null when it is not installed. */
   findCommand: (name: string) => Promise<string | null>;
+  /** Whether the harness whose command is there really starts. */
+  probe: (harness: string, path: string) => Promise<Pick<Probe, "status" | "detail">>;
   /** A model that can be called directly, and why it is there. */
   findModel: () => Promise<{ model: string; why: string } | null>;
 };
@@ -30,24 +33,33 @@ export const offlineAgent: Agent = {
   source: "builtin",
 };
 
-/** Every agent that can run here, the best of them as the default. */
+/**
+ * Every agent that is here, the first that starts as the default. Only those before it are started to see: a start of
+ * the daemon waits for it.
+ */
 export async function detectAgents(options: DetectOptions): Promise<Detected> {
   const agents: Agent[] = [];
-  const reasons: string[] = [];
-  for (const candidate of harnesses) {
-    const path = await options.findCommand(candidate.command);
+  const broken: string[] = [];
+  let choice: AgentChoice | null = null;
+  for (const { slug, harness, command, name } of harnesses) {
+    const path = await options.findCommand(command);
     if (path === null) continue;
-    agents.push(detected(candidate.slug, candidate.harness, null, `${candidate.name}, found at ${path}`));
-    reasons.push(`${candidate.name} is installed (${path})`);
+    const problem = choice === null ? await problemOf(options, harness, path) : null;
+    const note = problem === null ? "" : `, does not start: ${problem}`;
+    agents.push(detected(slug, harness, null, `${name}, found at ${path}${note}`));
+    if (problem !== null) broken.push(`${name} does not start: ${problem}`);
+    else choice ??= { slug, why: `${name} is installed (${path})` };
   }
   const model = await options.findModel();
   if (model) {
     agents.push(detected("native", "native", model.model, `Aegis's own agent on ${model.model}: ${model.why}`));
-    reasons.push(`${model.why}, so ${model.model} can be called`);
+    choice ??= { slug: "native", why: `${model.why}, so ${model.model} can be called` };
   }
-  const best = agents[0];
-  if (best)
-    return { agents: [...agents, offlineAgent], choice: { slug: best.slug, why: reasons[0] ?? best.description } };
+  if (choice !== null) return { agents: [...agents, offlineAgent], choice: withBroken(choice, broken) };
+  if (broken.length > 0) {
+    const why = "no harness here starts, no model key is in the environment and no Ollama answers here";
+    return { agents: [...agents, offlineAgent], choice: withBroken({ slug: offlineAgent.slug, why }, broken) };
+  }
   return {
     agents: [offlineAgent],
     choice: {
@@ -55,6 +67,16 @@ export async function detectAgents(options: DetectOptions): Promise<Detected> {
       why: `no harness (${harnesses.map((one) => one.command).join(", ")}) is on PATH, no model key is in the environment and no Ollama answers here`,
     },
   };
+}
+
+async function problemOf(options: DetectOptions, harness: string, path: string): Promise<string | null> {
+  const { status, detail } = await options.probe(harness, path);
+  return status === "ready" ? null : detail;
+}
+
+/** Whoever asks why another agent was taken learns what is wrong with the one before it. */
+function withBroken({ slug, why }: AgentChoice, broken: readonly string[]): AgentChoice {
+  return { slug, why: [why, ...broken].join("; ") };
 }
 
 function detected(slug: string, harness: string, model: string | null, description: string): Agent {

@@ -8,6 +8,7 @@ import { AgentFiles } from "./agents/files.ts";
 import { homeOf, type ProjectTrust } from "./build-trust.ts";
 import { publicConfig } from "./config/show.ts";
 import { type ConfigWatch, watchConfig } from "./config/watch.ts";
+import { probeOnce } from "./probe-cache.ts";
 import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
 import { type Gated, gateSettings, untrustedLine } from "./trust/gate.ts";
@@ -137,6 +138,7 @@ function settingsOptions(options: KeeperOptions): SettingsOptions {
     home: homeOf(options.env),
     agentFiles: new AgentFiles(),
     harnesses: options.drivers.names,
+    probe: (harness, path) => probeOnce(options.drivers.get(harness), path, homeOf(options.env)),
     findModel: () => detectNativeModel(options.env, fetch, AbortSignal.timeout(detectDeadlineMs)),
   };
 }

@@ -10,7 +10,7 @@ import { agentPlaces } from "./agents/places.ts";
 import { type Config, toAgent } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { type ConfigProblem, formatProblem } from "./config/problem.ts";
-import { detectAgents, offlineAgent } from "./detect.ts";
+import { type DetectOptions, detectAgents, offlineAgent } from "./detect.ts";
 
 export type Settings = {
   config: Config;
@@ -30,6 +30,7 @@ export type SettingsOptions = {
   agentFiles: AgentFiles;
   harnesses: readonly string[];
   findModel: () => Promise<{ model: string; why: string } | null>;
+  probe: DetectOptions["probe"];
   /** The agent asked for on the command line; it goes before the configured default. */
   agent?: string | undefined;
 };
@@ -102,5 +103,6 @@ function detect(options: SettingsOptions): Promise<Chosen> {
   return detectAgents({
     findCommand: (name) => findProgram(name, options.env.PATH ?? ""),
     findModel: options.findModel,
+    probe: options.probe,
   });
 }

@@ -113,3 +113,16 @@ describe("arguments that are wrong", () => {
     expect((await project.aegis("--help")).stdout).toContain("completion");
   });
 });
+
+it("steers, and says why a session cannot fork or see an image", async () => {
+  const project = await aegisProject();
+  await project.aegis("spawn", "--handle", "brave-hopper");
+  expect((await project.aegis("send", "brave-hopper", "hello", "--steer")).stdout).toBe("landed at brave-hopper\n");
+  await project.aegis("send", "brave-hopper", "hello", "--wait");
+  const forked = await project.aegis("fork", "brave-hopper");
+  expect(forked).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot fork a conversation") });
+  const missing = await project.aegis("send", "brave-hopper", "look", "--image", "nowhere.png");
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("nowhere.png cannot be read") });
+  const image = await project.aegis("send", "brave-hopper", "look", "--image", ".aegis.yaml");
+  expect(image).toMatchObject({ code: 1, stderr: expect.stringContaining("takes no images") });
+});

@@ -35,7 +35,7 @@ export const setupCommands: readonly CommandSpec[] = [
     examples: ["aegis init", "aegis init --yes"],
     run: async (cx, input) => {
       const checkup = await import("../../daemon/checkup.ts");
-      const { agent, why } = await checkup.suggestAgent(cx.env);
+      const { agent, why } = await checkup.suggestAgent(cx.cwd, cx.env);
       return (await import("../commands/init.ts")).init(cx, {
         yes: input.flag("yes"),
         force: input.flag("force"),
