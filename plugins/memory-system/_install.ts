@@ -1,4 +1,4 @@
-/** Lays out the memory and makes the agent, the queue and, if wanted, the schedule of the dream. */
+/** Lays out the memory and makes the queue and, if wanted, the schedule of the dream. Its agent comes with the plugin. */
 import type { InstallContext } from "aegis";
 
 const soul = `<!-- Who your agents are: tone, values, habits. Every session begins with it. Delete this line when you write. -->
@@ -12,14 +12,8 @@ export async function install(context: InstallContext): Promise<void> {
   await files.create(".aegis/memory/SOUL.md", soul);
   await files.create(".aegis/memory/USER.md", user);
   await files.create(".aegis/memory/MEMORY.md", index);
-  const agent = {
-    description: "Looks back at sessions for the memory",
-    permission: "read",
-    tools: "none",
-  };
-  if (!(await edit.addAgent("dreamer", agent))) console.log('the agent "dreamer" is yours already; it stays as it is');
-  if (!(await edit.addQueue("dreamer", { agent: "dreamer", max_parallel: 3, retries: 1, timeout: 600 })))
-    console.log('the queue "dreamer" is yours already; it stays as it is');
+  const queue = { agent: "memory-system:dreamer", max_parallel: 3, retries: 1, timeout: 600 };
+  if (!(await edit.addQueue("dreamer", queue))) console.log('the queue "dreamer" is yours already; it stays as it is');
   if (context.reason === "update") return;
   if (!(await context.confirm("Dream every night at 03:00, to consolidate the memory?", { default: true }))) {
     console.log("no schedule; run it when you like: aegis workflow run dream");

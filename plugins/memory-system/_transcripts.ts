@@ -31,7 +31,7 @@ export async function readTranscript(
   for (const line of await logLines(join(root, ".aegis", "state", "sessions", file))) {
     const event = parsed(line);
     if (event?.type === "session.created") {
-      if (quietAgents.includes(String(event.data.session?.agent))) return null;
+      if (isQuiet(String(event.data.session?.agent), quietAgents)) return null;
       handle = String(event.data.session?.handle ?? file);
     }
     const said = event === null ? null : lineOf(event);
@@ -45,6 +45,11 @@ export async function readTranscript(
   return cut === 0
     ? { file, handle, text, cut }
     : { file, handle, text: `${text.slice(0, half)}\n\n[${cut} characters left out]\n\n${text.slice(-half)}`, cut };
+}
+
+/** By its own name, or as `plugin:name`. */
+export function isQuiet(agent: string, quietAgents: readonly string[]): boolean {
+  return quietAgents.includes(agent) || quietAgents.includes(agent.slice(agent.indexOf(":") + 1));
 }
 
 type LogEvent = {

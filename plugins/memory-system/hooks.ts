@@ -3,6 +3,7 @@ import { hook } from "aegis";
 import { Memory } from "./_entries.ts";
 import { Influence } from "./_influence.ts";
 import { countWords, recall, teaser } from "./_recall.ts";
+import { isQuiet } from "./_transcripts.ts";
 
 /** Words, as a rule of thumb three for four tokens. */
 const firstTurnWords = 3_000;
@@ -17,7 +18,7 @@ const primer = [
 export const remind = hook("pre_turn", async ({ session, turnIndex, userMessage, senders }, plugin) => {
   await new Influence(plugin.dataDir).turnBegins(session.id, senders);
   const quiet = plugin.config.quiet_agents;
-  if (Array.isArray(quiet) && quiet.includes(session.agent)) return null;
+  if (Array.isArray(quiet) && isQuiet(session.agent, quiet)) return null;
   const memory = new Memory(plugin.projectRoot);
   if (turnIndex === 0) return { prependSystem: await introduction(memory) };
   const words = Number(plugin.config.recall_words ?? 1_000);
