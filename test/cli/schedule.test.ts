@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 const config = `${offlineConfig}queues:
   work: { agent: helper }
@@ -56,6 +57,21 @@ describe("aegis schedule", () => {
     expect((await at.aegis("schedule", "disable", "nightly")).stdout).toBe("nothing to change: nightly is disabled\n");
     expect((await at.aegis("schedule", "next", "nightly")).stdout).toContain("is disabled");
     expect((await at.aegis("schedule", "enable", "nightly")).stdout).toBe("nightly is enabled (.aegis.yaml)\n");
+  });
+
+  it("does nothing that came with the files before somebody has agreed, and says so; adding one is agreeing", async () => {
+    const at = await aegisProject({ ".aegis.yaml": config }, { trusted: false });
+    const list = await at.aegis("schedule", "list");
+    expect(list.stdout).toContain("No schedules in effect.");
+    expect(list.stderr).toContain("nightly has no effect: you have not agreed to it; look at it with: aegis trust");
+    expect((await at.aegis("schedule", "run", "nightly")).stderr).toContain("has no effect");
+    await at.aegis("schedule", "add", "mine", "--queue", "work", "--payload", "go", "--at", "2020-01-01T00:00:00Z");
+    await waitUntil("mine has fired", async () => (await at.aegis("schedule", "logs")).stdout.includes("ok"));
+    expect((await at.aegis("schedule", "logs")).stdout).toMatch(/^SCHEDULE +SLOT.*\nmine +2020-01-01T00:00Z late +ok/);
+    await at.aegis("trust", "--yes");
+    await waitUntil("nightly is in effect", async () =>
+      (await at.aegis("schedule", "list")).stdout.includes("nightly"),
+    );
   });
 
   it("says what is wrong before it does anything", async () => {

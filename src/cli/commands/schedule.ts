@@ -111,9 +111,10 @@ export async function logs(
   const { schedule, limit = 20 } = args;
   const query = { limit, ...(schedule === undefined ? {} : { schedule }) };
   const { firings } = await client.call("listFirings", { query });
+  const look = { ...tableOptions(cx), names: schedule === undefined };
   if (cx.json) cx.printJson({ firings });
-  else if (firings.length === 0) cx.print("It has not fired yet.");
-  else for (const line of firingTable(firings.toReversed(), tableOptions(cx))) cx.print(line);
+  else if (firings.length === 0) cx.print("Nothing has fired yet.");
+  else for (const line of firingTable(firings.toReversed(), look)) cx.print(line);
   return exitCodes.ok;
 }
 

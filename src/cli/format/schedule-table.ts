@@ -21,10 +21,13 @@ export function scheduleTable(schedules: readonly ScheduleView[], options: Table
   return columns(header, rows, options.width);
 }
 
-export function firingTable(firings: readonly Firing[], options: TableOptions): string[] {
+/** With `names` also whose firings they are. */
+export function firingTable(firings: readonly Firing[], options: TableOptions & { names: boolean }): string[] {
   const style = createStyle(options.color);
-  const header = headerOf(["SLOT", "STATUS", "TOOK", "STARTED", "WHAT CAME OF IT"], style);
+  const titles = ["SLOT", "STATUS", "TOOK", "STARTED", "WHAT CAME OF IT"];
+  const header = headerOf(options.names ? ["SCHEDULE", ...titles] : titles, style);
   const rows = firings.map((firing): Cell[] => [
+    ...(options.names ? [{ text: firing.schedule, paint: style.cyan }] : []),
     { text: `${isoMinute(firing.slot)}${firing.manual ? " by hand" : firing.late ? " late" : ""}` },
     { text: firing.status, paint: statusPaint(firing.status, style) },
     { text: tookWords(firing, options.now) },
