@@ -29,7 +29,11 @@ export function createProjectConfig(known: KnownNames): ProjectConfig {
       return readPath(main?.value, path);
     },
     set: (plan, path, value) => edit(plan, configFileName, (document) => setPath(document, path, value)),
-    remove: (plan, path) => edit(plan, configFileName, (document) => void removePath(document, path)),
+    async remove(plan, path) {
+      const before = await plan.read(configFileName);
+      await edit(plan, configFileName, (document) => void removePath(document, path));
+      await plan.write(configFileName, withoutGap(before, await plan.read(configFileName)));
+    },
     async addSchedule(plan, name, entry) {
       const file = schedulePath(name);
       await edit(plan, file, (document) => setPath(document, [], entry));
@@ -53,6 +57,13 @@ function schedulePath(name: string): string {
   if (name.includes("/") || name.includes(sep) || name.startsWith("."))
     throw new AegisError("invalid", `"${name}" is no name for a schedule`);
   return scheduleFile(name);
+}
+
+/** The empty line that stood before a section at the end goes with the section. */
+function withoutGap(before: Uint8Array | null, after: Uint8Array | null): Uint8Array | null {
+  const gap = /(\r?\n)(?:\r?\n)+$/;
+  if (before === null || after === null || gap.test(Buffer.from(before).toString("utf8"))) return after;
+  return Buffer.from(Buffer.from(after).toString("utf8").replace(gap, "$1"));
 }
 
 /** The files as the plan will leave them. */

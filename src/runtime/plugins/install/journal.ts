@@ -92,12 +92,12 @@ export class Workspace {
     await writeAtomic(join(this.dir, journalName), `${JSON.stringify(journal)}\n`, { mode: 0o600 });
     try {
       await forward(this.root, this.dir, journal, at);
+      await seal(journal);
     } catch (error) {
       await backward(this.root, this.dir, journal);
       await dropFolder(this.dir);
       throw error;
     }
-    await seal(journal);
     await at("sealed");
     await dropFolder(this.dir);
   }
