@@ -1,0 +1,73 @@
+/** A plugin with a real CLI under the built daemon: its hooks reach the model and its tools, its own tool is called over MCP. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import type { SessionView } from "../../src/contract/session.ts";
+import { createSession, eventsOf, openAsk, say } from "../behaviour/talk.ts";
+import { claudeCode } from "./support/harnesses/claude-code.ts";
+import { turnFor, turnOf } from "./support/talk.ts";
+import { liveTeam } from "./support/team.ts";
+
+const rules = `
+import { hook, tool } from "aegis";
+
+export const before = hook("pre_turn", () => ({ prependSystem: "The house is on the hill." }));
+
+export const gate = hook("pre_tool_use", ({ tool, input }) => {
+  if (JSON.stringify(input).includes("forbidden")) return { decision: "deny", reason: tool + " may not touch that" };
+  if (tool === "Write") return { decision: "allow", input: { ...input, content: "as the house wants it" } };
+});
+
+export const after = hook("after_tool_call", ({ tool, result }) =>
+  tool === "weather" ? result + ", says the house" : null);
+
+export const weather = tool(
+  { description: "The weather at a place.", parameters: { place: { type: "string", description: "where" } } },
+  ({ place }) => "sunny in " + place,
+);
+`;
+
+const team = liveTeam([claudeCode]);
+let session: SessionView;
+
+beforeAll(async () => {
+  const folder = join(team.project, ".aegis", "plugins", "house");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "plugin.toml"), '[plugin]\nname = "house"\nversion = "1.0.0"\n');
+  await writeFile(join(folder, "rules.js"), rules);
+  const { plugins } = await team.client.call("reloadPlugins", { body: {} });
+  expect(plugins).toMatchObject([{ name: "house" }]);
+  session = await createSession(team.client, { agent: claudeCode.harness });
+});
+
+test("what pre_turn puts ahead reaches the model", async () => {
+  await turnFor(team.client, session.id, "hello");
+  expect(team.model(claudeCode).calls().at(-1)).toContain("The house is on the hill.");
+});
+
+test("a tool of the plugin is called over MCP, and its result passes the hooks once", async () => {
+  const name = claudeCode.planeTool("weather");
+  const { text } = await turnFor(team.client, session.id, `TOOL ${name} {"place":"Bath"}`);
+  expect(text).toContain("sunny in Bath, says the house");
+  expect(text.match(/says the house/g)).toHaveLength(1);
+});
+
+test("pre_tool_use denies a tool of the harness, with the reason to the model", async () => {
+  const path = join(team.project, "forbidden.txt");
+  const input = JSON.stringify({ file_path: path, content: "x" });
+  const { text } = await turnFor(team.client, session.id, `TOOL Write ${input}`);
+  expect(text).toContain("Write may not touch that");
+  await expect(readFile(path)).rejects.toThrow("ENOENT");
+  expect((await eventsOf(team.client, "ask.opened")).length).toBe(0);
+});
+
+test("pre_tool_use changes what a tool of the harness is given, also what a person is asked", async () => {
+  const path = join(team.project, "note.txt");
+  const input = JSON.stringify({ file_path: path, content: "mine" });
+  const receipt = await say(team.client, session.id, `TOOL Write ${input}`);
+  const ask = await openAsk(team.client);
+  expect(JSON.stringify(ask.detail)).toContain("as the house wants it");
+  await team.client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "allow", text: "" } });
+  expect((await turnOf(team.client, receipt)).reason).toBe("completed");
+  expect(await readFile(path, "utf8")).toBe("as the house wants it");
+});
