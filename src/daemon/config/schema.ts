@@ -130,7 +130,7 @@ export const configSchema = z.strictObject({
       limits: z
         .strictObject({
           memory_mb: positive.default(256),
-          load_timeout: seconds.default(15),
+          load_timeout: seconds.default(10),
           unresponsive_timeout: seconds.default(15),
         })
         .prefault({}),

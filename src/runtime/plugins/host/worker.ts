@@ -9,6 +9,7 @@ import { fromWorker } from "../protocol.ts";
 import { fromWire } from "../wire-error.ts";
 import { workerEntry } from "./entries.ts";
 import { type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
+import { Pulse } from "./pulse.ts";
 
 export type WorkerLimits = {
   /** What its heap may grow to. */
@@ -19,7 +20,7 @@ export type WorkerLimits = {
   unresponsiveMs: number;
 };
 
-export const defaultWorkerLimits: WorkerLimits = { memoryMb: 256, loadMs: 15_000, unresponsiveMs: 15_000 };
+export const defaultWorkerLimits: WorkerLimits = { memoryMb: 256, loadMs: 10_000, unresponsiveMs: 15_000 };
 
 export type WorkerOptions = {
   start: WorkerStart;
@@ -43,8 +44,6 @@ export type WorkerRequest = Extract<FromWorker, { type: "request" }>;
 
 type Call = CallOptions & { resolve(value: unknown): void; reject(error: unknown): void; end(): void };
 
-/** How often a worker with work to do is asked for a sign of life. */
-const beatMs = 1_000;
 /** Once a call is late, its worker has this long to show that it still runs. */
 const lateMs = 1_000;
 
@@ -60,8 +59,7 @@ export class PluginWorker {
   readonly #end = Promise.withResolvers<Death>();
   #death: Death | null = null;
   #last = 0;
-  #ping: { id: number; at: number; limit: number } | null = null;
-  #beat: NodeJS.Timeout | null = null;
+  readonly #pulse: Pulse;
 
   /** Throws `PluginLoadError` when the modules cannot be loaded; nothing runs then. */
   static async start(options: WorkerOptions): Promise<{ worker: PluginWorker; contributions: Contributions }> {
@@ -98,6 +96,15 @@ export class PluginWorker {
     // What comes this way was written around the capture in the worker, by Node itself.
     for (const stream of [this.#worker.stdout, this.#worker.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
+    this.#pulse = new Pulse({
+      limitMs: options.limits.unresponsiveMs,
+      isBusy: () => this.#calls.size > 0,
+      ping: (id) => this.#post({ type: "ping", id }),
+      onStuck: (ms) => {
+        const seconds = Math.max(1, Math.round(ms / 1000));
+        void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
+      },
+    });
     this.#worker.on("message", (message: unknown) => this.#take(message));
     this.#worker.on("messageerror", (error) => options.log("error", `a message was lost: ${error.message}`));
     this.#worker.on("error", (error: unknown) => this.#crashed(error));
@@ -110,6 +117,11 @@ export class PluginWorker {
 
   get isDead(): boolean {
     return this.#death !== null;
+  }
+
+  /** Settled once it is known whether the worker still runs; null while nobody doubts it. */
+  get doubt(): Promise<void> | null {
+    return this.#pulse.doubt;
   }
 
   /** Calls under way. */
@@ -171,7 +183,7 @@ export class PluginWorker {
     };
     this.#calls.set(id, { ...options, resolve, reject, end });
     this.#post({ type: "call", id, call });
-    this.#watch();
+    this.#pulse.watch();
     return promise;
   }
 
@@ -193,7 +205,7 @@ export class PluginWorker {
         this.#fail(new PluginLoadError(wireMessage(message.error), message));
         break;
       case "pong":
-        if (this.#ping?.id === message.id) this.#ping = null;
+        this.#pulse.heard(message.id);
         break;
       case "log":
         this.#options.log(message.level, message.text);
@@ -241,36 +253,7 @@ export class PluginWorker {
     call.end();
     this.#post({ type: "cancel", id, reason: reason instanceof Error ? reason.message : String(reason) });
     call.reject(reason);
-    this.#demandAnswer(lateMs);
-    this.#watch();
-  }
-
-  #watch(): void {
-    this.#beat ??= setInterval(() => this.#onBeat(), beatMs).unref();
-  }
-
-  #onBeat(): void {
-    const ping = this.#ping;
-    if (ping !== null && performance.now() - ping.at >= ping.limit) {
-      const seconds = Math.round((performance.now() - ping.at) / 1000);
-      void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
-      return;
-    }
-    if (ping === null && this.#calls.size === 0) {
-      if (this.#beat !== null) clearInterval(this.#beat);
-      this.#beat = null;
-    } else if (ping === null) this.#demandAnswer(this.#options.limits.unresponsiveMs);
-  }
-
-  #demandAnswer(limit: number): void {
-    if (this.#ping !== null) {
-      const waited = performance.now() - this.#ping.at;
-      this.#ping.limit = Math.min(this.#ping.limit, waited + limit);
-      return;
-    }
-    this.#last += 1;
-    this.#ping = { id: this.#last, at: performance.now(), limit };
-    this.#post({ type: "ping", id: this.#last });
+    this.#pulse.demand(lateMs);
   }
 
   #fail(error: PluginLoadError): void {
@@ -295,8 +278,7 @@ export class PluginWorker {
   #dies(death: Death): void {
     if (this.#death !== null) return;
     this.#death = death;
-    if (this.#beat !== null) clearInterval(this.#beat);
-    this.#beat = null;
+    this.#pulse.stop();
     const gone = new PluginGone(this.plugin, death);
     this.#fail(new PluginLoadError(death.message, nowhere));
     const calls = [...this.#calls.values()];

@@ -7,7 +7,7 @@ export function placeOf(
   error: unknown,
   { root, modules }: Pick<WorkerStart, "root" | "modules">,
 ): { file: string | null; line: number | null } {
-  const stack = error instanceof Error ? `${error.stack ?? ""}\n${error.message}` : "";
+  const stack = error instanceof Error ? `${importer(error)}\n${error.stack ?? ""}\n${error.message}` : "";
   const bases = [pathToFileURL(root).href, root];
   for (const row of stack.split("\n")) {
     const base = bases.find((one) => row.includes(one));
@@ -19,4 +19,9 @@ export function placeOf(
     if (only !== undefined) return { file: relative(root, only), line: null };
   }
   return { file: null, line: null };
+}
+
+/** A module that is missing is the fault of the one that asks for it. */
+function importer({ message }: Error): string {
+  return /imported from (\S+)/.exec(message)?.[1] ?? "";
 }

@@ -1,0 +1,141 @@
+/**
+ * Tools that are programs: the input as JSON on stdin, one JSON document on stdout. The deadline holds for everything the
+ * program started, also when something it left behind keeps the pipe open.
+ */
+import { AegisError } from "../../../contract/errors.ts";
+import type { ExecutableTool } from "../../../contract/plugin.ts";
+import { childEnv, type Environment } from "../../../lib/child-env.ts";
+import { errorText } from "../../../lib/log.ts";
+import type { Child, Processes } from "../../../lib/process.ts";
+
+export type ExecutableOptions = {
+  plugin: string;
+  /** The plugin's folder, where the program runs. */
+  root: string;
+  config: Readonly<Record<string, unknown>>;
+  env: Environment;
+  processes: Processes;
+};
+
+const graceMs = 500;
+const maxOutputBytes = 1024 * 1024;
+const shownBytes = 2_000;
+
+/** What the program answered. Throws `AegisError` with the program's own error where it gave one. */
+export async function runExecutable(
+  tool: ExecutableTool,
+  input: unknown,
+  options: ExecutableOptions,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const what = `the tool "${tool.name}" of the plugin "${options.plugin}"`;
+  const child = await options.processes
+    .start({
+      argv: [tool.command.startsWith("./") ? `${options.root}/${tool.command.slice(2)}` : tool.command, ...tool.args],
+      cwd: options.root,
+      env: childEnv(options.env, [], configVariables(options.config)),
+    })
+    .catch((error: unknown) => {
+      throw new AegisError("unavailable", `${what} cannot be started: ${errorText(error)}`);
+    });
+  const over = Promise.withResolvers<never>();
+  const giveUp = (reason: unknown) => {
+    over.reject(reason);
+    void child.stop({ graceMs }).catch(() => {});
+  };
+  const late = new AegisError("timeout", `${what} gave no answer within ${tool.timeout_ms / 1000} s`);
+  const timer = setTimeout(giveUp, tool.timeout_ms, late);
+  const onAbort = () => giveUp(signal.reason ?? new AegisError("timeout", `${what} was given up`));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    child.stdin.end(JSON.stringify(input ?? {}));
+    return await Promise.race([answerOf(child, what), over.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    void child.stop({ graceMs }).catch(() => {});
+  }
+}
+
+async function answerOf(child: Child, what: string): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of child.stdout) {
+    size += chunk.length;
+    if (size > maxOutputBytes)
+      throw new AegisError("too_large", `${what} wrote more than ${maxOutputBytes} bytes to stdout`);
+    chunks.push(chunk);
+  }
+  const { code, signal } = await child.exited;
+  const text = Buffer.concat(chunks).toString("utf8");
+  const document = lastDocument(text);
+  if (isMap(document) && (document.success === false || hasError(document)))
+    throw new AegisError("invalid", errorOf(document));
+  if (code !== 0) {
+    const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+    throw new AegisError("internal", `${what} ${how}${tail(child.stderrTail() || text)}`);
+  }
+  if (document === undefined)
+    throw new AegisError(
+      "internal",
+      text.trim() === ""
+        ? `${what} wrote nothing to stdout${tail(child.stderrTail())}`
+        : `${what} wrote no JSON to stdout: ${text.trim().slice(0, shownBytes)}`,
+    );
+  return document;
+}
+
+/** Programs print lines before their answer; the answer is the JSON that the output ends with. */
+function lastDocument(text: string): unknown {
+  const whole = parse(text);
+  if (whole !== undefined) return whole;
+  const lines = text.trimEnd().split("\n");
+  let at = text.trimEnd().length;
+  for (let index = lines.length - 1; index >= 0; index--) {
+    at -= (lines[index] ?? "").length;
+    if (/^\s*[{["\-\dtfn]/.test(lines[index] ?? "")) {
+      const found = parse(text.slice(at));
+      if (found !== undefined) return found;
+    }
+    at -= 1;
+  }
+  return undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasError(document: Record<string, unknown>): boolean {
+  return document.success !== true && typeof document.error === "string" && document.error !== "";
+}
+
+function errorOf({ error, message, error_type: type, suggestion }: Record<string, unknown>): string {
+  const said = [error, message].find((text) => typeof text === "string" && text !== "") ?? "it failed";
+  const kind = typeof type === "string" ? ` (${type})` : "";
+  return `${said}${kind}${typeof suggestion === "string" ? `; ${suggestion}` : ""}`;
+}
+
+/** `PLUGIN_CONFIG_<KEY>` for each setting; what is no text is told as JSON. */
+function configVariables(config: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [
+      `PLUGIN_CONFIG_${key.toUpperCase().replace(/[^A-Z0-9_]/g, "_")}`,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  );
+}
+
+function tail(text: string): string {
+  const shown = text.trim().slice(-shownBytes);
+  return shown === "" ? "" : `: ${shown}`;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

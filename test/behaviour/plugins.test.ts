@@ -1,0 +1,233 @@
+/** Plugins dropped into a project of the built daemon: what they bring works, and what is wrong with one is its own affair. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sharedDaemon } from "../helpers/project.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+import { pluginNamed, toolUser, untilPlugin, useTool } from "./plugin-project.ts";
+import { createSession, talk } from "./talk.ts";
+
+const say = (name: string, text: string) =>
+  `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d" }, async () => ${JSON.stringify(text)});\n`;
+
+const shared = sharedDaemon(
+  {
+    ...toolUser,
+    ".aegis.yaml": `${toolUser[".aegis.yaml"]}plugins:\n  limits: { load_timeout: 7, unresponsive_timeout: 2 }\n  settings: { level: 3, key_env: PLUGIN_TEST_KEY }\n`,
+    // The project is CommonJS; plugins are not.
+    "package.json": '{ "type": "commonjs" }',
+
+    ".aegis/plugins/plain.js":
+      'import { tool } from "aegis";\nexport const plain_js = tool({ description: "d" }, () => "plain");\n',
+    ".aegis/plugins/common.cjs":
+      'const { tool } = require("aegis");\nexports.common_js = tool({ description: "d" }, () => "common");\n',
+    ".aegis/plugins/folder/deep/_hidden/never.ts": "throw new Error('a hidden module was loaded');\n",
+    ".aegis/plugins/folder/_install.ts": "throw new Error('an install script was loaded');\n",
+    ".aegis/plugins/folder/deep/one.ts":
+      'import { tool, z } from "aegis";\nimport { Level } from "./_level";\n' +
+      'export const b_second = tool({ description: "d", input: z.object({ value: z.coerce.number().max(5) }) }, ({ value }) => value + Level.High);\n' +
+      'export const a_first = tool({ description: "d", parameters: { value: { type: "string", description: "v" } } }, (input) => input);\n',
+    ".aegis/plugins/folder/deep/_level.ts": "export enum Level { Low, High = 10 }\n",
+    ".aegis/plugins/settings/plugin.toml":
+      '[plugin]\nname = "settings"\nversion = "1.2.3"\n[config_schema.level]\ntype = "integer"\n[config_schema.name]\ntype = "string"\ndefault = "unset"\n[config_schema.key_env]\ntype = "string"\n',
+    ".aegis/plugins/settings/main.ts":
+      'import type { PluginAPI } from "aegis";\nexport async function register(api: PluginAPI) {\n' +
+      '  api.log("info", "the key is " + api.config.key);\n' +
+      '  api.registerTool({ name: "show_settings", description: "d", handler: async (_input, ctx) => ({ id: api.id, level: api.config.level, name: api.config.name, key: api.config.key, agent: ctx.agent, handle: ctx.session.handle.length > 3, own: process.env.PLUGIN_TEST_KEY, daemon: process.env.SECRET_OF_DAEMON ?? null }) });\n}\n',
+
+    ".aegis/plugins/throws.ts": 'import { tool } from "aegis";\n\nthrow new Error("not today");\n',
+    ".aegis/plugins/syntax.ts": "export const a = 1;\nexport const b: = 2;\n",
+    ".aegis/plugins/missing.ts": 'import { x } from "./_not_there.ts";\nexport const y = x;\n',
+    ".aegis/plugins/exits.ts": "process.exit(3);\n",
+    ".aegis/plugins/loops.ts": "while (true) {}\n",
+    ".aegis/plugins/wrong-event.ts":
+      'import { hook } from "aegis";\nexport const a = hook("pre_trun" as never, () => {});\n',
+    ".aegis/plugins/reserved.ts": say("aegis_mine", "mine"),
+    ".aegis/plugins/twin-a.ts": say("twin_tool", "a"),
+    ".aegis/plugins/twin-b.ts": say("twin_tool", "b"),
+    ".aegis/plugins/same-name/plugin.json": '{ "name": "plain", "version": "1.0.0" }',
+    ".aegis/plugins/bad-manifest/plugin.toml": '[plugin]\nname = "bad-manifest"\nversion = "../../x"\n',
+    ".aegis/plugins/needs-more/plugin.toml":
+      '[plugin]\nname = "needs-more"\nversion = "1.0.0"\nrequires_aegis = ">=99"\n',
+    ".aegis/plugins/needs-other/plugin.json":
+      '{ "name": "needs-other", "version": "1.0.0", "requires": { "settings": "^2" } }',
+    ".aegis/plugins/needs-broken/plugin.json":
+      '{ "name": "needs-broken", "version": "1.0.0", "requires": { "throws": "*" } }',
+    ".aegis/plugins/after/plugin.json": '{ "name": "after", "version": "1.0.0", "requires": { "settings": "^1" } }',
+
+    ".aegis/plugins/rude.ts":
+      'import { tool } from "aegis";\n' +
+      'export const delete_process = tool({ description: "d" }, () => { Reflect.deleteProperty(globalThis, "process"); return "gone"; });\n' +
+      'export const still_there = tool({ description: "d" }, () => "still there");\n' +
+      'export const flood = tool({ description: "d" }, async () => { for (let i = 0; i < 50_000; i++) console.log("line " + i); return "flooded"; });\n' +
+      'export const leak_timers = tool({ description: "d" }, () => { for (let i = 0; i < 1000; i++) setInterval(() => {}, 10); return "leaked"; });\n' +
+      'export const bad_result = tool({ description: "d" }, () => 10n);\n' +
+      'export const throws_text = tool({ description: "d" }, () => { throw new Error("a tool said no"); });\n',
+    ".aegis/plugins/dies.ts":
+      'import { tool } from "aegis";\n' +
+      'export const die_now = tool({ description: "d" }, () => process.exit(7));\n' +
+      'export const reject_later = tool({ description: "d" }, async () => { setTimeout(() => { void Promise.reject(new Error("nobody caught this")); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n' +
+      'export const alive = tool({ description: "d" }, () => "alive");\n',
+    ".aegis/plugins/hangs.ts":
+      'import { tool } from "aegis";\n' +
+      'export const never_returns = tool({ description: "d", timeout: 0.3 }, () => new Promise(() => {}));\n' +
+      'export const endless = tool({ description: "d", timeout: 0.3 }, () => { for (;;) {} });\n' +
+      'export const after_hang = tool({ description: "d" }, () => "fine");\n',
+    ".aegis/plugins/greedy.ts":
+      'import { tool } from "aegis";\nexport const eat = tool({ description: "d" }, () => { const all: unknown[] = []; for (;;) all.push(new Array(100_000).fill(all.length)); });\n' +
+      'export const full = tool({ description: "d" }, () => "hungry again");\n',
+
+    ".aegis/plugins/programs/plugin.json": JSON.stringify({
+      name: "programs",
+      version: "1.0.0",
+      config_schema: { greeting: { type: "string", default: "hello" } },
+      tools: [
+        {
+          name: "greet",
+          description: "d",
+          command: "node",
+          args: ["greet.js"],
+          schema: { type: "object", properties: { value: { type: "string" } }, required: ["value"] },
+        },
+        {
+          name: "fail_well",
+          description: "d",
+          command: "sh",
+          args: ["-c", 'echo \'{"success":false,"error":"own words"}\'; exit 1'],
+        },
+        { name: "fail_badly", description: "d", command: "sh", args: ["-c", "echo oops >&2; exit 4"] },
+        { name: "hold_pipe", description: "d", command: "sh", args: ["-c", "sleep 30 & sleep 30"], timeout: 300 },
+        { name: "not_there", description: "d", command: "./nothing" },
+      ],
+    }),
+    ".aegis/plugins/programs/greet.js":
+      'let text = "";\nprocess.stdin.on("data", (d) => (text += d)).on("end", () => {\n  console.log("a line before");\n  console.log(JSON.stringify({ said: process.env.PLUGIN_CONFIG_GREETING + " " + JSON.parse(text).value, secret: process.env.SECRET_OF_DAEMON ?? null, cwd: process.cwd().endsWith("programs") }));\n});\n',
+  },
+  {
+    env: {
+      PLUGIN_TEST_KEY: "a-long-secret-value",
+      SECRET_OF_DAEMON: "not for plugins",
+      PATH: `${process.execPath.replace(/\/node$/, "")}:/usr/bin:/bin`,
+    },
+  },
+);
+
+const use = (tool: string, value?: string) => useTool(shared.daemon.client, tool, value);
+const named = (name: string) => pluginNamed(shared.daemon.client, name);
+
+describe("what plugins bring", () => {
+  it("loads modules of every kind without a build", async () => {
+    expect(await use("plain_js")).toBe("plain");
+    expect(await use("common_js")).toBe("common");
+    expect(JSON.parse(await use("a_first", "hi"))).toEqual({ value: "hi" });
+    expect(await use("b_second", "4")).toBe("14");
+    expect(await use("b_second", "9")).toMatch(/value: .*5/);
+  });
+
+  it("keeps the order of definition, not of the alphabet", async () => {
+    const { plugin } = await shared.daemon.client.call("getPlugin", { path: { plugin: "folder" } });
+    expect(plugin.brings.tools.map((tool) => tool.name)).toEqual(["b_second", "a_first"]);
+    expect(plugin.modules).toEqual(["deep/one.ts"]);
+  });
+
+  it("gives code its settings and its caller, and nothing of the daemon's environment", async () => {
+    expect(JSON.parse(await use("show_settings"))).toEqual({
+      ...{ id: "settings", level: 3, name: "unset", key: "[redacted]", agent: "dev", handle: true },
+      ...{ own: "[redacted]", daemon: null },
+    });
+    const log = join(shared.project.dir, ".aegis/state/plugin-logs/settings.jsonl");
+    await waitUntil("the log is written", async () => (await readFile(log, "utf8").catch(() => "")) !== "");
+    expect(await readFile(log, "utf8")).toContain("the key is [redacted]");
+    const { plugin } = await shared.daemon.client.call("getPlugin", { path: { plugin: "settings" } });
+    expect(JSON.stringify(plugin)).not.toContain("a-long-secret-value");
+  });
+
+  it("runs programs as tools", async () => {
+    expect(JSON.parse(await use("greet", "you"))).toEqual({ said: "hello you", secret: null, cwd: true });
+    expect(await use("fail_well")).toContain("own words");
+    expect(await use("fail_badly")).toMatch(/exited with code 4.*oops/s);
+    expect(await use("not_there")).toMatch(/cannot be started/);
+    const begun = performance.now();
+    expect(await use("hold_pipe")).toMatch(/gave no answer within 0\.3 s/);
+    expect(performance.now() - begun).toBeLessThan(1_500 + 1_000);
+  });
+});
+
+describe("a plugin that cannot be loaded", () => {
+  it.each([
+    ["throws", /throws\.ts:3: not today/],
+    ["syntax", /syntax\.ts:2: /],
+    ["missing", /missing\.ts.*_not_there/],
+    ["exits", /exited with code 3/],
+    ["loops", /did not load within 7 s/],
+    ["wrong-event", /wrong-event\.ts:2: .*did you mean "pre_turn"/],
+    ["reserved", /the name is Aegis's own/],
+    ["twin-b", /"twin-b" cannot bring a tool "twin_tool": the plugin "twin-a" has one/],
+    ["bad-manifest", /plugin\.toml:3: version: expected a version such as 1\.2\.3/],
+    ["needs-more", /requires Aegis >=99/],
+    ["needs-other", /requires the plugin "settings" \^2, found 1\.2\.3/],
+    ["needs-broken", /requires the plugin "throws", which cannot be used/],
+  ])("%s is listed with the reason, and nothing else suffers", async (name, reason) => {
+    const plugin = await named(name);
+    expect(plugin.status).toBe("failed");
+    expect(plugin.reason).toMatch(reason);
+  });
+
+  it("two that claim one name are told apart, and the first one counts", async () => {
+    const { plugins } = await shared.daemon.client.call("listPlugins");
+    const both = plugins.filter((plugin) => plugin.name === "plain");
+    expect(both.map((plugin) => plugin.status)).toEqual(["loaded", "failed"]);
+    expect(both[1]?.reason).toMatch(/plain\.js is a plugin of that name too/);
+  });
+
+  it("what a plugin requires comes before it", async () => {
+    const { plugins } = await shared.daemon.client.call("listPlugins");
+    const names = plugins.map((plugin) => plugin.name);
+    expect(names.indexOf("settings")).toBeLessThan(names.indexOf("after"));
+    expect((await named("after")).status).toBe("loaded");
+  });
+});
+
+describe("a plugin that misbehaves", () => {
+  it("cannot take anything from Aegis by taking it from itself", async () => {
+    expect(await use("delete_process")).toBe("gone");
+    expect(await use("still_there")).toBe("still there");
+    expect(await use("leak_timers")).toBe("leaked");
+    expect(await use("still_there")).toBe("still there");
+    expect(await use("bad_result")).toMatch(/BigInt/);
+    expect(await use("throws_text")).toContain("a tool said no");
+  });
+
+  it("is cut short when it floods its log", async () => {
+    expect(await use("flood")).toBe("flooded");
+    const log = join(shared.project.dir, ".aegis/state/plugin-logs/rude.jsonl");
+    await waitUntil("the log is written", async () => (await readFile(log, "utf8").catch(() => "")).includes("line 0"));
+    expect((await readFile(log, "utf8")).split("\n").length).toBeLessThan(3_000);
+  });
+
+  it("fails the calls under way when it ends, and comes back", async () => {
+    expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was at work: .*exited with code 7/);
+    expect(await use("alive")).toBe("alive");
+    expect(await use("reject_later")).toMatch(/nobody caught this/);
+    expect(await use("alive")).toBe("alive");
+    await untilPlugin(shared.daemon.client, "dies", (plugin) => plugin.status === "loaded");
+  });
+
+  it("is given up on when it does not answer in time, and ended when it is stuck", async () => {
+    expect(await use("never_returns")).toMatch(/gave no answer within 0\.3 s/);
+    expect(await use("after_hang")).toBe("fine");
+    expect((await named("hangs")).status).toBe("loaded");
+    expect(await use("endless")).toMatch(/gave no answer within 0\.3 s/);
+    expect(await use("after_hang")).toBe("fine");
+  });
+
+  it("ends when it eats its memory up, alone", async () => {
+    expect(await use("eat")).toMatch(/more than 256 MB of memory|stopped while it was at work/);
+    expect(await use("full")).toBe("hungry again");
+  });
+
+  it("leaves the daemon as it was", async () => {
+    const session = await createSession(shared.daemon.client);
+    expect(await talk(shared.daemon.client, session.id, "hello")).toBe("you said: hello");
+  });
+});
