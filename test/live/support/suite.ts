@@ -112,8 +112,10 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     record.see("ask", true);
     const told = calls()[after] ?? "";
     expect(told).toContain(expected.denial);
-    const what = told.includes("not on my watch") ? "the reason" : "that it was refused";
-    record.see("denial", after - before > 1 ? what : `${what}, with the next message`);
+    expect(told.includes("not on my watch")).toBe(true);
+    const atOnce = calls()[after - 1]?.includes("not on my watch") === true;
+    const refused = after - before > 1 ? "that it was refused; " : "";
+    record.see("denial", atOnce ? "the reason" : `${refused}the reason with the next message`);
   });
 
   test.each(failedStatuses)("a model that answers %i", async (status) => {
