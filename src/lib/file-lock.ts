@@ -20,14 +20,15 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>, opti
   const { clock, signal, waitMs = defaultWaitMs } = options;
   const deadline = clock.now() + waitMs;
   for (;;) {
-    using lock = tryLock(path);
+    using lock = tryFileLock(path);
     if (lock !== null) return await work();
     if (clock.now() >= deadline) throw new FileLockBusy(`another process holds ${path}`);
     await clock.sleep(pauseMs, signal);
   }
 }
 
-function tryLock(path: string): Disposable | null {
+/** Null when somebody holds it. Disposing gives it back. */
+export function tryFileLock(path: string): Disposable | null {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
     file.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");

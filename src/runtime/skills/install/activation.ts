@@ -12,6 +12,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { processStartTime } from "../../../lib/daemon-file.ts";
 import { FileLockBusy, withFileLock } from "../../../lib/file-lock.ts";
 import { isErrno, makePrivateDir, writeAtomic } from "../../../lib/files.ts";
+import { treeHash } from "../../../lib/safe-tree.ts";
 import { writeLock } from "./lockfile.ts";
 
 /** Where the skills of one scope are, and what stands beside them. */
@@ -56,6 +57,14 @@ export const realDisk: Disk = {
   remove: (path) => rm(path, { recursive: true, force: true }),
 };
 
+/** What a system or a language leaves behind by itself: not taken along, and no edit when it appears. */
+export const ignoredNames: readonly string[] = [".git", ".DS_Store", "__MACOSX", "__pycache__"];
+
+/** The hash that is written down: over everything that was taken along. */
+export function skillHash(folder: string): Promise<string> {
+  return treeHash(folder, { skip: ignoredNames });
+}
+
 /** A folder to prepare one change in. Named after its process, so that others can tell when it is left over. */
 export async function makeStage(place: InstallPlace): Promise<string> {
   const stage = join(place.staging, `${await ownerMark(process.pid)}-${randomBytes(6).toString("hex")}`);
@@ -68,7 +77,7 @@ export function stagedTree(stage: string): string {
   return join(stage, "new");
 }
 
-/** Moves the tree of `stage` to `folder`, over what is there, and removes the stage. */
+/** Moves the tree of `stage` to `folder`, over what is there, and removes the stage. Throws with all as it was before. */
 export async function putInPlace(
   place: InstallPlace,
   stage: string,
@@ -79,15 +88,15 @@ export async function putInPlace(
   const target = join(place.skills, folder);
   await mkdir(place.skills, { recursive: true });
   await disk.write(changeFile(stage), JSON.stringify({ folder, entry } satisfies Change));
-  const replaces = await exists(target);
-  if (replaces) await move(disk, target, oldTree(stage));
+  const undo: (() => Promise<void>)[] = [];
   try {
-    await move(disk, stagedTree(stage), target);
+    if (await exists(target)) undo.push(await move(disk, target, oldTree(stage)));
+    undo.push(await move(disk, stagedTree(stage), target));
+    await disk.writeLock(place.lock, folder, entry);
   } catch (error) {
-    if (replaces) await disk.rename(oldTree(stage), target);
+    for (const back of undo.reverse()) await back();
     throw error;
   }
-  await disk.writeLock(place.lock, folder, entry);
   await disk.remove(stage);
 }
 
@@ -95,8 +104,15 @@ export async function putInPlace(
 export async function takeAway(place: InstallPlace, folder: string, disk: Disk = realDisk): Promise<void> {
   const stage = await makeStage(place);
   await disk.write(changeFile(stage), JSON.stringify({ folder, entry: null } satisfies Change));
-  if (await exists(join(place.skills, folder))) await move(disk, join(place.skills, folder), oldTree(stage));
-  await disk.writeLock(place.lock, folder, null);
+  const target = join(place.skills, folder);
+  const undo = (await exists(target)) ? await move(disk, target, oldTree(stage)) : null;
+  try {
+    await disk.writeLock(place.lock, folder, null);
+  } catch (error) {
+    await undo?.();
+    await disk.remove(stage);
+    throw error;
+  }
   await disk.remove(stage);
 }
 
@@ -180,9 +196,11 @@ async function readChange(stage: string): Promise<Change | null> {
   }
 }
 
-async function move(disk: Disk, from: string, to: string): Promise<void> {
+/** Returns its undo. */
+async function move(disk: Disk, from: string, to: string): Promise<() => Promise<void>> {
   try {
     await disk.rename(from, to);
+    return () => disk.rename(to, from);
   } catch (error) {
     if (!isErrno(error, "EXDEV")) throw error;
     throw new AegisError("conflict", `${dirname(to)} is on another disk than ${dirname(from)}`, {

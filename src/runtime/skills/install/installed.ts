@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import type { InstalledSkill, InstalledSkillView } from "../../../contract/skill-install.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
-import { treeHash } from "../../../lib/safe-tree.ts";
 import { skillKey } from "../skill.ts";
-import { exists, type InstallPlace } from "./activation.ts";
+import { exists, type InstallPlace, skillHash } from "./activation.ts";
 import { readLock } from "./lockfile.ts";
 
 /** By the skill's name or its folder's. Throws `not_found` with the nearest one. */
@@ -24,7 +23,7 @@ export async function findInstalled(
 
 export async function viewOf(place: InstallPlace, folder: string, entry: InstalledSkill): Promise<InstalledSkillView> {
   const path = join(place.skills, folder);
-  const state = !(await exists(path)) ? "missing" : (await treeHash(path)) === entry.hash ? "intact" : "edited";
+  const state = !(await exists(path)) ? "missing" : (await skillHash(path)) === entry.hash ? "intact" : "edited";
   return { ...entry, scope: place.scope, folder: path, state };
 }
 

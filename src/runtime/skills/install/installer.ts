@@ -10,8 +10,7 @@ import type {
   SkillScope,
 } from "../../../contract/skill-install.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
-import { treeHash } from "../../../lib/safe-tree.ts";
-import { exists, holding, type InstallPlace, installPlaces, putInPlace, takeAway } from "./activation.ts";
+import { exists, holding, type InstallPlace, installPlaces, putInPlace, skillHash, takeAway } from "./activation.ts";
 import { Registry, type RegistryOptions } from "./clawhub.ts";
 import { edited, findInstalled, viewOf } from "./installed.ts";
 import { readLock } from "./lockfile.ts";
@@ -180,7 +179,7 @@ export class SkillInstaller {
       throw new AegisError("conflict", `${skill.name} was installed from ${before.source}, not from ${skill.source}`, {
         hint: "remove it first, or install over it with --force",
       });
-    const hash = await treeHash(target);
+    const hash = await skillHash(target);
     if (hash !== before.hash && !force) throw edited(target, "replaced");
     return hash === skill.hash && before.source === skill.source;
   }

@@ -131,7 +131,11 @@ export const scanRules: readonly ScanRule[] = [
   ...forms("malicious", "exfiltration.environment", "sends the environment, with every key in it, away", [
     { words: ["env"], anchor: String.raw`\b(?:env|printenv)\s{0,4}\|`, after: /\b(?:curl|wget|nc|ncat)\b/ },
     { words: ["$(env", "$(printenv"], anchor: String.raw`\$\((?:env|printenv)\b`, before: /\b(?:curl|wget)\b/ },
-    { words: ["process.env"], anchor: String.raw`json\.stringify\s{0,4}\(\s{0,4}process\.env\s{0,4}\)`, line: sends },
+    {
+      words: ["json.stringify"],
+      anchor: String.raw`json\.stringify\s{0,4}\(\s{0,4}process\.env\s{0,4}\)`,
+      line: sends,
+    },
     { words: ["os.environ"], anchor: String.raw`(?:dict\(|json\.dumps\()\s{0,4}(?:dict\()?os\.environ`, line: sends },
   ]),
   ...forms("malicious", "exfiltration.drop-point-secrets", "sends secrets to a place where anybody can collect them", [

@@ -3,9 +3,9 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import type { FetchedSkill, SkillFinding } from "../../../contract/skill-install.ts";
-import { copyTree, treeHash } from "../../../lib/safe-tree.ts";
+import { copyTree } from "../../../lib/safe-tree.ts";
 import type { TreeLimits } from "../../../lib/tree-rules.ts";
-import { type InstallPlace, makeStage, stagedTree } from "./activation.ts";
+import { type InstallPlace, ignoredNames, makeStage, skillHash, stagedTree } from "./activation.ts";
 import { fetchMaterial, type MaterialOptions } from "./material.ts";
 import { folderName, pickSkill } from "./pick.ts";
 import { asAegisError } from "./problems.ts";
@@ -23,7 +23,6 @@ export type Staged = { stage: string; place: InstallPlace; folder: string; skill
 
 /** Of one skill, once it is found. */
 const skillLimits: Partial<TreeLimits> = { files: 1000, bytes: 30 << 20, fileBytes: 5 << 20 };
-const leftOut = [".git", "__MACOSX", ".DS_Store"];
 
 /** Throws for what must not be installed; nothing is left of it then. */
 export async function stageSkill(
@@ -46,7 +45,7 @@ export async function stageSkill(
     const folder = folderName(skill);
     const tree = stagedTree(stage);
     await mkdir(tree);
-    const { files, bytes } = await copyTree(from, tree, { limits: skillLimits, skip: leftOut, signal });
+    const { files, bytes } = await copyTree(from, tree, { limits: skillLimits, skip: ignoredNames, signal });
     await rm(material, { recursive: true, force: true });
     const findings = [...known, ...(await scanSkill(tree, signal))];
     const verdict = verdictOf(findings);
@@ -59,7 +58,7 @@ export async function stageSkill(
       source: sourceText(source, written),
       version,
       commit,
-      hash: await treeHash(tree),
+      hash: await skillHash(tree),
       files,
       bytes,
       verdict: verdict === "suspicious" ? "suspicious" : "clean",

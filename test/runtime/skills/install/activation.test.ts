@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { cp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -10,6 +10,10 @@ import {
   type InstallPlace,
   installPlaces,
   makeStage,
+  putInPlace,
+  realDisk,
+  stagedTree,
+  takeAway,
 } from "../../../../src/runtime/skills/install/activation.ts";
 import { readLock } from "../../../../src/runtime/skills/install/lockfile.ts";
 import { tempDir } from "../../../helpers/temp-dir.ts";
@@ -82,6 +86,20 @@ describe("a kill before each step leaves the old or the new, whole and written d
     }
     expect(seen).toEqual(expected);
   });
+});
+
+test.each(["v1", null])("a change that cannot be written down is undone, over %s", async (before) => {
+  const there = await ground();
+  if (before !== null) await change(there, "one", before, 99);
+  const disk = { ...realDisk, writeLock: () => Promise.reject(new Error("disk full")) };
+  const stage = await makeStage(there.place);
+  await cp(join(there.root, "v2"), stagedTree(stage), { recursive: true });
+  const entry = { name: "pdf", source: "x", version: null, commit: null, hash: "two", installed_at: "now" };
+  await expect(putInPlace(there.place, stage, "pdf", entry, disk)).rejects.toThrow("disk full");
+  await rm(stage, { recursive: true });
+  expect(await stateOf(there)).toBe(before === null ? "nothing" : "one");
+  await expect(takeAway(there.place, "pdf", disk)).rejects.toThrow("disk full");
+  expect(await stateOf(there)).toBe(before === null ? "nothing" : "one");
 });
 
 test("what a process that still lives prepares is left alone", async () => {

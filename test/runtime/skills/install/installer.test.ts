@@ -283,6 +283,9 @@ describe("what is there already", () => {
     const { root, install, installer } = await setUp(hub.url);
     await install("pdf");
     expect((await install("pdf")).outcome).toBe("unchanged");
+    // A program of the skill was run.
+    await writeFiles(root, { ".aegis/skills/pdf/scripts/__pycache__/a.pyc": "x" });
+    expect((await install("pdf")).outcome).toBe("unchanged");
     hub.skills.set("pdf", { versions: { "1.0.0": {}, "1.1.0": { "SKILL.md": skillPage("pdf", "two") } } });
     const update = (force = false) => installer.update("pdf", { scope: "project", force, accept: null }, signal);
     const page = join(root, ".aegis/skills/pdf/SKILL.md");
