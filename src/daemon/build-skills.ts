@@ -23,7 +23,7 @@ import { SkillRouter } from "../runtime/skills/route.ts";
 import { Skills } from "../runtime/skills/skills.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
 import type { Store } from "../store/store.ts";
-import type { Settings } from "./settings.ts";
+import type { Gated } from "./trust/gate.ts";
 
 export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
   root: string;
@@ -31,7 +31,7 @@ export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
   clock: Clock;
   log: Logger;
   env: Environment;
-  settings: () => Settings;
+  settings: () => Gated;
   agents: AgentRegistry;
   tools: ToolRegistry;
   /** Asked for once there are any. */
@@ -64,8 +64,13 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
   const gates = new Gates({ env: () => env, config: () => settings().config, platform: process.platform });
   const classifier = new Classifier({
     model: () => settings().config.skills.classifier ?? null,
-    ask: (question, signal) =>
-      askOnce({ ...question, maxTokens: classifierTokens }, { env, clock, models: settings().config.models }, signal),
+    ask: async (question, signal) => {
+      const { config, refusal } = settings();
+      // Where nobody has agreed to the project's models, none of them is sent a message, nor a key.
+      const why = refusal({ ...agents.get(undefined), harness: "native", model: question.model, refused: null });
+      if (why !== null) throw new Error(why);
+      return askOnce({ ...question, maxTokens: classifierTokens }, { env, clock, models: config.models }, signal);
+    },
     log,
   });
   const skills = new Skills({

@@ -21,7 +21,8 @@ function load({ offer, turns }: SkillToolsOptions): Tool {
       name: z.string().min(1).max(200).describe("as listed, or as search_skills names it"),
       arguments: z.string().max(20_000).optional().describe("what the skill is to work on"),
     }),
-    readOnly: true,
+    // A skill with a context of its own starts a subagent.
+    readOnly: false,
     async run(input, context) {
       const { caller, agent, key, signal } = context;
       const { name } = input;

@@ -2,6 +2,15 @@
 import type { Agent } from "../../contract/agent.ts";
 import { type Skill, skillKey } from "./skill.ts";
 
+/** What is known of whoever uses skills; for a person who only looks, nothing but that all are meant. */
+export type SkillHolder = Pick<Agent, "skills"> & Partial<Pick<Agent, "harness" | "tools" | "deny_tools">>;
+
+/** Claude Code reads these folders itself and tells its model of what it finds there. */
+export function isOfferedByHarness(holder: SkillHolder, skill: Skill): boolean {
+  if (holder.harness !== "claude-code" || (skill.source !== "claude" && skill.source !== "user-claude")) return false;
+  return holder.tools === null && holder.deny_tools?.includes("Skill") !== true;
+}
+
 /** The strongest says it all: `null` is every skill, an empty list none. */
 export function allowedSkills(skills: readonly Skill[], list: readonly string[] | null): readonly Skill[] {
   if (list === null) return skills;

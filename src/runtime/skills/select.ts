@@ -20,7 +20,7 @@ export type Selected = {
 
 export async function selectSkills(
   messages: readonly Message[],
-  { skills, names, matcher }: AgentSkills,
+  { listed, names, matcher }: AgentSkills,
   options: { most: number; classifier: Classifier; signal: AbortSignal },
 ): Promise<Selected> {
   const selected: Selected = { named: [], about: [], problems: [] };
@@ -35,10 +35,10 @@ export async function selectSkills(
   }
   const text = asking.map((message) => message.body).join("\n\n");
   if (options.most === 0 || text === "") return selected;
-  const open = (skill: Skill) =>
-    skill.modelInvocable && skill.context === "inline" && !selected.named.some((one) => one.skill === skill);
-  const matches = matcher.match(text).filter(({ skill }) => open(skill));
-  const ranked = new Set([...matches.map(({ skill }) => skill), ...skills.filter(open)]);
+  const named = new Set(selected.named.map(({ skill }) => skill));
+  const open = new Set(listed.filter((skill) => skill.context === "inline" && !named.has(skill)));
+  const matches = matcher.match(text).filter(({ skill }) => open.has(skill));
+  const ranked = new Set([...matches.map(({ skill }) => skill), ...open]);
   const chosen = await options.classifier.choose(text, [...ranked], options.signal);
   selected.about =
     chosen === null

@@ -1,9 +1,8 @@
 /** The skills that can be used now, and by whom. Looked at anew whenever somebody asks, so that an edit counts at once. */
-import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { CatalogSize, SkillDetail, SkillDiagnostic, SkillHit, SkillView } from "../../contract/skill.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { allowedSkills } from "./access.ts";
+import { allowedSkills, isOfferedByHarness, type SkillHolder } from "./access.ts";
 import { readBody } from "./body.ts";
 import { buildCatalog } from "./catalog.ts";
 import type { Gates } from "./gate.ts";
@@ -24,7 +23,7 @@ export type SkillsOptions = {
   gates: Gates;
   settings: () => SkillSettings;
   /** The agent of a name. Throws `not_found` with the nearest one. */
-  agent: (name: string) => Pick<Agent, "skills">;
+  agent: (name: string) => SkillHolder;
   /** The project's folder. */
   project: string;
 };
@@ -32,7 +31,7 @@ export type SkillsOptions = {
 /** What one agent has of them. Made once for each list of allowed names. */
 export type AgentSkills = {
   skills: readonly Skill[];
-  /** Those that a model may load by itself. */
+  /** Those that a model may load by itself and hears of from nobody else. */
   listed: readonly Skill[];
   names: SkillNames;
   matcher: SkillMatcher;
@@ -76,8 +75,8 @@ export class Skills {
   }
 
   /** What the agent may use now. Never throws for what files hold. */
-  async of(agent: Pick<Agent, "skills">, signal: AbortSignal): Promise<AgentSkills> {
-    if (!this.#options.settings().enabled) return viewOf([]);
+  async of(agent: SkillHolder, signal: AbortSignal): Promise<AgentSkills> {
+    if (!this.#options.settings().enabled) return viewOf([], agent);
     const { library, gates } = this.#options;
     const state = await library.refresh(signal);
     const basis = `${state.version} ${gates.refresh()}`;
@@ -85,24 +84,24 @@ export class Skills {
       this.#viewsOf = basis;
       this.#views = new Map();
     }
-    const key = JSON.stringify(agent.skills);
+    const key = JSON.stringify([agent.skills, agent.harness, agent.tools, agent.deny_tools]);
     const known = this.#views.get(key);
     if (known !== undefined) return known;
     const usable = state.skills.filter((skill) => gates.check(skill).eligible);
-    const view = viewOf(allowedSkills(usable, agent.skills));
+    const view = viewOf(allowedSkills(usable, agent.skills), agent);
     this.#views.set(key, view);
     return view;
   }
 
   /** By name or `plugin:name`, of those the agent may have. Throws `not_found` with the nearest one or the reason. */
-  async get(name: string, agent: Pick<Agent, "skills">, signal: AbortSignal): Promise<Skill> {
+  async get(name: string, agent: SkillHolder, signal: AbortSignal): Promise<Skill> {
     const { names } = await this.of(agent, signal);
     const skill = names.find(name);
     if (skill !== undefined) return skill;
     throw this.#unknown(name, names);
   }
 
-  async search(query: string, agent: Pick<Agent, "skills">, limit: number, signal: AbortSignal): Promise<SkillHit[]> {
+  async search(query: string, agent: SkillHolder, limit: number, signal: AbortSignal): Promise<SkillHit[]> {
     const { matcher } = await this.of(agent, signal);
     const matches = matcher.match(query).filter(({ skill }) => skill.modelInvocable);
     return matches.slice(0, limit).map(({ skill, score }) => ({
@@ -186,8 +185,8 @@ export class Skills {
   }
 }
 
-function viewOf(skills: readonly Skill[]): AgentSkills {
-  const listed = skills.filter((skill) => skill.modelInvocable);
+function viewOf(skills: readonly Skill[], holder: SkillHolder): AgentSkills {
+  const listed = skills.filter((skill) => skill.modelInvocable && !isOfferedByHarness(holder, skill));
   return { skills, listed, names: new SkillNames(skills), matcher: new SkillMatcher(skills) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allowedSkills, preloadedSkills } from "../../../src/runtime/skills/access.ts";
+import { allowedSkills, isOfferedByHarness, preloadedSkills } from "../../../src/runtime/skills/access.ts";
 import { parsed, simplePage } from "./fixtures.ts";
 
 describe("whose skills they are", () => {
@@ -13,6 +13,17 @@ describe("whose skills they are", () => {
     expect(allowed(["a*"])).toEqual(["a", "ab"]);
     expect(allowed(["p:c"])).toEqual(["c"]);
     expect(allowed(["p:*", "*"])).toEqual(["a", "ab", "c"]);
+  });
+
+  it("are left to Claude Code where it reads them itself", () => {
+    const claude = { ...parsed(simplePage("a")), source: "claude" } as const;
+    const own = { skills: null, harness: "claude-code", tools: null, deny_tools: [] };
+    expect(isOfferedByHarness(own, claude)).toBe(true);
+    expect(isOfferedByHarness(own, { ...claude, source: "aegis" })).toBe(false);
+    expect(isOfferedByHarness({ ...own, tools: ["read"] }, claude)).toBe(false);
+    expect(isOfferedByHarness({ ...own, deny_tools: ["Skill"] }, claude)).toBe(false);
+    expect(isOfferedByHarness({ ...own, harness: "codex" }, claude)).toBe(false);
+    expect(isOfferedByHarness({ skills: null }, claude)).toBe(false);
   });
 
   it("are given in full to an agent whose file names them, not to one of the configuration", () => {
