@@ -1,7 +1,9 @@
 /** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
 import { z } from "zod";
 import { agentEndpoints } from "./api-agents.ts";
+import { askEndpoints } from "./api-asks.ts";
 import { groupEndpoints } from "./api-groups.ts";
+import { messageEndpoints } from "./api-messages.ts";
 import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
 import { pluginEndpoints } from "./api-plugins.ts";
 import { queueEndpoints } from "./api-queues.ts";
@@ -10,19 +12,14 @@ import { skillInstallEndpoints } from "./api-skill-install.ts";
 import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
-import { askSchema, askStatusSchema } from "./ask.ts";
 import { type Event, eventSchemas } from "./event.ts";
 import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import type { RouteName } from "./routes.ts";
-import { askIdSchema, messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
+import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { askPolicySchema, handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
 import { turnSchema } from "./turn.ts";
 
 export { type Endpoint, tooLarge } from "./api-parts.ts";
-
-const sessionPath = z.object({ session: z.string().describe("a session's id or handle") });
-const askPath = z.object({ ask: askIdSchema });
-const messagePath = z.object({ message: messageIdSchema });
 
 /** Events on the wire: `seq` orders them, `type` says what `data` holds. */
 export const eventSchema = z.union(
@@ -90,25 +87,6 @@ export const forkSessionSchema = createSessionSchema.pick({ handle: true, title:
 export const updateSessionSchema = z.object({
   handle: createSessionSchema.shape.handle,
   title: storableText.max(titleMaxLength).optional().describe("an empty string clears it"),
-});
-
-export const sendMessageSchema = z.object({
-  id: messageIdSchema.optional().describe("chosen by the sender so that a repeated request adds nothing"),
-  text: messageText,
-  mode: z
-    .enum(["queue", "steer", "interrupt"])
-    .default("queue")
-    .describe("steer: join the turn under way where the harness can; interrupt: cut it and deliver at once"),
-  interrupt: z.boolean().default(false).describe("the same as mode interrupt"),
-  attachments: z
-    .array(
-      z.object({
-        name: storableText.max(255).default("image").describe("what people call it"),
-        data: z.string().describe("a PNG, JPEG, GIF or WebP image in Base64"),
-      }),
-    )
-    .default([])
-    .describe("images that the agent sees with the text"),
 });
 
 export const endpoints = {
@@ -206,34 +184,7 @@ export const endpoints = {
     body: z.object({ client: z.string().min(1).max(64).default("default"), seq: z.number().int().min(0) }),
     output: z.object({ unseen: z.number().int() }),
   },
-  sendMessage: {
-    summary: "Put a message into a session's inbox",
-    path: sessionPath,
-    query: none,
-    body: sendMessageSchema,
-    output: z.object({ receipt: receiptSchema }),
-  },
-  listMessages: {
-    summary: "Messages of a session, oldest first",
-    path: sessionPath,
-    query: z.object({ status: messageStatusSchema.optional(), limit: count(1000, 100) }),
-    body: none,
-    output: z.object({ messages: z.array(messageSchema) }),
-  },
-  getMessage: {
-    summary: "One message and what became of it",
-    path: messagePath,
-    query: none,
-    body: none,
-    output: z.object({ message: messageSchema }),
-  },
-  cancelMessage: {
-    summary: "Take back a message that no turn has taken yet",
-    path: messagePath,
-    query: none,
-    body: none,
-    output: z.object({ message: messageSchema }),
-  },
+  ...messageEndpoints,
   history: {
     summary: "What happened in a session, oldest first; page back with `before`",
     path: sessionPath,
@@ -255,31 +206,7 @@ export const endpoints = {
     body: none,
     output: z.object({ turn: turnSchema }),
   },
-  listAsks: {
-    summary: "Questions that wait, or waited, for a person",
-    path: none,
-    query: z.object({ status: askStatusSchema.default("open"), limit: count(1000, 100) }),
-    body: none,
-    output: z.object({ asks: z.array(askSchema) }),
-  },
-  getAsk: {
-    summary: "One ask",
-    path: askPath,
-    query: none,
-    body: none,
-    output: z.object({ ask: askSchema }),
-  },
-  answerAsk: {
-    summary: "Answer an ask; the first valid answer wins",
-    path: askPath,
-    query: none,
-    body: z.object({
-      choice: z.string().nullable().default(null).describe("one of the ask's options"),
-      text: storableText.max(100_000).default("").describe("free text, or the reason of a denial"),
-      digest: z.string().optional().describe("refuses the answer when the ask is about another action"),
-    }),
-    output: z.object({ ask: askSchema }),
-  },
+  ...askEndpoints,
   ...queueEndpoints,
   ...groupEndpoints,
   ...subagentEndpoints,
