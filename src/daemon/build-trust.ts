@@ -23,6 +23,7 @@ export async function buildTrust(root: string, env: Environment): Promise<Projec
   const home = homeOf(env);
   const real = await realpath(root);
   const store = new TrustStore({ path: trustPath(home), exclusive: withLock, now: () => systemClock.now() });
-  const ownDirs = [join(home, ".aegis", "plugins")];
+  const own = join(home, ".aegis", "plugins");
+  const ownDirs = [await realpath(own).catch(() => own)];
   return { root: real, store, trust: createTrust({ root: real, store, ownDirs }) };
 }

@@ -46,6 +46,7 @@ const maxScanned = 2 << 20;
 const patterns: readonly { key: "hooks" | "tools" | "workflows" | "commands"; pattern: RegExp }[] = [
   { key: "hooks", pattern: /\b(?:hook|registerHook)\(\s*["'`]([\w-]+)["'`]/g },
   { key: "tools", pattern: /\b(?:tool|registerTool)\(\s*(?:\{\s*name:\s*)?["'`]([\w-]+)["'`]/g },
+  { key: "tools", pattern: /\bconst\s+(\w+)\s*=\s*tool\(\s*\{(?!\s*name:)/g },
   { key: "workflows", pattern: /\bworkflow\(\s*["'`]([\w-]+)["'`]/g },
   { key: "commands", pattern: /\bcommand\(\s*(?:\{\s*name:\s*)?["'`]([\w-]+)["'`]/g },
 ];
