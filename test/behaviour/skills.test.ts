@@ -161,6 +161,7 @@ describe("the command line", () => {
     ).toBe("made notes (.aegis/skills/notes/SKILL.md)\n");
     expect((await aegis("skill", "list")).stdout).toMatch(/notes +aegis +all +Write release notes/);
     const check = await aegis("skill", "check");
+    expect(check.stderr).toBe("");
     expect(check.code).toBe(1);
     expect(check.stdout).toMatch(/no +needy +project +no program no-such-program on PATH/);
     expect(check.stdout).toContain("skills/broken/SKILL.md:1: error: expected a second --- line");
