@@ -11,6 +11,7 @@ export type Endpoint = {
 };
 
 export const none = z.object({});
+export const sessionPath = z.object({ session: z.string().describe("a session's id or handle") });
 export const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
 export const flag = z.stringbool().default(false);
 

@@ -4,7 +4,7 @@ import { agentEndpoints } from "./api-agents.ts";
 import { askEndpoints } from "./api-asks.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { messageEndpoints } from "./api-messages.ts";
-import { count, type Endpoint, flag, messageText, none, storableText } from "./api-parts.ts";
+import { count, type Endpoint, flag, messageText, none, sessionPath, storableText } from "./api-parts.ts";
 import { pluginEndpoints } from "./api-plugins.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
@@ -13,12 +13,13 @@ import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
 import { type Event, eventSchemas } from "./event.ts";
-import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
+import { receiptSchema } from "./message.ts";
 import type { RouteName } from "./routes.ts";
 import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 import { askPolicySchema, handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
 import { turnSchema } from "./turn.ts";
 
+export { sendMessageSchema } from "./api-messages.ts";
 export { type Endpoint, tooLarge } from "./api-parts.ts";
 
 /** Events on the wire: `seq` orders them, `type` says what `data` holds. */
