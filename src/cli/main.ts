@@ -30,6 +30,10 @@ async function main(argv: readonly string[]): Promise<number> {
     ]);
     return runCommand(createTerminal({ json: argv.length > 1, project: undefined }), status);
   }
+  // Whoever reads our help may leave early; commands handle that themselves.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
   const { runProgram } = await import("./program.ts");
   return runProgram(argv);
 }
