@@ -79,6 +79,8 @@ export type BuildOptions = {
 };
 
 export type Runtime = {
+  /** For everybody who admits messages: plugins see them before they are written. */
+  store: Store;
   agents: AgentRegistry;
   hub: EventHub;
   inbox: Inbox;
@@ -251,6 +253,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const shared = { store, agents, tools, hooks: hooks.registry, workflows, reducers, skills: skills.skills };
   const plugins = buildPlugins({ ...options, ...shared });
   return {
+    store,
     agents,
     hub,
     inbox,

@@ -78,10 +78,12 @@ export class Broadcasts {
 
   /** Asks every live member but the asker. Throws `conflict` while an earlier broadcast is open. */
   async send(input: NewBroadcast): Promise<Broadcast> {
-    const { store, sessions } = this.#options;
+    const { store, sessions, clock } = this.#options;
+    // The same for a transaction that runs again.
+    const id = input.id ?? newId("brd", clock.now());
     const broadcast = await store.transact(async (tx) => {
-      const before = input.id === undefined ? null : await tx.broadcasts.get(input.id);
-      return before ? sameBroadcast(tx, before, input) : this.#open(tx, input);
+      const before = await tx.broadcasts.get(id);
+      return before ? sameBroadcast(tx, before, input) : this.#open(tx, input, id);
     });
     for (const { session } of broadcast.members) sessions.wake(session);
     return broadcast;
@@ -139,14 +141,13 @@ export class Broadcasts {
     for (const id of await store.read.broadcasts.allOpen()) await this.#fresh(id);
   }
 
-  async #open(tx: StoreTx, input: NewBroadcast): Promise<Broadcast> {
+  async #open(tx: StoreTx, input: NewBroadcast, id: BroadcastId): Promise<Broadcast> {
     const { clock, inbox } = this.#options;
     const { group: name, sender, cause, objective, output_format, tool_guidance, boundaries } = input;
     const brief: Brief = { objective, output_format, tool_guidance, boundaries };
     const now = clock.now();
     const group = await liveGroup(tx, name);
     await refuseWhileOpen(tx, group, now);
-    const id = input.id ?? newId("brd", now);
     const members: BroadcastMember[] = [];
     for (const { id: session, handle } of await audience(tx, group, sender)) {
       const { message } = await inbox.admitIn(tx, {

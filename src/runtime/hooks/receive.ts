@@ -53,9 +53,8 @@ export class Reception {
     if (sender.kind === "substrate" || !this.#options.bus.has("message_received")) return body;
     const attempt = this.#attempts.get(tx);
     if (attempt === undefined) throw new Error("a message was admitted past the hooks: its store is not this one");
-    // Not by session: one that is made together with its message may have another id each time.
-    const place = attempt.places++;
-    const key = JSON.stringify([place, sender, body]);
+    // Not by session or sender: what is made together with its message may have another id each time.
+    const key = JSON.stringify([attempt.places++, sender.kind, body]);
     const made = attempt.seen.get(key);
     if (made === undefined && attempt.isLast) return body;
     if (made === undefined) attempt.unseen.set(key, { session: hookSession(session), content: body, sender });

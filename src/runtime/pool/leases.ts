@@ -8,6 +8,7 @@ import type { SessionLimits } from "../../contract/session.ts";
 import type { Lease, PooledAgent } from "../../contract/subagent.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
+import { derivedId } from "../inbox/derived-id.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import { limitedAgent } from "../registry/limits.ts";
 import type { Closed, Sessions } from "../sessions/sessions.ts";
@@ -91,12 +92,14 @@ export class Leases {
 
   async #open(
     tx: StoreTx,
-    { profile, limits, holder }: { profile: Agent; limits: SessionLimits; holder: SessionRow },
+    { profile, limits, holder, lease }: { profile: Agent; limits: SessionLimits; holder: SessionRow; lease: string },
   ): Promise<SessionId> {
     const key = agentKey(limitedAgent(profile, limits));
     const now = this.#options.clock.now();
     const shown = shownKey(key);
     const { row } = await this.#options.sessions.createIn(tx, {
+      // The same for a transaction that runs again.
+      id: derivedId("ses", `pool/${lease}`),
       agent: profile.ref,
       title: shown,
       depth: holder.depth + 1,

@@ -1,8 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import type { HookContexts } from "../../../src/contract/hook.ts";
 import { newId } from "../../../src/contract/ids.ts";
-import { hook } from "../../helpers/hooks.ts";
+import { hook, testPlugin } from "../../helpers/hooks.ts";
 import { eventsOfType, gated, turnsEnded } from "../../helpers/runtime.ts";
+import { waitUntil } from "../../helpers/wait-until.ts";
+import { ask, gather, team } from "../groups/team.ts";
+import { forest } from "../subagents/forest.ts";
 import { answer, human, start } from "./stage.ts";
 
 describe("message_received", () => {
@@ -84,5 +87,37 @@ describe("message_received", () => {
     expect((await runtime.inbox.admit(send)).duplicate).toBe(true);
     expect(call).toHaveBeenCalledTimes(2);
     expect(await eventsOfType(runtime.store, "message.admitted")).toHaveLength(1);
+  });
+});
+
+describe("what is made together with its message", () => {
+  const watching = () => {
+    const seen: HookContexts["message_received"][] = [];
+    return { seen, plugin: testPlugin("spy", [hook("message_received", (context) => void seen.push(context))]) };
+  };
+
+  it("is the broadcast that hooks were shown, once for each member", async () => {
+    const { seen, plugin } = watching();
+    const runtime = await team();
+    await gather(runtime, "scouts", 2);
+    runtime.hooks.registry.add(plugin);
+    const { id, members } = await ask(runtime, "scouts");
+    const sender = { kind: "group", group: "scouts", broadcast: id };
+    expect(seen.map((one) => [one.session.id, one.sender])).toEqual(members.map(({ session }) => [session, sender]));
+  });
+
+  it("is the pooled agent that hooks were shown", async () => {
+    const { seen, plugin } = watching();
+    const f = await forest();
+    const root = await f.root();
+    f.runtime.hooks.registry.add(plugin);
+    const call = f.call(root, "agent", { agent_name: "offline", task_prompt: "look" });
+    await waitUntil("a pooled agent has it", async () => (await f.runtime.store.read.pool.list()).length === 1);
+    const [pooled] = await f.runtime.store.read.pool.list();
+    if (pooled === undefined) throw new Error("unreachable: the wait ends with one");
+    await f.say(pooled.session, "done");
+    expect((await call).output).toContain("done");
+    const row = await f.runtime.store.read.sessions.get(pooled.session);
+    expect(seen).toMatchObject([{ session: { id: pooled.session, handle: row?.handle } }]);
   });
 });
