@@ -9,7 +9,7 @@ import { createCodexDriver } from "../../src/drivers/codex/driver.ts";
 import { DriverError } from "../../src/drivers/driver.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { additionOf, endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
+import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "./fake-openai.ts";
 import { liveSeat } from "./live-seat.ts";
 
@@ -145,18 +145,6 @@ test("an interrupt cancels a call of the plane", async () => {
   turn.abort();
   expect(endOf(await turn.done).reason).toBe("cancelled");
   expect(conversation.alive).toBe(true);
-});
-
-test("text joins the turn under way", async () => {
-  const answer = Promise.withResolvers<{ decision: "deny"; reason: string }>();
-  const { open, host } = await seat({ permission: () => answer.promise });
-  const conversation = await open();
-  const turn = watchTurn(conversation, escalate("touch made"));
-  await host.arrived("asked", 1);
-  expect(await conversation.steer?.(additionOf("and the cat"))).toBe(true);
-  answer.resolve({ decision: "deny", reason: "no" });
-  await turn.done;
-  expect(JSON.stringify(lastRequest()?.input)).toContain("and the cat");
 });
 
 test("a command that leaves the sandbox is asked for, and denied", async () => {

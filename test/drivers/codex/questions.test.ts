@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { PermissionAnswer, PermissionRequest } from "../../../src/drivers/driver.ts";
 import { runTurn, textOf } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";
-import { codexUnderTest } from "./under-test.ts";
+import { codexAgent, codexUnderTest } from "./under-test.ts";
 
 type Answer = (request: PermissionRequest) => PermissionAnswer;
 
@@ -95,4 +95,38 @@ test("more rights are granted as asked for, or not at all", async () => {
   expect(granted.answer).toEqual({ permissions: { network: { enabled: true } }, scope: "turn" });
   const { answer } = await answerTo("item/permissions/requestApproval", params, no);
   expect(answer).toEqual({ permissions: {}, scope: "turn" });
+});
+
+test("the reason of a denial follows as a message in the same turn", async () => {
+  const bench = await createBench(codexUnderTest(), "asks", {
+    beforeTool: () => ({ decision: "deny", reason: "never on a Sunday" }),
+  });
+  const { conversation } = await bench.open();
+  expect(textOf(await runTurn(conversation, "do:deniedSteered"))).toContain(
+    "also: [Aegis: a call of yours was denied: never on a Sunday]",
+  );
+});
+
+test("the reason of a denial that the turn did not take comes with the next prompt", async () => {
+  const bench = await createBench(codexUnderTest(), "asks", { permission: no });
+  const { conversation } = await bench.open();
+  await runTurn(conversation, "do:deniedLast");
+  expect(textOf(await runTurn(conversation, "do:echo"))).toBe("[Aegis: a call of yours was denied: no]\n\ndo:echo");
+});
+
+test("plugins see which files a patch is about, and an agent that may write them is not asked", async () => {
+  const judged: unknown[] = [];
+  const agent = codexAgent({ permission: "write" });
+  const bench = await createBench(codexUnderTest(agent), "asks", {
+    beforeTool: (use) => {
+      judged.push(use.input);
+      return { decision: "allow" };
+    },
+  });
+  const { conversation } = await bench.open();
+  expect(textOf(await runTurn(conversation, "do:patches a.txt"))).toBe("accept");
+  expect(judged).toMatchObject([{ changes: [{ path: "a.txt" }] }]);
+  expect(bench.host.asked).toEqual([]);
+  expect(textOf(await runTurn(conversation, "do:patches /etc/passwd"))).toBe("decline");
+  expect(bench.host.asked).toHaveLength(1);
 });
