@@ -1,12 +1,11 @@
 /** Makes the plugins: where they are looked for, how they are set, and where what they bring goes. */
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import type { NewEvent } from "../contract/event.ts";
 import { errorText } from "../lib/log.ts";
 import type { ReducerRegistry } from "../runtime/groups/reducers.ts";
-import type { PluginSkill, PluginWorkflow } from "../runtime/plugins/contribute.ts";
+import type { PluginWorkflow } from "../runtime/plugins/contribute.ts";
 import { pluginPlaces } from "../runtime/plugins/generation.ts";
 import { PluginLogs } from "../runtime/plugins/log.ts";
 import { type PluginNews, Plugins } from "../runtime/plugins/plugins.ts";
@@ -14,7 +13,7 @@ import type { AgentRegistry } from "../runtime/registry/agents.ts";
 import { CommandRegistry } from "../runtime/registry/commands.ts";
 import type { HookRegistry } from "../runtime/registry/hooks.ts";
 import type { ToolRegistry } from "../runtime/registry/tools.ts";
-import { parseSkill } from "../runtime/skills/parse.ts";
+import { parsePluginSkill } from "../runtime/skills/plugin-skill.ts";
 import type { Skills } from "../runtime/skills/skills.ts";
 import type { RegisteredWorkflow, Workflows } from "../runtime/workflows/workflows.ts";
 import type { BuildOptions } from "./build.ts";
@@ -84,7 +83,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       commands,
       addWorkflow: (workflow) => workflows.add(registered(workflow), `the plugin ${workflow.plugin}`),
       addReducer: (name, reducer) => options.reducers.add(name, reducer),
-      addSkill: (skill) => addSkill(skill, options),
+      addSkill: (skill) => options.skills.add(parsePluginSkill(skill)),
     },
   });
   options.agents.refuseAlso((agent) => plugins.refusal(agent));
@@ -115,35 +114,6 @@ function registered(workflow: PluginWorkflow): RegisteredWorkflow {
     config,
     body: (engine, args) => workflow.run(engine, args),
     remote: { code, graceMs: replayGraceMs },
-  };
-}
-
-/** One that comes as a file is read when it is added; what is wrong with it is told where skills are listed. */
-function addSkill(skill: PluginSkill, { skills, log }: BuildPluginsOptions): () => void {
-  const { plugin } = skill;
-  if ("content" in skill) {
-    const { name, description, content } = skill;
-    const text = `---\nname: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(description)}\n---\n${content}`;
-    const origin = { source: "plugin" as const, plugin, file: null, folder: null, text: content };
-    const parsed = parseSkill(text, { ...origin, fallbackName: name, headerless: false });
-    return parsed.skill === null ? () => {} : skills.add(parsed.skill);
-  }
-  let undo: (() => void) | null = null;
-  let gone = false;
-  const { file, folder } = skill;
-  const isFolder = basename(file) === "SKILL.md";
-  const origin = { source: "plugin" as const, plugin, file, folder: isFolder ? folder : null, text: null };
-  const fallbackName = isFolder ? basename(folder) : basename(file, ".md");
-  readFile(file, "utf8").then(
-    (text) => {
-      const parsed = parseSkill(text, { ...origin, fallbackName, headerless: true });
-      if (parsed.skill !== null && !gone) undo = skills.add(parsed.skill);
-    },
-    (error: unknown) => log.warn("a plugin's skill cannot be read", { plugin, file, error: errorText(error) }),
-  );
-  return () => {
-    gone = true;
-    undo?.();
   };
 }
 

@@ -3,12 +3,11 @@
  * whoever uses them has it looked whether anything changed, which costs a look at each file and nothing in between.
  */
 import { realpathSync } from "node:fs";
-import { basename } from "node:path";
 import type { SkillDiagnostic } from "../../contract/skill.ts";
-import { errorText } from "../../lib/log.ts";
-import { type ParsedSkill, parseSkill } from "./parse.ts";
+import { parsePage } from "./page.ts";
+import type { ParsedSkill } from "./parse.ts";
 import type { SkillRoot } from "./places.ts";
-import { headBytes, maxPageBytes, readPage } from "./read-page.ts";
+import { maxPageBytes, readPage } from "./read-page.ts";
 import { type FoundPage, isOutdated, type Scan, type ScanLimits, Slices, scanLimits, scanRoots } from "./scan.ts";
 import { type Skill, skillKey } from "./skill.ts";
 
@@ -41,7 +40,7 @@ const clockGrainMs = 50;
 
 export class SkillLibrary {
   readonly #options: LibraryOptions;
-  readonly #added = new Set<Skill>();
+  readonly #added = new Set<ParsedSkill>();
   #known = new Map<string, Known>();
   #scan: Scan | null = null;
   #rootKey = "";
@@ -53,12 +52,12 @@ export class SkillLibrary {
     this.#options = options;
   }
 
-  /** A skill that a plugin brings. Returns its undo. */
-  add(skill: Skill): () => void {
-    this.#added.add(skill);
+  /** What a plugin brings, with what is wrong with it. Returns its undo. */
+  add(parsed: ParsedSkill): () => void {
+    this.#added.add(parsed);
     this.#addedChanged = true;
     return () => {
-      if (this.#added.delete(skill)) this.#addedChanged = true;
+      if (this.#added.delete(parsed)) this.#addedChanged = true;
     };
   }
 
@@ -109,7 +108,9 @@ export class SkillLibrary {
       return before.parsed;
     }
     const fresh = this.#options.now() - page.changedAt < clockGrainMs;
-    const parsed = parsePage(page);
+    const { root, file, folder } = page;
+    const origin = { source: root.source, plugin: null, file, folder, headerless: root.headerless };
+    const parsed = parsePage(origin);
     known.set(key, { stamp: page.stamp, parsed, fresh });
     return parsed;
   }
@@ -119,14 +120,16 @@ export class SkillLibrary {
     parsed: { page: FoundPage; result: ParsedSkill }[],
     below: ReadonlySet<SkillRoot>,
   ): LibraryState {
-    const diagnostics = [...scan.diagnostics, ...parsed.flatMap(({ result }) => result.diagnostics)];
+    const added = [...this.#added];
+    const results = [...parsed.map(({ result }) => result), ...added];
+    const diagnostics = [...scan.diagnostics, ...results.flatMap((result) => result.diagnostics)];
     const ofRoots = (isBelow: boolean) =>
       parsed.flatMap(({ page, result }) =>
         result.skill !== null && below.has(page.root) === isBelow ? result.skill : [],
       );
     const byKey = new Map<string, Skill>();
     const hidden = new Map<Skill, Skill[]>();
-    for (const skill of [...ofRoots(false), ...this.#added, ...ofRoots(true)]) {
+    for (const skill of [...ofRoots(false), ...added.flatMap(({ skill }) => skill ?? []), ...ofRoots(true)]) {
       const key = skillKey(skill.name);
       const winner = byKey.get(key);
       if (winner === undefined) byKey.set(key, skill);
@@ -137,36 +140,6 @@ export class SkillLibrary {
     }
     const skills = [...byKey.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return { version: this.#state.version + 1, skills, byKey, hidden, diagnostics };
-  }
-}
-
-function parsePage(page: FoundPage): ParsedSkill {
-  const { root, file, folder } = page;
-  const fault = (code: string, message: string): SkillDiagnostic => ({
-    level: "error",
-    code,
-    skill: null,
-    file,
-    line: null,
-    message,
-  });
-  try {
-    const { text, broken } = readPage(file, headBytes);
-    const fallbackName = folder === null ? basename(file).replace(/\.md$/i, "") : basename(folder);
-    const origin = { source: root.source, plugin: null, file, folder, text: null };
-    const parsed = parseSkill(text, { ...origin, fallbackName, headerless: root.headerless });
-    const notes: SkillDiagnostic[] = [];
-    const name = parsed.skill?.name ?? fallbackName;
-    if (broken) notes.push({ ...fault("repair", "holds bytes that are no UTF-8 text"), level: "warning", skill: name });
-    if (page.size > maxPageBytes)
-      notes.push({
-        ...fault("cap", `is ${page.size} bytes long; agents get the first ${maxPageBytes} of them`),
-        level: "warning",
-        skill: name,
-      });
-    return { skill: parsed.skill, diagnostics: [...parsed.diagnostics, ...notes] };
-  } catch (error) {
-    return { skill: null, diagnostics: [fault("unreadable", `cannot be read: ${errorText(error)}`)] };
   }
 }
 

@@ -9,6 +9,7 @@ import type { Gates } from "./gate.ts";
 import type { LibraryState, SkillLibrary } from "./library.ts";
 import { SkillMatcher } from "./matcher.ts";
 import { SkillNames } from "./mentions.ts";
+import type { ParsedSkill } from "./parse.ts";
 import { commandOf, type Skill, skillKey } from "./skill.ts";
 
 export type SkillSettings = {
@@ -47,9 +48,9 @@ export class Skills {
     this.#options = options;
   }
 
-  /** A skill that a plugin brings. Returns its undo. */
-  add(skill: Skill): () => void {
-    return this.#options.library.add(skill);
+  /** What a plugin brings, with what is wrong with it. Returns its undo. */
+  add(parsed: ParsedSkill): () => void {
+    return this.#options.library.add(parsed);
   }
 
   /**

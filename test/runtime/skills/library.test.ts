@@ -14,6 +14,7 @@ import { describe, expect, it } from "vitest";
 import { readBody } from "../../../src/runtime/skills/body.ts";
 import { SkillLibrary } from "../../../src/runtime/skills/library.ts";
 import { skillRoots } from "../../../src/runtime/skills/places.ts";
+import { parsePluginSkill } from "../../../src/runtime/skills/plugin-skill.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { libraryOf, load, never, parsed, rootAt, simplePage, writeTree } from "./fixtures.ts";
 
@@ -54,7 +55,7 @@ describe("where skills are found", () => {
     const order: string[] = [];
     for (;;) {
       const library = new SkillLibrary({ roots: () => ({ above, below }), now: Date.now });
-      if (!order.includes("from a plugin")) library.add(plugin);
+      if (!order.includes("from a plugin")) library.add({ skill: plugin, diagnostics: [] });
       const [skill] = (await library.refresh(never)).skills;
       if (skill === undefined) break;
       order.push(skill.description);
@@ -223,14 +224,7 @@ describe("changes on disk", () => {
 
   it("include what plugins add and take back", async () => {
     const library = libraryOf();
-    const undo = library.add({
-      ...parsed(simplePage("p")),
-      source: "plugin",
-      plugin: "x",
-      file: null,
-      folder: null,
-      text: "t",
-    });
+    const undo = library.add(parsePluginSkill({ plugin: "x", name: "p", description: "d: e", content: "t" }));
     expect(names(await library.refresh(never))).toEqual(["p"]);
     undo();
     expect(names(await library.refresh(never))).toEqual([]);

@@ -2,8 +2,9 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
+import { parsePluginSkill } from "../../../src/runtime/skills/plugin-skill.ts";
 import { completed, eventsOfType, said, turnsEnded } from "../../helpers/runtime.ts";
-import { page, parsed, simplePage, writeTree } from "./fixtures.ts";
+import { page, simplePage, writeTree } from "./fixtures.ts";
 import { accepted, namesIn, plainly, scene } from "./scene.ts";
 
 const weather = page("name: weather\ndescription: Look up weather conditions", "Call the oracle at {baseDir}.");
@@ -290,8 +291,8 @@ describe("tools that a skill allows", () => {
 describe("skills of plugins", () => {
   it("are offered like any other, until they are taken back", async () => {
     const { skills, say, given } = await scene({});
-    const skill = { ...parsed(simplePage("quilt", "Sew a quilt")), source: "plugin", plugin: "p" } as const;
-    const undo = skills.skills.add({ ...skill, file: null, folder: null, text: "Sew." });
+    const brought = { plugin: "p", name: "quilt", description: "Sew a quilt", content: "Sew." };
+    const undo = skills.skills.add(parsePluginSkill(brought));
     expect(await given("a quilt please")).toEqual(["quilt"]);
     undo();
     expect(await say("a quilt please")).toContain("No longer there: quilt");
