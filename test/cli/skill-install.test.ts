@@ -19,8 +19,8 @@ async function ground(skills: Parameters<typeof fakeClawHub>[0]): Promise<Ground
 }
 
 describe("aegis skill install", () => {
-  test("from the registry: found, installed, listed for agents, updated, removed", async () => {
-    const { hub, project } = await ground({
+  test("from the registry: found, installed, written down, listed for agents", async () => {
+    const { project } = await ground({
       pdf: { versions: { "1.0.0": { "SKILL.md": skillPage("pdf", "one"), "ref/a.md": "a" } } },
     });
     const search = await project.aegis("skill", "search", "--registry", "pd");
@@ -40,7 +40,11 @@ describe("aegis skill install", () => {
     });
     expect((await project.aegis("skill", "list")).stdout).toContain("Helps with pdf.");
     expect((await project.aegis("skill", "installed")).stdout).toMatch(/pdf +1\.0\.0 +intact +project +clawhub:pdf/);
+  });
 
+  test("updates keep edits unless forced, and removing needs a yes", async () => {
+    const { hub, project } = await ground({ pdf: { versions: { "1.0.0": { "SKILL.md": skillPage("pdf", "one") } } } });
+    await project.aegis("skill", "install", "pdf");
     hub.skills.set("pdf", { versions: { "1.0.0": {}, "1.1.0": { "SKILL.md": skillPage("pdf", "two") } } });
     const page = join(project.root, ".aegis/skills/pdf/SKILL.md");
     await writeFile(page, "mine");
