@@ -21,12 +21,15 @@ export type CodeHostOptions = WorkerOptions & {
 };
 
 /** How long to wait before each new start; after the last one there is none. */
-const backoffMs = [100, 500, 2_000, 8_000, 30_000];
+const backoffMs = [100, 500, 2_000, 5_000];
 /** A worker that lived so long is taken for healthy again. */
 const healthyMs = 60_000;
 /** How often a run may take its worker down with it. */
 const deathsPerRun = 2;
 const retireMs = 60_000;
+/** Less than an engine waits for a run that it lets go. */
+const stepMs = 2_000;
+const pollMs = 20;
 
 export class CodeHost {
   readonly contributions: Contributions;
@@ -96,11 +99,19 @@ export class CodeHost {
     }
   }
 
-  /** Ends it when the calls under way have ended, or have had long enough. */
+  /**
+   * Ends it when the calls under way have ended, or have had long enough. Steps of runs that others take up now get much
+   * less time: they must not be performed twice at once.
+   */
   async retire(): Promise<void> {
-    const deadline = AbortSignal.timeout(retireMs);
-    while (this.#worker.busy > 0 && !deadline.aborted && !this.#closed.signal.aborted)
-      await systemClock.sleep(50, this.#closed.signal).catch(() => {});
+    const begun = performance.now();
+    const { signal } = this.#closed;
+    const isUnderWay = () => {
+      const waited = performance.now() - begun;
+      if (this.#worker.performing > 0) return waited < stepMs;
+      return this.#worker.busy > 0 && waited < retireMs;
+    };
+    while (isUnderWay() && !signal.aborted) await systemClock.sleep(pollMs, signal).catch(() => {});
     await this.close();
   }
 

@@ -129,6 +129,11 @@ export class PluginWorker {
     return this.#calls.size;
   }
 
+  /** Steps of runs that are being performed, also of runs that were let go. */
+  get performing(): number {
+    return this.#performs.size;
+  }
+
   /** Rejects with what the plugin threw, `timeout`, the signal's reason, or `PluginGone`. */
   call(call: WorkerCall, options: CallOptions): Promise<unknown> {
     return this.open(call, options).result;
