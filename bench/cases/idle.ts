@@ -41,7 +41,8 @@ async function parkSessions(context: BenchContext, count: number): Promise<Bench
 }
 
 async function watchUse({ quick, signal }: BenchContext, pids: readonly number[]): Promise<Use[]> {
-  const settleMs = quick ? 500 : 5_000;
+  // Closing the streams that followed the sessions is work too, and so is what memory they leave.
+  const settleMs = quick ? 500 : 15_000;
   const watchMs = quick ? 2_000 : 10_000;
   await delay(settleMs, undefined, { signal });
   const before = await Promise.all(pids.map(readCpuSeconds));

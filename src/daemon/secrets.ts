@@ -7,38 +7,39 @@ const secretName = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?
 export class Secrets {
   readonly #own = new Set<string>();
   #configured: readonly string[] = [];
-  #redact: Redact = (text) => text;
+  /** Made when it is asked for: every session brings a token, and hundreds may come and go before anything is written. */
+  #redact: Redact | null = null;
 
   constructor(env: Readonly<Record<string, string | undefined>>) {
     for (const value of secretValues(env)) this.#own.add(value);
-    this.#rebuild();
   }
 
   /** Redacts everything known now. */
   get redact(): Redact {
+    this.#redact ??= this.#build();
     return this.#redact;
   }
 
   /** Returns its undo. */
   add(value: string): () => void {
     this.#own.add(value);
-    this.#rebuild();
+    this.#redact = null;
     return () => {
       this.#own.delete(value);
-      this.#rebuild();
+      this.#redact = null;
     };
   }
 
   setAgents(agents: readonly Pick<AgentProfile, "env">[]): void {
     this.#configured = agents.flatMap((agent) => secretValues(agent.env));
-    this.#rebuild();
+    this.#redact = null;
   }
 
-  #rebuild(): void {
+  #build(): Redact {
     const values = [...this.#own, ...this.#configured];
     // A value with quotes or backslashes looks different inside JSON.
     const quoted = values.map((value) => JSON.stringify(value).slice(1, -1));
-    this.#redact = createRedactor([...values, ...quoted]);
+    return createRedactor([...values, ...quoted]);
   }
 }
 
