@@ -120,9 +120,9 @@ it("steers, and says why a session cannot fork or see an image", async () => {
   expect((await project.aegis("send", "brave-hopper", "hello", "--steer")).stdout).toBe("landed at brave-hopper\n");
   await project.aegis("send", "brave-hopper", "hello", "--wait");
   const forked = await project.aegis("fork", "brave-hopper");
-  expect(forked).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot fork a conversation") });
+  expect(forked).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot fork a conversation") });
   const missing = await project.aegis("send", "brave-hopper", "look", "--image", "nowhere.png");
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("nowhere.png cannot be read") });
   const image = await project.aegis("send", "brave-hopper", "look", "--image", ".aegis.yaml");
-  expect(image).toMatchObject({ code: 1, stderr: expect.stringContaining("takes no images") });
+  expect(image).toMatchObject({ code: 2, stderr: expect.stringContaining("takes no images") });
 });
