@@ -4,14 +4,20 @@
  */
 import { AegisError } from "../../contract/errors.ts";
 import { type FiringId, newId } from "../../contract/ids.ts";
-import type { Firing, ScheduleSettings } from "../../contract/schedule.ts";
+import type { Firing, OnOverlap, ScheduleSettings } from "../../contract/schedule.ts";
 import type { StoreTx } from "../../store/store.ts";
 import { type Decision, stamp } from "./slots.ts";
 
 /** Firings that have to be looked after once the transaction is committed. */
 export type Claimed = { firings: FiringId[] /** How the count of the lifecycle changes. */; fires: number };
 
-export type ClaimContext = { name: string; settings: ScheduleSettings; now: number };
+export type ClaimContext = {
+  name: string;
+  settings: ScheduleSettings;
+  now: number;
+  /** Slots that passed unseen were claimed just before, to be made up for. */
+  catchesUp?: boolean;
+};
 
 /** More would only pile up: whoever fires faster than the work is done has to choose another rhythm. */
 export const mostWaiting = 100;
@@ -24,8 +30,7 @@ export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: De
   const late = decision.what === "fire" && decision.late;
   const firing = newFiring(context, { slot, late, manual: false });
   if (decision.what === "skip") return skipped(tx, firing, decision.reason, context.now);
-  // What is made up for comes one after the other, whatever the overlap says.
-  const overlap = late ? "queue" : context.settings.on_overlap;
+  const overlap = overlapFor(context, late);
   const open = await tx.firings.unfinished(name);
   const [current] = open;
   if (current === undefined) return claimed(tx, firing, "claimed", context.now);
@@ -89,6 +94,12 @@ export async function promote(tx: StoreTx, schedule: string): Promise<FiringId |
   if (next === undefined) return null;
   await tx.firings.update(next.id, { status: "claimed" });
   return next.id;
+}
+
+/** What is made up for comes one after the other, whatever the overlap says, and is not killed by the slot that follows. */
+function overlapFor({ settings, catchesUp = false }: ClaimContext, late: boolean): OnOverlap {
+  if (late || (catchesUp && settings.on_overlap === "kill")) return "queue";
+  return settings.on_overlap;
 }
 
 /** The one under way is told to stop; those that wait give way. */

@@ -187,9 +187,11 @@ export class Schedules {
     const done = await this.#options.store.transact(async (tx) => {
       const row = await tx.schedules.get(name);
       if (row === null) return null;
-      const context = { name, settings: row.settings, now };
+      const decisions = decide(row.settings, row, now);
+      const catchesUp = decisions.some((decision) => decision.what === "fire" && decision.late);
+      const context = { name, settings: row.settings, now, catchesUp };
       const all: Claimed = { firings: [], fires: 0 };
-      for (const decision of decide(row.settings, row, now)) {
+      for (const decision of decisions) {
         const claimed = await claimSlot(tx, context, decision);
         all.firings.push(...claimed.firings);
         all.fires += claimed.fires;

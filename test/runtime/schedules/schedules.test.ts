@@ -144,6 +144,35 @@ describe("while an earlier firing is under way", () => {
     if (second) expect((await over(at, second.id)).status).toBe("ok");
   });
 
+  it.each(["kill", "timeout"] as const)(
+    "%s stops a run, with its sessions, and a task, with its worker",
+    async (how) => {
+      const { reply } = gated();
+      const change = how === "kill" ? { on_overlap: "kill" as const } : { timeout: 60 };
+      const declared = {
+        run: settings({ ...change, action: { kind: "workflow", workflow: "asks", args: {} } }),
+        task: settings({ ...change, action: { kind: "queue", queue: "work", payload: "x" } }),
+      };
+      const at = await kit(await tempDir(), declared, { clock: wallClock(start), reply });
+      const asks = workflow("asks", {}, async (engine) => engine.send(await engine.spawn("offline"), "hello"));
+      at.runtime.workflows.add(asks, "a test");
+      const limits = { agent: "offline", max_parallel: 2, retries: 0, timeout: null, on_crash: "retry" as const };
+      await at.runtime.queues.add("work", { ...limits, budgets: [] });
+      await at.clock.advance(hour / 2);
+      await waitUntil("both have a turn", () => at.runtime.driver.turns.length === 2);
+      await at.clock.advance(how === "kill" ? hour : 2 * minute);
+      const first = async () => (await firings(at)).filter((firing) => firing.slot === start + hour / 2);
+      await waitUntil("both are over", async () => (await first()).every((firing) => firing.ended_at !== null));
+      const words = how === "kill" ? /^killed: / : /^timeout: /;
+      expect(await first()).toMatchObject([
+        { status: "error", error: words },
+        { status: "error", error: words },
+      ]);
+      const turns = at.runtime.driver.turns.slice(0, 2);
+      await waitUntil("both turns are cut", () => turns.every((turn) => turn.signal.aborted));
+    },
+  );
+
   it("a firing that takes too long is stopped, and says so", async () => {
     const { reply } = gated();
     const at = await one({ timeout: 90 }, { reply });
