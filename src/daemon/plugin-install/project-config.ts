@@ -1,6 +1,5 @@
 /** The project's configuration for the installer: read and edited as a plan will leave it, checked whole each time. */
 import { isAbsolute, relative, sep } from "node:path";
-import type { Document } from "yaml";
 import { AegisError } from "../../contract/errors.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { isInside } from "../../lib/files.ts";
@@ -8,7 +7,7 @@ import type { FilePlan } from "../../runtime/plugins/install/file-plan.ts";
 import type { ProjectConfig } from "../../runtime/plugins/install/project-config.ts";
 import { scheduleFile } from "../config/changes.ts";
 import { combine, readPath } from "../config/combine.ts";
-import { previewEdit } from "../config/edit.ts";
+import { type EditOptions, previewEdit } from "../config/edit.ts";
 import { type ConfigFiles, diskFiles, readSources } from "../config/files.ts";
 import { loadProject } from "../config/load.ts";
 import { removePath, setPath } from "../config/paths.ts";
@@ -17,7 +16,7 @@ import type { KnownNames } from "../config/references.ts";
 import { publicConfig } from "../config/show.ts";
 
 export function createProjectConfig(known: KnownNames): ProjectConfig {
-  const edit = async (plan: FilePlan, file: string, change: ((document: Document) => void) | null) =>
+  const edit = async (plan: FilePlan, file: string, change: EditOptions["change"]) =>
     plan.write(file, await previewEdit({ ...known, root: plan.root, file, change, files: filesOf(plan) }));
   return {
     async read(plan, path) {

@@ -6,12 +6,12 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import type { AgentProfile } from "../../contract/agent.ts";
-import { pluginNamePattern } from "../../contract/plugin.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { containedPath } from "../../lib/files.ts";
+import { findPlugins } from "../../runtime/plugins/find.ts";
 import { capabilitiesOf, capabilityLines } from "../../runtime/plugins/install/capabilities.ts";
-import { bareManifest, readManifest } from "../../runtime/plugins/manifest.ts";
-import { type PluginPlace, pluginHash, type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
+import { bareManifest } from "../../runtime/plugins/manifest.ts";
+import { pluginHash, type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
 import type { Config } from "../config/config.ts";
 import { type HarnessItem, harnessItems } from "./harness-files.ts";
 
@@ -70,20 +70,12 @@ export async function projectItems(
 /** The plugins of the project's folders, each with what it would run. Those of the user's own folders are not asked about. */
 export async function pluginItems(root: string, folders: readonly string[]): Promise<TrustItem[]> {
   const items: TrustItem[] = [];
-  for (const place of await pluginPlaces(root, folders)) {
-    const { manifest } = await readManifest(place.dir);
-    const isFolder = (await stat(place.dir)).isDirectory();
-    const rights = isFolder
-      ? capabilityLines(await capabilitiesOf(place.dir, manifest ?? bareManifest(place.name)))
-      : [];
+  for (const { name, place, manifest } of await findPlugins(folders.map((folder) => resolve(root, folder)))) {
+    const isFolder = (await stat(place)).isDirectory();
+    const rights = isFolder ? capabilityLines(await capabilitiesOf(place, manifest ?? bareManifest(name))) : [];
     const what = rights.length === 0 ? "its code" : rights.map((line) => line.replace(/ {2,}/, ": ")).join("; ");
-    items.push({
-      kind: "plugin",
-      name: place.name,
-      what,
-      hash: await pluginHash(place),
-      file: relative(root, place.dir),
-    });
+    const hash = await pluginHash({ name, dir: place });
+    items.push({ kind: "plugin", name, what, hash, file: relative(root, place) });
   }
   return items;
 }
@@ -100,22 +92,6 @@ export async function commandItems(root: string): Promise<TrustItem[]> {
     }
   }
   return items;
-}
-
-async function pluginPlaces(root: string, folders: readonly string[]): Promise<PluginPlace[]> {
-  const places: PluginPlace[] = [];
-  for (const folder of folders.map((candidate) => resolve(root, candidate))) {
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const dir = join(folder, entry.name);
-      const found = await stat(dir).catch(() => null);
-      const single = /^([^._].*)\.[cm]?[jt]s$/.exec(entry.name)?.[1];
-      if (found?.isDirectory() && pluginNamePattern.test(entry.name))
-        places.push({ name: (await readManifest(dir)).manifest?.name ?? entry.name, dir });
-      else if (found?.isFile() && single !== undefined) places.push({ name: single, dir });
-    }
-  }
-  return places;
 }
 
 /** Null for an agent that only asks a harness of this machine, with no more rights than to ask back. */

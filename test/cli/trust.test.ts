@@ -1,0 +1,76 @@
+/** A folder with code of its own, as it comes from somebody else: nothing of it runs before its user agrees. */
+import { access, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { aegisProject } from "../helpers/aegis.ts";
+
+const agent = 'import { writeFileSync } from "node:fs";\nwriteFileSync("ran", "");\n';
+const files = {
+  ".aegis.yaml": `default_agent: quiet
+agents:
+  quiet: { harness: scripted }
+  loud: { harness: acp, command: [node, agent.mjs] }
+schedules:
+  minutely: { agent: quiet, prompt: go, cron: "* * * * *" }
+`,
+  "agent.mjs": agent,
+};
+
+type Items = { items: { kind: string; name: string; state: string }[] };
+type Status = { untrusted: string[] };
+
+it("starts without a question, runs only what is harmless, and says what it left out", async () => {
+  const { aegis, json, root } = await aegisProject(files, { trusted: false });
+  const up = await aegis("up");
+  expect(up.code).toBe(0);
+  expect(up.stdout).toMatch(
+    /Not trusted: agent config\/loud \(\.aegis\.yaml\): not trusted yet: starts node agent\.mjs/,
+  );
+  expect(up.stdout).toContain("aegis trust");
+  expect((await aegis("run", "hello")).code).toBe(0);
+  const refused = await aegis("run", "--agent", "loud", "hello");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toMatch(/agent "loud" is not started: .*starts node agent\.mjs/);
+  await expect(access(join(root, "ran"))).rejects.toThrow("ENOENT");
+  expect((await json<{ schedules: unknown[] }>("schedule", "list")).schedules).toEqual([]);
+  expect((await aegis("status")).stdout).toMatch(/untrusted +schedule minutely/);
+  expect((await aegis("doctor")).stdout).toMatch(/warn +trust +agent config\/loud is untrusted/);
+});
+
+it("runs it once its user has agreed, also while the daemon runs, and asks again when it changes", async () => {
+  const { aegis, json, root } = await aegisProject(files, { trusted: false });
+  await aegis("up");
+  expect((await aegis("trust")).code).toBe(1);
+  const listed = await json<Items>("trust", "--list");
+  expect(listed.items.map((item) => `${item.kind} ${item.state}`).sort()).toEqual([
+    "agent untrusted",
+    "schedule untrusted",
+  ]);
+  const agreed = await aegis("trust", "--yes");
+  expect(agreed.stdout).toMatch(/agent config\/loud[\s\S]*Trusted: 2 items/);
+  expect((await json<Status>("status")).untrusted).toEqual([]);
+  await aegis("run", "--agent", "loud", "--timeout", "10s", "hello");
+  await access(join(root, "ran"));
+  await writeFile(join(root, "agent.mjs"), `${agent}// changed\n`);
+  expect((await json<Items>("trust", "--list")).items).toContainEqual(
+    expect.objectContaining({ name: "config/loud", state: "changed" }),
+  );
+  expect((await aegis("trust", "--revoke")).stdout).toContain("is trusted any more");
+  expect((await json<Status>("status")).untrusted).toHaveLength(2);
+});
+
+it("takes --yes on up for an agreement, and what the user configures by command for one too", async () => {
+  const { aegis, json } = await aegisProject(files, { trusted: false });
+  const up = await aegis("up", "--yes");
+  expect(up.stderr).toContain("trusted because of --yes: agent config/loud");
+  expect((await json<Status>("status")).untrusted).toEqual([]);
+  await aegis("config", "agent", "add", "mighty", "scripted", "--permission", "full");
+  const { items } = await json<Items>("trust", "--list");
+  expect(items).toContainEqual(expect.objectContaining({ name: "config/mighty", state: "trusted" }));
+});
+
+it("asks nothing of a project that was just made", async () => {
+  const { aegis, json } = await aegisProject({}, { trusted: false });
+  expect((await aegis("init", "--yes")).code).toBe(0);
+  expect((await json<Items>("trust", "--list")).items).toEqual([]);
+});
