@@ -2,7 +2,7 @@
  * Kills the daemon with SIGKILL at seeded random instants under load, again and again, and then checks from the outside
  * that nothing it acknowledged was lost and nothing was done twice.
  *
- *   npm run chaos -- [--rounds 200] [--seed N] [--writers 4] [--keep]
+ *   npm run chaos -- [--of messages|workflows] [--rounds 200] [--seed N] [--writers 4] [--keep]
  */
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -17,6 +17,7 @@ import { checkHistory, type Finding, readAllEvents } from "./check.ts";
 import { type ChaosDaemon, startDaemon } from "./daemon.ts";
 import { deliver, type Sent, startLoad } from "./load.ts";
 import { createRandom, type Random } from "./random.ts";
+import { killWorkflows } from "./workflows.ts";
 
 const longestLifeMs = 350;
 const drainDeadlineMs = 120_000;
@@ -49,7 +50,7 @@ agents:
   relay: { harness: scripted, playbook: relay.yaml }
 `;
 
-type Options = { rounds: number; seed: number; writers: number; keep: boolean };
+type Options = { of: "messages" | "workflows"; rounds: number; seed: number; writers: number; keep: boolean };
 
 async function main(): Promise<number> {
   const options = readOptions();
@@ -58,14 +59,26 @@ async function main(): Promise<number> {
     stdio: "inherit",
   });
   const project = await mkdtemp(join(tmpdir(), "aegis-chaos-"));
-  await writeFile(join(project, ".aegis.yaml"), config);
-  await writeFile(join(project, "relay.yaml"), playbook);
-  say(`seed ${options.seed}, ${options.rounds} rounds, ${options.writers} writers, in ${project}`);
-  const sent = await killAgainAndAgain(project, options);
-  const findings = await settle(project, sent);
-  report(sent, findings, options);
+  say(`${options.of}: seed ${options.seed}, ${options.rounds} rounds, in ${project}`);
+  const findings = options.of === "workflows" ? await killRuns(project, options) : await killMessages(project, options);
   if (!options.keep && findings.length === 0) await rm(project, { recursive: true, force: true });
   return findings.length === 0 ? 0 : 1;
+}
+
+async function killMessages(project: string, options: Options): Promise<Finding[]> {
+  await writeFile(join(project, ".aegis.yaml"), config);
+  await writeFile(join(project, "relay.yaml"), playbook);
+  const sent = await killAgainAndAgain(project, options);
+  const findings = await settle(project, sent);
+  const acknowledged = sent.filter((message) => message.acknowledged).length;
+  report(`${options.rounds} kills, ${sent.length} messages (${acknowledged} acknowledged)`, findings);
+  return findings;
+}
+
+async function killRuns(project: string, { rounds, seed }: Options): Promise<Finding[]> {
+  const { runs, findings } = await killWorkflows(project, { rounds, random: createRandom(seed), say });
+  report(`${rounds} kills, ${runs} runs of a workflow`, findings);
+  return findings;
 }
 
 async function killAgainAndAgain(project: string, options: Options): Promise<Sent[]> {
@@ -129,25 +142,29 @@ async function drained(client: Client): Promise<void> {
   throw new Error(`work was still left after ${drainDeadlineMs} ms`);
 }
 
-function report(sent: readonly Sent[], findings: readonly Finding[], options: Options): void {
+function report(what: string, findings: readonly Finding[]): void {
   const count = (kind: Finding["kind"]) => findings.filter((finding) => finding.kind === kind).length;
   for (const finding of findings.slice(0, 20)) say(`  ${finding.kind}: ${finding.what}`);
   say(
-    `${options.rounds} kills, ${sent.length} messages (${sent.filter((message) => message.acknowledged).length} acknowledged): ` +
-      `${count("lost")} lost, ${count("doubled")} doubled, ${count("unanswered")} unanswered, ${count("disorder")} out of order`,
+    `${what}: ${count("lost")} lost, ${count("doubled")} doubled, ${count("unanswered")} unanswered, ` +
+      `${count("disorder")} out of order`,
   );
 }
 
 function readOptions(): Options {
   const { values } = parseArgs({
     options: {
+      of: { type: "string", default: "messages" },
       rounds: { type: "string", default: "200" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       writers: { type: "string", default: "4" },
       keep: { type: "boolean", default: false },
     },
   });
+  if (values.of !== "messages" && values.of !== "workflows")
+    throw new Error(`--of ${values.of}: expected messages or workflows`);
   return {
+    of: values.of,
     rounds: Number(values.rounds),
     seed: Number(values.seed),
     writers: Number(values.writers),
