@@ -35,7 +35,10 @@ export type ProjectFiles = Readonly<Record<string, string>>;
 export async function writeProject(root: string, files: ProjectFiles = {}): Promise<void> {
   await mkdir(root);
   const all = { ".aegis.yaml": plainConfig, "parrot.yaml": playbook, ...files };
-  for (const [path, text] of Object.entries(all)) await writeFile(join(root, path), text);
+  for (const [path, text] of Object.entries(all)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
 }
 
 /** Ends with the scope of the benchmark. */

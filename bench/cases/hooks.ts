@@ -7,9 +7,20 @@ import { silentLogger } from "../../src/lib/log.ts";
 import { HookBus } from "../../src/runtime/hooks/bus.ts";
 import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
 import { HookRegistry, type HookRunner } from "../../src/runtime/registry/hooks.ts";
-import type { Bench } from "../bench.ts";
+import type { Bench, BenchContext } from "../bench.ts";
+import { createSessions, startDaemon } from "../daemon.ts";
 import { answer } from "../hook-worker.ts";
-import { compareValues, elapsed, figure, interleave, percentile } from "../measure.ts";
+import {
+  compareRounds,
+  compareValues,
+  elapsed,
+  type Figure,
+  figure,
+  interleave,
+  median,
+  percentile,
+} from "../measure.ts";
+import { openTalk } from "../talk.ts";
 
 /** Plugins, and hooks of each. */
 const shapes = [
@@ -23,25 +34,67 @@ const goalPerHookMs = 0.3;
 export const hooks: Bench = {
   name: "hooks",
   about: "pre_turn hooks that do nothing, in workers of their plugins: what each adds to a turn",
-  async run({ quick, scope, signal }) {
-    const samples = quick ? 20 : 200;
-    const subjects: Record<string, () => Promise<number[]>> = {};
-    for (const shape of shapes) {
-      const places = Array.from({ length: shape.plugins });
-      const there = await Promise.all(places.map(() => startWorker(scope)));
-      const measured = (runners: readonly HookRunner[]) => sampler(busOf(runners, shape.hooks), samples, signal);
-      subjects[`${nameOf(shape)} there`] = measured(there);
-      subjects[`${nameOf(shape)} here`] = measured(places.map(() => (batch, abort) => runBatch(batch, answer, abort)));
-    }
-    const taken = await interleave(subjects, quick ? 1 : 5, signal);
-    return shapes.map((shape) => {
-      const each = (where: string) =>
-        percentile(taken[`${nameOf(shape)} ${where}`]?.flat() ?? [], 50) / (shape.plugins * shape.hooks);
-      const input = { name: `${nameOf(shape)}, p50 of each`, unit: "ms", against: "without a worker" } as const;
-      return figure(input, compareValues(each("there"), each("here")), { valueBelow: goalPerHookMs });
-    });
+  async run(context) {
+    return [...(await overBus(context)), ...(await overTurns(context))];
   },
 };
+
+/** The bus alone, with workers that hold nothing but hooks. */
+async function overBus({ quick, scope, signal }: BenchContext): Promise<Figure[]> {
+  const samples = quick ? 20 : 200;
+  const subjects: Record<string, () => Promise<number[]>> = {};
+  for (const shape of shapes) {
+    const places = Array.from({ length: shape.plugins });
+    const there = await Promise.all(places.map(() => startWorker(scope)));
+    const measured = (runners: readonly HookRunner[]) => sampler(busOf(runners, shape.hooks), samples, signal);
+    subjects[`${nameOf(shape)} there`] = measured(there);
+    subjects[`${nameOf(shape)} here`] = measured(places.map(() => (batch, abort) => runBatch(batch, answer, abort)));
+  }
+  const taken = await interleave(subjects, quick ? 1 : 5, signal);
+  return shapes.map((shape) => {
+    const each = (where: string) =>
+      percentile(taken[`${nameOf(shape)} ${where}`]?.flat() ?? [], 50) / (shape.plugins * shape.hooks);
+    const input = { name: `${nameOf(shape)}, p50 of each`, unit: "ms", against: "without a worker" } as const;
+    return figure(input, compareValues(each("there"), each("here")), { valueBelow: goalPerHookMs });
+  });
+}
+
+/** Whole turns of daemons with a plugin of so many hooks, against one without. */
+async function overTurns(context: BenchContext): Promise<Figure[]> {
+  const { quick, signal } = context;
+  const counts = [10, 100];
+  const subjects: Record<string, () => Promise<number[]>> = {};
+  for (const count of [0, ...counts]) {
+    const files =
+      count === 0 ? {} : { [`${pluginFolder}/plugin.toml`]: manifest, [`${pluginFolder}/hooks.js`]: source(count) };
+    const daemon = await startDaemon(context, `hooks-${count}`, files);
+    const [session] = await createSessions(daemon, 1);
+    if (session === undefined) throw new Error("the daemon made no session");
+    const talk = await openTalk(daemon.client, session, signal);
+    subjects[String(count)] = async () => {
+      const taken: number[] = [];
+      while (taken.length < (quick ? 5 : 30)) taken.push((await talk.exchange("hello")).endMs);
+      return taken;
+    };
+  }
+  const taken = await interleave(subjects, quick ? 1 : 6, signal);
+  const rounds = (count: number) => (taken[String(count)] ?? []).map((round) => median(round));
+  return counts.map((count) => {
+    const input = { name: `turn with ${count} hooks, p50`, unit: "ms", against: "a turn without" } as const;
+    return figure(input, compareRounds(rounds(count), rounds(0)));
+  });
+}
+
+const pluginFolder = ".aegis/plugins/many";
+const manifest = '[plugin]\nname = "many"\nversion = "1.0.0"\n';
+
+function source(count: number): string {
+  const lines = Array.from(
+    { length: count },
+    (_, index) => `export const hook${index} = hook("pre_turn", () => null);`,
+  );
+  return ['import { hook } from "aegis";', ...lines, ""].join("\n");
+}
 
 function nameOf({ plugins, hooks: count }: (typeof shapes)[number]): string {
   return `${plugins === 1 ? "1 plugin" : `${plugins} plugins`} with ${count === 1 ? "1 hook" : `${count} hooks`}`;
@@ -65,7 +118,7 @@ function busOf(runners: readonly HookRunner[], count: number): HookBus {
 function sampler(bus: HookBus, samples: number, signal: AbortSignal): () => Promise<number[]> {
   return async () => {
     const taken: number[] = [];
-    while (taken.length < samples) taken.push(await elapsed(() => bus.run("pre_turn", context, signal)));
+    while (taken.length < samples) taken.push(await elapsed(() => bus.run("pre_turn", preTurn, signal)));
     return taken;
   };
 }
@@ -94,7 +147,7 @@ const history: HookTurn[] = Array.from({ length: 20 }, (_, index) => ({
   text: "what was said before, at some length. ".repeat(20),
 }));
 
-const context: HookContexts["pre_turn"] = {
+const preTurn: HookContexts["pre_turn"] = {
   session: { id: "ses_1", handle: "lucid-knuth", agent: "parrot", harness: "scripted", depth: 0 },
   turn: "trn_1",
   turnIndex: 10,
