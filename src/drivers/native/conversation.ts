@@ -1,6 +1,7 @@
 /** One conversation with a native agent. It has no process of its own: what lives longer than a turn is its memory. */
 import { childEnv } from "../../lib/child-env.ts";
 import { errorText } from "../../lib/log.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { Arrivals } from "../arrivals.ts";
 import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
 import { Compactor } from "./compactor.ts";
@@ -14,7 +15,6 @@ import { planeTools } from "./tools/plane-tools.ts";
 import { SeenFiles } from "./tools/seen-files.ts";
 import type { Tool } from "./tools/tool.ts";
 import { type Loop, runTurn } from "./turn.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 export type ConversationParts = {
   spec: ConversationSpec;

@@ -1,10 +1,10 @@
 /** What plugins make of a model call: another system prompt, other messages. */
 import { z } from "zod";
 import type { Logger } from "../../lib/log.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { ConversationHost, ModelMessage } from "../driver.ts";
 import { type Message, messageSchema } from "./messages.ts";
 import { repair } from "./repair.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 type Request = { system: string; messages: readonly Message[] };
 

@@ -2,6 +2,7 @@
 import type { Permission } from "../../contract/agent.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { ConversationHost, DriverEvent, PermissionAnswer, PermissionRequest, ToolVerdict } from "../driver.ts";
 import { askedFor } from "../gate.ts";
 import type { RequestedCall } from "./answer.ts";
@@ -11,7 +12,6 @@ import { ruleFor } from "./permission.ts";
 import type { RepeatGuard } from "./repeat-guard.ts";
 import { failed, type PreparedCall, shorten, type Tool, type ToolContext, type ToolResult } from "./tools/tool.ts";
 import { ToolError } from "./tools/tool-error.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 export type ToolRunnerSettings = {
   host: ConversationHost;

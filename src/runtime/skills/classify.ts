@@ -1,6 +1,7 @@
 /** Has a model say which skills a message calls for. It is never waited for long, and never needed. */
 import { createHash } from "node:crypto";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { Skill } from "./skill.ts";
 
 export type AskModel = (
@@ -50,6 +51,7 @@ export class Classifier {
     const { ask, log, timeoutMs = defaultTimeoutMs } = this.#options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
+      // A model that ignores the signal must not hold up the turn.
       return namesIn(await untilAborted(ask({ model, system, prompt }, limit), limit));
     } catch (error) {
       if (!signal.aborted)
@@ -70,14 +72,4 @@ function namesIn(answer: string): string[] {
   const list: unknown = JSON.parse(/\[[^[\]]*\]/.exec(answer)?.[0] ?? "");
   if (!Array.isArray(list)) throw new Error("expected a list of names");
   return list.filter((item) => typeof item === "string");
-}
-
-/** A model that ignores the signal must not hold up the turn. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

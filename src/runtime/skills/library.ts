@@ -4,6 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import type { SkillDiagnostic } from "../../contract/skill.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { parsePage } from "./page.ts";
 import type { ParsedSkill } from "./parse.ts";
 import type { SkillRoot } from "./places.ts";
@@ -47,6 +48,8 @@ export class SkillLibrary {
   #addedChanged = false;
   #state: LibraryState = { version: 0, skills: [], byKey: new Map(), hidden: new Map(), diagnostics: [] };
   #refreshing: Promise<LibraryState> | null = null;
+  /** A look is for everybody who waits for it; limits end it soon enough. */
+  readonly #lasting = new AbortController();
 
   constructor(options: LibraryOptions) {
     this.#options = options;
@@ -66,22 +69,27 @@ export class SkillLibrary {
     return this.#state;
   }
 
-  /** Takes over what has changed. Calls at the same time share one look. */
+  /** Takes over what has changed. Calls at the same time share one look, so none of them can end it for the others. */
   refresh(signal: AbortSignal): Promise<LibraryState> {
-    this.#refreshing ??= this.#refresh(signal).finally(() => {
+    this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
     });
-    return this.#refreshing;
+    return untilAborted(this.#refreshing, signal);
   }
 
-  async #refresh(signal: AbortSignal): Promise<LibraryState> {
+  async #refresh(): Promise<LibraryState> {
     const { above, below } = this.#options.roots();
     const rootKey = JSON.stringify([above, below]);
     const slices = new Slices();
     const same = rootKey === this.#rootKey && !this.#addedChanged && !this.#hasFresh();
     if (same && this.#scan !== null && !(await isOutdated(this.#scan.seen, slices))) return this.#state;
     this.#addedChanged = false;
-    const scan = await scanRoots([...above, ...below], this.#options.limits ?? scanLimits, slices, signal);
+    const scan = await scanRoots(
+      [...above, ...below],
+      this.#options.limits ?? scanLimits,
+      slices,
+      this.#lasting.signal,
+    );
     const known = new Map<string, Known>();
     const parsed: { page: FoundPage; result: ParsedSkill }[] = [];
     for (const page of scan.pages) {

@@ -15,6 +15,7 @@ import { buildCatalog, type CatalogOptions, catalogNews } from "./catalog.ts";
 import type { Classifier } from "./classify.ts";
 import type { Given, GivenSkill, GivenSkills } from "./given.ts";
 import type { SkillGrants } from "./grants.ts";
+import { findMentions } from "./mentions.ts";
 import { type NamedSkill, selectSkills } from "./select.ts";
 import type { Skill } from "./skill.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
@@ -120,6 +121,7 @@ export class SkillOffer {
       const agent = row === null ? null : this.#options.agentOf(row);
       if (row === null || agent === null) return null;
       const view = await skills.of(agent, signal);
+      if (isHarnessCommand(turn.messages, view)) return null;
       const news = await this.#news(row, agent, view);
       const parts = view.skills.length === 0 ? [] : await this.#parts(turn, row, agent, view, signal);
       const context = [...(news === "" ? [] : [news]), ...parts];
@@ -272,6 +274,14 @@ export class SkillOffer {
   #used(skill: Skill): void {
     this.#uses?.set(skill.name, (this.#uses.get(skill.name) ?? 0) + 1);
   }
+}
+
+/** A harness knows its own commands only where nothing stands ahead of them. */
+function isHarnessCommand(messages: readonly Message[], { names }: AgentSkills): boolean {
+  const [only, ...more] = messages;
+  if (only === undefined || more.length > 0 || !only.body.startsWith("/")) return false;
+  const { found, problem } = findMentions(only.body, names);
+  return found.length === 0 && problem === null;
 }
 
 function recordOf({ skill, body, how }: Piece): GivenSkill {

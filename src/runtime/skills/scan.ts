@@ -54,8 +54,8 @@ export async function scanRoots(
   const scan: Scan = { pages: [], diagnostics: [], seen: new Map() };
   for (const root of roots) {
     const walk = new Walk(root, limits, scan);
-    for (const step of walk.run()) {
-      if (step === "rest") await slices.rest();
+    for (const _ of walk.run()) {
+      await slices.rest();
       signal.throwIfAborted();
     }
   }
@@ -101,7 +101,7 @@ class Walk {
     this.#scan = scan;
   }
 
-  *run(): Generator<"rest"> {
+  *run(): Generator<void> {
     const { folder } = this.#root;
     this.#scan.seen.set(folder, stampAt(folder));
     try {
@@ -113,8 +113,8 @@ class Walk {
     yield* this.#folder(folder, 0);
   }
 
-  *#folder(folder: string, depth: number): Generator<"rest"> {
-    yield "rest";
+  *#folder(folder: string, depth: number): Generator<void> {
+    yield;
     const entries = this.#list(folder);
     if (entries === null) return;
     if (this.#isSkill(folder, entries)) {

@@ -106,6 +106,14 @@ describe("a turn", () => {
     expect(await say("/skill wether")).toContain('there is no skill "wether" (did you mean "weather"?)');
   });
 
+  it("leaves commands of the harness alone", async () => {
+    const { say, dir } = await scene(files);
+    await say("hello");
+    writeTree(dir, { "skills/cake/SKILL.md": simplePage("cake") });
+    expect(await say("/compact the weather talk")).toBe("/compact the weather talk");
+    expect(await say("hello")).toContain("- cake: About cake");
+  });
+
   it("does not take the word of a notice for a request", async () => {
     const { inbox, session, driver, ...runtime } = await scene(files);
     await inbox.admit({ session, sender: { kind: "substrate" }, body: "weather weather" });

@@ -1,6 +1,7 @@
 /** The plane's tools, called in the daemon itself. What this session may use is decided there. */
+
+import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { ToolHost, ToolSpec } from "../../driver.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { capText } from "./cap.ts";
 import { shorten, type Tool } from "./tool.ts";
 
