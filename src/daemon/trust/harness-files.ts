@@ -45,6 +45,9 @@ const files: readonly HarnessFile[] = [
   { harnesses: ["copilot"], path: ".github/hooks", what: "Copilot runs hooks from it" },
 ];
 
+/** What harnesses put there by themselves as they run; a folder that changed with each start could never be agreed to. */
+const installedByHarness: readonly string[] = ["node_modules"];
+
 export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
 
 /** The files that are there and matter, each as something to agree to. */
@@ -59,7 +62,7 @@ export async function harnessItems(root: string): Promise<HarnessItem[]> {
 
 async function hashOf(path: string, matters: HarnessFile["matters"]): Promise<string | null> {
   try {
-    if ((await stat(path)).isDirectory()) return await treeHash(path);
+    if ((await stat(path)).isDirectory()) return await treeHash(path, { skip: installedByHarness });
     const bytes = await readFile(path);
     if (matters?.(bytes.toString("utf8")) === false) return null;
     return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
