@@ -14,6 +14,7 @@ export default defineConfig({
     "plugin-api": "src/plugin-api/index.ts",
     "plugin-api-bare": "src/plugin-api/bare.ts",
     testing: "src/plugin-api/testing/index.ts",
+    "plugin-types": "src/runtime/plugins/worker/strip-main.ts",
     "plugin-worker": "src/runtime/plugins/worker/main.ts",
     "plugin-script": "src/runtime/plugins/install/script-main.ts",
   },

@@ -7,6 +7,7 @@ import { errorText } from "../lib/log.ts";
 import type { ReducerRegistry } from "../runtime/groups/reducers.ts";
 import type { PluginWorkflow } from "../runtime/plugins/contribute.ts";
 import { pluginPlaces } from "../runtime/plugins/generation.ts";
+import { Stripper } from "../runtime/plugins/host/stripper.ts";
 import { PluginLogs } from "../runtime/plugins/log.ts";
 import { type PluginNews, Plugins } from "../runtime/plugins/plugins.ts";
 import type { AgentRegistry } from "../runtime/registry/agents.ts";
@@ -63,6 +64,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
     },
     values: (plugin) => pluginValues(config().plugins, plugin),
     valuePlace: () => ({ file: null, line: null }),
+    stripper: new Stripper(),
     logs: new PluginLogs({ dir: pluginPlaces(stateDir).logs, clock, redact }),
     mayRun: (plugin) => trust.trust.mayRun(plugin),
     restartRun: (run, reason) => {

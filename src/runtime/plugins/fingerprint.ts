@@ -9,6 +9,7 @@ export type Fingerprint = {
   key: string;
   /** Every folder that was looked into, to be watched. */
   folders: string[];
+  files: string[];
 };
 
 /** `place` is a folder or a single file. A file may use what lies beside it under a name with `_`. */
@@ -17,6 +18,7 @@ export async function fingerprint(place: string): Promise<Fingerprint> {
   const root = isFolder ? place : dirname(place);
   const rows: string[] = [];
   const folders: string[] = [];
+  const files: string[] = [];
   const walk = async (folder: string, wanted: (name: string) => boolean): Promise<void> => {
     folders.push(folder);
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
@@ -28,9 +30,12 @@ export async function fingerprint(place: string): Promise<Fingerprint> {
       const stats = await stat(path).catch(() => null);
       if (stats === null) continue;
       if (stats.isDirectory()) await walk(path, () => true);
-      else rows.push(`${path}\0${stats.size}\0${stats.mtimeMs}\0${stats.ino}\0${stats.mode}`);
+      else {
+        files.push(path);
+        rows.push(`${path}\0${stats.size}\0${stats.mtimeMs}\0${stats.ino}\0${stats.mode}`);
+      }
     }
   };
   await walk(root, isFolder ? () => true : (name) => join(root, name) === place || name.startsWith("_"));
-  return { key: createHash("sha256").update(rows.join("\n")).digest("hex"), folders };
+  return { key: createHash("sha256").update(rows.join("\n")).digest("hex"), folders, files };
 }

@@ -93,6 +93,7 @@ export class Plugins {
     this.#watch.close();
     await this.#work;
     await Promise.all([...this.#entries.values()].map((entry) => entry.generation?.close()));
+    this.#options.stripper.close();
     await this.#options.logs.flush();
   }
 

@@ -11,6 +11,7 @@ import type { FoundPlugin } from "./find.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { Generation, type GenerationOptions, pluginPlaces } from "./generation.ts";
 import { PluginLoadError } from "./host/errors.ts";
+import type { Stripper } from "./host/stripper.ts";
 import type { WorkerLimits } from "./host/worker.ts";
 import type { PluginLogs } from "./log.ts";
 import type { Planned } from "./plan.ts";
@@ -23,6 +24,7 @@ export type LoaderOptions = {
   processes: Processes;
   registries: Registries;
   logs: PluginLogs;
+  stripper: Stripper;
   log: Logger;
   limits: () => WorkerLimits;
   /** The settings of a plugin as the project has them, and where each of them stands. */
@@ -57,7 +59,7 @@ export async function prepare(
   options: LoaderOptions,
   watcher: Watcher,
 ): Promise<Loaded> {
-  const seen = await fingerprint(found.place).catch(() => ({ key: "", folders: [] }));
+  const seen = await fingerprint(found.place).catch(() => ({ key: "", folders: [], files: [] }));
   const values = options.values(found.name);
   const key = `${seen.key}:${JSON.stringify([values, refusal])}`;
   const about = { found, key, folders: seen.folders };
@@ -77,6 +79,7 @@ export async function prepare(
     const config = resolveConfig(manifest, values, options.env, (name) => options.valuePlace(found.name, name));
     const fault = config.diagnostics.find((diagnostic) => diagnostic.level === "error");
     if (fault !== undefined) return refuse("failed", placed(fault), config.diagnostics);
+    if (found.modules.length > 0) await options.stripper.prepare(seen.files, pluginPlaces(options.stateDir).cache);
     const generation = await load({ found, manifest, config, order }, before, options, watcher);
     return { ...about, kind: "loaded", generation };
   } catch (error) {

@@ -10,6 +10,10 @@ export function workerEntry(): URL {
   return entry("../worker/main.ts", "./plugin-worker.js");
 }
 
+export function stripEntry(): URL {
+  return entry("../worker/strip-main.ts", "./plugin-types.js");
+}
+
 /** What `import "aegis"` leads to in a plugin. */
 export function apiEntries(): { full: string; bare: string; testing: string } {
   return {

@@ -2,12 +2,12 @@
  * How a plugin's modules are found and read in its worker: `import "aegis"` leads to the running Aegis, TypeScript needs
  * no build, and what Node itself would refuse (enums, imports without an extension, TypeScript in node_modules) loads too.
  */
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
-import { dirname, extname, join } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { dirname, extname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { WorkerStart } from "../protocol.ts";
+import { isCommonJs, readIfThere, stripTypes } from "./strip.ts";
 
 type Loaded = { format: "module" | "commonjs"; source: string };
 
@@ -39,7 +39,7 @@ export function registerLoader({ root, api, cacheDir }: Pick<WorkerStart, "root"
         return next(url, context);
       const path = fileURLToPath(url);
       if (!scripts.includes(extname(path))) return next(url, context);
-      const isOurs = path.startsWith(root);
+      const isOurs = path.startsWith(root + sep);
       if (!isOurs && extname(path) === ".js") return next(url, context);
       const source = readFileSync(path, "utf8");
       if (/\bz\b/.test(source) || /export\s*\*/.test(source)) usesZod.add(url);
@@ -52,30 +52,8 @@ export function registerLoader({ root, api, cacheDir }: Pick<WorkerStart, "root"
 
 function typeScript(source: string, path: string, root: string, cacheDir: string): Loaded {
   const { format } = plainModule(source, path, root);
-  const key = createHash("sha256").update(`${process.version}\n${source}`).digest("hex");
-  const kept = join(cacheDir, `${key}.js`);
-  const known = readIfThere(kept);
-  if (known !== null) return { format: known.startsWith(commonJsMark) ? "commonjs" : format, source: known };
-  let stripped: Loaded;
-  try {
-    // Types become blanks, so that lines and columns stay what the author sees.
-    stripped = { format, source: stripTypeScriptTypes(source) };
-  } catch (error) {
-    if (!isUnsupported(error)) throw located(error, path);
-    stripped = { format: "commonjs", source: transform(source, path) };
-  }
-  keep(kept, stripped.source);
-  return stripped;
-}
-
-/** What jiti makes is CommonJS, which the first line tells. */
-const commonJsMark = '"use strict";Object.defineProperty(exports, "__esModule"';
-
-/** Slower by far and loaded only when needed: enums, namespaces, parameter properties, decorators. */
-function transform(source: string, path: string): string {
-  const { createJiti } = createRequire(import.meta.url)("jiti") as typeof import("jiti");
-  const jiti = createJiti(path, { fsCache: false, moduleCache: false });
-  return jiti.transform({ source, filename: path, ts: true });
+  const stripped = stripTypes(source, path, cacheDir);
+  return { format: isCommonJs(stripped) ? "commonjs" : format, source: stripped };
 }
 
 /** A package.json above the plugin is the project's and says nothing about the plugin. */
@@ -117,36 +95,4 @@ function guess(specifier: string, parent: string | undefined): string | null {
   ];
   const found = candidates.find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile() === true);
   return found === undefined ? null : pathToFileURL(found).href;
-}
-
-function isUnsupported(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
-}
-
-/** The parser knows the line but not the file. */
-function located(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || error.stack === undefined) return error;
-  const line = /^(?:[^\n]*?):(\d+)\n/.exec(error.stack)?.[1] ?? "1";
-  error.stack = `${path}:${line}\n${error.stack.split("\n").slice(1).join("\n")}`;
-  return error;
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
-
-/** Whole or not at all, because several workers may write the same; a cache that cannot be written is only slow. */
-function keep(path: string, text: string): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
-    writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, path);
-  } catch {
-    // Next time again.
-  }
 }
