@@ -13,9 +13,15 @@ export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held"> 
 
 export function buildSchedules(options: BuildSchedulesOptions): Schedules {
   const { root, settings } = options;
+  let known: { of: Gated; declared: ReturnType<typeof declaredSchedules> } | null = null;
+  const declared = () => {
+    const of = settings();
+    if (known?.of !== of) known = { of, declared: declaredSchedules(root, of) };
+    return known.declared;
+  };
   return new Schedules({
     ...options,
-    declared: () => declaredSchedules(root, settings()),
+    declared,
     held: () => held(settings()),
   });
 }

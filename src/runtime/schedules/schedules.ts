@@ -168,10 +168,13 @@ export class Schedules {
   /** Decides the slots that have come. Gives when to look again. */
   async #work(): Promise<number | null> {
     const now = this.#options.clock.now();
-    for (const { row, next } of [...this.#kept.values()]) {
-      if (isAhead(row, now)) await this.#setBack(row, now);
-      else if (next !== null && next <= now) await this.#decide(row, now);
-    }
+    // Side by side, so that many that are due together share their commits.
+    await Promise.all(
+      [...this.#kept.values()].map(async ({ row, next }) => {
+        if (isAhead(row, now)) await this.#setBack(row, now);
+        else if (next !== null && next <= now) await this.#decide(row, now);
+      }),
+    );
     const deadline = await this.#firings.expire();
     if (now >= this.#recheckAt || this.#recheckAt > now + lookEveryMs) {
       this.#recheckAt = now + lookEveryMs;
