@@ -16,7 +16,14 @@ import { Toolset } from "../registry/toolset.ts";
 import { systemPrompt } from "./primer.ts";
 
 /** `profile` is the agent as it is registered; what the session has of it is in its tools. */
-type Open = { conversation: Conversation; scope: AsyncDisposableStack; profile: Agent; tools: Toolset };
+type Open = {
+  conversation: Conversation;
+  scope: AsyncDisposableStack;
+  profile: Agent;
+  tools: Toolset;
+  /** Whether plugins judge tool calls now without having done so when it was opened. */
+  mustAskNow: () => boolean;
+};
 
 export type ConversationsOptions = {
   store: Store;
@@ -130,6 +137,8 @@ export class Conversations {
     const tools = new Toolset(this.#options.tools, agent);
     const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
+    const own = host(session, tools);
+    const wasGated = own.gated;
     const conversation = await driver.open(
       {
         session: { id, handle: session.handle },
@@ -142,12 +151,13 @@ export class Conversations {
         fork: isSame ? (session.fork_point?.resume ?? null) : null,
         memory,
         plane: address,
-        host: host(session, tools),
+        host: own,
       },
       scope,
     );
     opened(session, (await store.read.turns.countEndedAfter(id, 0)) > 0);
-    return { conversation, scope: scope.move(), profile, tools };
+    const mustAskNow = () => own.gated && !wasGated;
+    return { conversation, scope: scope.move(), profile, tools, mustAskNow };
   }
 
   async #systemPrompt(session: SessionRow, tools: Toolset, opening: boolean): Promise<string> {
@@ -185,8 +195,11 @@ export class Conversations {
 
   #outdated(open: Open): boolean {
     const agent = this.#options.agents.find(open.profile.ref);
-    if (!agent || agent === open.profile || !this.#options.drivers.find(agent.harness)?.capabilities.resume)
-      return false;
+    const able = agent && this.#options.drivers.find(agent.harness)?.capabilities;
+    if (!able?.resume) return false;
+    // A process that was started without a gate may not ask about its tools: it would pass the gate by.
+    if (able.mcp && open.mustAskNow()) return true;
+    if (agent === open.profile) return false;
     return JSON.stringify(agent) !== JSON.stringify(open.profile);
   }
 }
