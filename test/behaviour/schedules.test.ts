@@ -73,12 +73,16 @@ describe("overlay files", () => {
     await waitUntil("it is gone", async () => (await names(client)).length === 0);
     expect(await firings(client, "one")).toHaveLength(1);
 
-    const mirror = await readFile(join(project.dir, ".aegis/state/schedules/one.jsonl"), "utf8");
-    const types = mirror
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { type: string }).type);
-    expect(types).toEqual([
+    const types = async () => {
+      const text = await readFile(join(project.dir, ".aegis/state/schedules/one.jsonl"), "utf8");
+      return text
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { type: string }).type);
+    };
+    // The file follows the store.
+    await waitUntil("the end is mirrored", async () => (await types()).includes("schedule.removed"));
+    expect(await types()).toEqual([
       "schedule.added",
       "schedule.fired",
       "schedule.started",
