@@ -2,9 +2,14 @@
 import { createInterface } from "node:readline";
 import type { CliContext } from "./context.ts";
 
-/** Null when the person ends the input instead of answering. */
-export async function askYesNo(cx: CliContext, question: string, preset: boolean): Promise<boolean | null> {
-  const input = createInterface({ input: cx.stdin, terminal: false });
+/** Null when the person ends the input, or the signal comes, instead of an answer. */
+export async function askYesNo(
+  cx: CliContext,
+  question: string,
+  preset: boolean,
+  signal?: AbortSignal,
+): Promise<boolean | null> {
+  const input = createInterface({ input: cx.stdin, terminal: false, ...(signal === undefined ? {} : { signal }) });
   const lines = input[Symbol.asyncIterator]();
   try {
     while (true) {

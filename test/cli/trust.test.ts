@@ -1,8 +1,10 @@
 /** A folder with code of its own, as it comes from somebody else: nothing of it runs before its user agrees. */
+import { existsSync } from "node:fs";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 const agent = 'import { writeFileSync } from "node:fs";\nwriteFileSync("ran", "");\n';
 const files = {
@@ -49,8 +51,8 @@ it("runs it once its user has agreed, also while the daemon runs, and asks again
   const agreed = await aegis("trust", "--yes");
   expect(agreed.stdout).toMatch(/agent config\/loud[\s\S]*Trusted: 2 items/);
   expect((await json<Status>("status")).untrusted).toEqual([]);
-  await aegis("run", "--agent", "loud", "--timeout", "10s", "hello");
-  await access(join(root, "ran"));
+  await aegis("run", "--agent", "loud", "--timeout", "1s", "hello");
+  await waitUntil("the agent was started", () => existsSync(join(root, "ran")));
   await writeFile(join(root, "agent.mjs"), `${agent}// changed\n`);
   expect((await json<Items>("trust", "--list")).items).toContainEqual(
     expect.objectContaining({ name: "config/loud", state: "changed" }),

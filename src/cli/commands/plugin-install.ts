@@ -117,7 +117,7 @@ async function withInstaller(
   try {
     const { editAsOwner } = await import("../../daemon/trust/agree.ts");
     const harnesses = harnessNames(root, cx.env);
-    const person = personAt(cx, yes);
+    const person = personAt(cx, yes, stop.signal);
     const installer = await createInstaller({ root, env: cx.env, harnesses, person, signal: stop.signal });
     // Whoever agrees to an install agrees to what it adds to the project's files.
     return await editAsOwner({ root, env: cx.env, harnesses }, () => work(installer));
@@ -127,19 +127,19 @@ async function withInstaller(
 }
 
 /** What is told goes to stderr with `--json`, so that stdout stays one document. */
-function personAt(cx: CliContext, yes: boolean) {
+function personAt(cx: CliContext, yes: boolean, signal: AbortSignal) {
   const print = (line: string) => (cx.json ? cx.warn(line) : cx.print(line));
   return {
     print,
     warn: (line: string) => cx.warn(line),
     async confirm(question: string, preset: boolean): Promise<boolean> {
       if (yes || !cx.interactive) return preset;
-      return (await askYesNo(cx, question, preset)) ?? preset;
+      return (await askYesNo(cx, question, preset, signal)) ?? preset;
     },
     async agree(question: string): Promise<"yes" | "no" | "nobody"> {
       if (yes) return "yes";
       if (!cx.interactive) return "nobody";
-      return (await askYesNo(cx, question, false)) === true ? "yes" : "no";
+      return (await askYesNo(cx, question, false, signal)) === true ? "yes" : "no";
     },
   };
 }

@@ -51,7 +51,7 @@ export const pluginInstallCommands: readonly CommandSpec[] = [
     options: [
       yes,
       { flags: "--purge", description: "delete its data too" },
-      { flags: "--force", description: "also when its own clean-up fails" },
+      { flags: "--force", description: "also when its own clean-up fails, or others need it" },
     ],
     examples: ["aegis plugin uninstall linter", "aegis plugin uninstall linter --yes --purge"],
     run: async (cx, input) =>

@@ -14,7 +14,7 @@ import { Additions } from "./project-config.ts";
 import { listOffers, type Offer, pickOffer, type Search } from "./registries.ts";
 import { findScript } from "./script.ts";
 import { parseSource, type Source } from "./sources.ts";
-import { installedVersions, type Staged, stage } from "./staging.ts";
+import { dependentsWithout, installedVersions, type Staged, stage } from "./staging.ts";
 import { tellInstall, tellUpdate } from "./tell.ts";
 import { type InstallerOptions, pluginsFolder, type Transaction, Transactions } from "./transaction.ts";
 import { changeLines, compareFiles, fileHashes, isUnchanged, type TreeChanges } from "./tree-changes.ts";
@@ -147,6 +147,9 @@ export class Installer {
     const others = await installedVersions(join(root, pluginsFolder));
     others.delete(name);
     const staged = await stage({ name, source, workspace, deps: this.#options, aegisVersion, others });
+    const { version } = staged.manifest;
+    for (const one of await dependentsWithout(join(root, pluginsFolder), name, version))
+      this.#options.person.warn(`${one}, and would not run with ${version}`);
     await this.#transactions.at("staged");
     return staged;
   }

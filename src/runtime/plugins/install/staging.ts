@@ -55,6 +55,19 @@ export async function manifestOf(dir: string): Promise<PluginManifest> {
   return manifest;
 }
 
+/** Plugins in a folder that need `name` in a version that is not this one; null when it will be gone. */
+export async function dependentsWithout(folder: string, name: string, version: string | null): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const broken: string[] = [];
+  for (const entry of entries.filter((candidate) => candidate.isDirectory() && candidate.name !== name)) {
+    const range = (await readManifest(join(folder, entry.name))).manifest?.requires[name];
+    if (range === undefined) continue;
+    if (version === null || !semver.satisfies(version, range, { includePrerelease: true }))
+      broken.push(`${entry.name} needs ${name} ${range}`);
+  }
+  return broken;
+}
+
 /** The plugins in a folder with their versions; what cannot be read does not count. */
 export async function installedVersions(folder: string): Promise<Map<string, string>> {
   const versions = new Map<string, string>();

@@ -1,12 +1,12 @@
 /** Takes a plugin away again: with what its install added and nobody has changed, and never its data unasked. */
 import { join } from "node:path";
-import { isAegisError } from "../../../contract/errors.ts";
+import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { exists } from "../../../lib/files.ts";
 import type { FolderSwap } from "./journal.ts";
 import { entryOf, formatLock, type LockEntry, lockFile } from "./lockfile.ts";
 import { Additions } from "./project-config.ts";
 import { findScript } from "./script.ts";
-import { manifestOf } from "./staging.ts";
+import { dependentsWithout, manifestOf } from "./staging.ts";
 import { type InstallerOptions, pluginsFolder, type Transaction, type Transactions } from "./transaction.ts";
 
 export type Uninstalled = {
@@ -20,7 +20,7 @@ export type Uninstalled = {
 export type UninstallOptions = {
   /** Delete the plugin's data too. */
   purge: boolean;
-  /** Go on when the plugin's own script fails. */
+  /** Go on when the plugin's own script fails, or others need it. */
   force: boolean;
 };
 
@@ -36,6 +36,11 @@ export async function uninstall(
     const entry = entryOf(lock, name);
     const target = join(pluginsFolder, name);
     const there = await exists(join(root, target));
+    const needing = await dependentsWithout(join(root, pluginsFolder), name, null);
+    if (needing.length > 0 && !how.force)
+      throw new AegisError("conflict", `other plugins need it: ${needing.join(", ")}`, {
+        hint: "uninstall them first, or use --force",
+      });
     await transactions.agree(`Uninstall ${name} ${entry.version}?`);
     const additions = new Additions(plan, config, entry.added);
     if (there)

@@ -316,3 +316,20 @@ it("finds plugins in folders with and without an index, and asks which of severa
   );
   expect(await readFile(join(project.root, "second/near/plugin.toml"), "utf8")).toContain("near");
 });
+
+it("does not take a plugin from under one that needs it, unless it is told to", async () => {
+  const project = await pluginProject(plain);
+  const installer = await project.installer();
+  await installer.install("hello", { from: project.source, force: false });
+  await project.write(
+    "other/plugin.toml",
+    '[plugin]\nname = "other"\nversion = "1.0.0"\n[plugin.requires]\nhello = "^1"\n',
+  );
+  await installer.install("other", { from: join(project.root, "other"), force: false });
+  await expect(installer.uninstall("hello", { purge: false, force: false })).rejects.toThrow("other needs hello ^1");
+  await project.offer({ "plugin.toml": plain["plugin.toml"].replace("1.0.0", "2.0.0") });
+  await installer.update("hello", { force: false });
+  expect(project.said).toContain("other needs hello ^1, and would not run with 2.0.0");
+  await installer.uninstall("hello", { purge: false, force: true });
+  expect(Object.keys(await installer.installed())).toEqual(["other"]);
+});
