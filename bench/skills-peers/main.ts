@@ -27,30 +27,42 @@ try {
 /** A copy for every round, because some keep what they have read of a folder. */
 async function compareSpeed(all: readonly Loader[], count: number, rounds: number): Promise<void> {
   await writeSkills(join(folder, "original", "skills"), count);
-  const times = new Map(all.map((loader) => [loader, [] as number[]]));
-  const loaded = new Map<Loader, number>();
+  const loads = new Map(all.map((loader) => [loader, [] as Load[]]));
   for (let round = 0; round <= rounds; round++) {
     const workspace = join(folder, `round-${round}`);
     await cp(join(folder, "original"), workspace, { recursive: true });
     for (const loader of round % 2 === 0 ? all : all.toReversed()) {
-      let found = 0;
-      const ms = await elapsed(async () => {
-        found = (await loader.load(workspace)).filter((one) => one.folder.startsWith(workspace)).length;
-      });
-      loaded.set(loader, found);
+      const load = await timed(loader, workspace);
       // The first round warms up.
-      if (round > 0) times.get(loader)?.push(ms);
+      if (round > 0) loads.get(loader)?.push(load);
     }
     await rm(workspace, { recursive: true });
   }
-  const own = median(times.get(all[0] as Loader) ?? []);
   say(`first load of ${count} skills`);
-  for (const loader of all) {
-    const ms = median(times.get(loader) ?? []);
-    say(
-      `  ${loader.name.padEnd(20)} ${ms.toFixed(0).padStart(6)} ms  ${(ms / own).toFixed(1)}x  ${loaded.get(loader)} loaded`,
-    );
+  const rows = all.map((loader) => ({ loader, ...medians(loads.get(loader) ?? []) }));
+  for (const { loader, ms, cpu, found } of rows) {
+    const ratio = `${(cpu / (rows[0]?.cpu ?? 1)).toFixed(1)}x`;
+    const times = `${ms.toFixed(0).padStart(6)} ms ${cpu.toFixed(0).padStart(6)} ms of processor ${ratio.padStart(6)}`;
+    say(`  ${loader.name.padEnd(20)} ${times}  ${found} loaded`);
   }
+}
+
+/** On a busy machine the time of the processor says more than that of the clock. */
+type Load = { ms: number; cpu: number; found: number };
+
+async function timed(loader: Loader, workspace: string): Promise<Load> {
+  let found = 0;
+  const before = process.cpuUsage();
+  const ms = await elapsed(async () => {
+    found = (await loader.load(workspace)).filter((one) => one.folder.startsWith(workspace)).length;
+  });
+  const { user, system } = process.cpuUsage(before);
+  return { ms, cpu: (user + system) / 1000, found };
+}
+
+function medians(loads: readonly Load[]): Load {
+  const of = (key: keyof Load) => median(loads.map((load) => load[key]));
+  return { ms: of("ms"), cpu: of("cpu"), found: of("found") };
 }
 
 async function compareReading(all: readonly Loader[]): Promise<void> {

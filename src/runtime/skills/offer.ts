@@ -117,6 +117,8 @@ export class SkillOffer {
     this.#options.grants.begin(turn.session);
     if (!skills.offers) return null;
     try {
+      const hasNews = (this.#told.get(turn.session)?.since.length ?? 0) > 0;
+      if (!hasNews && !(await skills.any(signal))) return null;
       const row = await store.read.sessions.get(turn.session);
       const agent = row === null ? null : this.#options.agentOf(row);
       if (row === null || agent === null) return null;

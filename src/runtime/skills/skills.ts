@@ -75,6 +75,11 @@ export class Skills {
     return this.#options.settings();
   }
 
+  /** Whether there is any skill at all. Most projects have none, and their turns need not know more. */
+  async any(signal: AbortSignal): Promise<boolean> {
+    return this.#options.settings().enabled && (await this.#options.library.refresh(signal)).skills.length > 0;
+  }
+
   /** What the agent may use now. Never throws for what files hold. */
   async of(agent: SkillHolder, signal: AbortSignal): Promise<AgentSkills> {
     if (!this.#options.settings().enabled) return viewOf([], agent);
