@@ -19,6 +19,7 @@ import { idle } from "./cases/idle.ts";
 import { latency } from "./cases/latency.ts";
 import { native } from "./cases/native.ts";
 import { plane } from "./cases/plane.ts";
+import { plugins } from "./cases/plugins.ts";
 import { skillScan } from "./cases/skill-scan.ts";
 import { skills } from "./cases/skills.ts";
 import { subagents } from "./cases/subagents.ts";
@@ -41,6 +42,7 @@ const benches: readonly Bench[] = [
   skillScan,
   subagents,
   hooks,
+  plugins,
   skills,
 ];
 const root = fileURLToPath(new URL("..", import.meta.url));
