@@ -2,13 +2,14 @@
  * Installs, updates and uninstalls plugins of one project. Each is one transaction: it is prepared beside the project,
  * agreed to by a person, and then in place whole, or nothing has changed.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import { exists } from "../../../lib/files.ts";
 import { treeHash } from "../../../lib/safe-tree.ts";
 import { pluginNameProblem } from "../manifest.ts";
 import { FilePlan } from "./file-plan.ts";
-import { Workspace } from "./journal.ts";
 import { additionName, entryOf, formatLock, type Lock, type LockEntry, lockFile, parseLock } from "./lockfile.ts";
 import { Additions } from "./project-config.ts";
 import { listOffers, type Offer, pickOffer, type Search } from "./registries.ts";
@@ -104,14 +105,15 @@ export class Installer {
 
   /** What the registries offer whose name or description holds the text. */
   async search(text: string): Promise<Search> {
-    const workspace = await Workspace.open(this.#options.root);
+    // Not a workspace: those belong to whoever installs, who clears away what others left in there.
+    const scratch = await mkdtemp(join(tmpdir(), "aegis-search-"));
     try {
-      const { offers, problems } = await this.#offers(workspace, new FilePlan(this.#options.root));
+      const { offers, problems } = await this.#offers(scratch, new FilePlan(this.#options.root));
       const wanted = text.toLowerCase();
       const matches = ({ name, description }: Offer) => `${name}\n${description}`.toLowerCase().includes(wanted);
       return { offers: offers.filter(matches), problems };
     } finally {
-      await workspace.drop();
+      await rm(scratch, { recursive: true, force: true });
     }
   }
 
@@ -122,14 +124,14 @@ export class Installer {
   ): Promise<{ source: Source; registry: string | null }> {
     const { githubUrl } = this.#options;
     if (from !== undefined) return { source: parseSource(from, githubUrl), registry: null };
-    const offer = pickOffer(name, await this.#offers(workspace, plan));
+    const offer = pickOffer(name, await this.#offers(workspace.dir, plan));
     return { source: parseSource(offer.source, githubUrl), registry: offer.registry };
   }
 
-  async #offers(workspace: Workspace, plan: FilePlan): Promise<Search> {
+  async #offers(scratch: string, plan: FilePlan): Promise<Search> {
     const listed = await this.#options.config.read(plan, ["plugin_registries"]);
     const registries = Array.isArray(listed) ? listed.map(String) : [];
-    return listOffers({ ...this.#options, registries, scratch: workspace.dir });
+    return listOffers({ ...this.#options, registries, scratch });
   }
 
   /** A plugin put where nobody looks for it would never run. */
