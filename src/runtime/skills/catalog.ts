@@ -88,7 +88,9 @@ function shorten(
 ): { lengths: Map<Skill, number>; shortened: number } {
   const lengths = new Map<Skill, number>();
   let shortened = 0;
-  let left = budget - entries.reduce((sum, { name }) => sum + name.length + 2, 0);
+  // Names that fill all the room must not cost what fits best its description.
+  const names = entries.reduce((sum, { name }) => sum + name.length + 2, 0);
+  let left = Math.max(budget - names, Math.floor(budget / 4));
   const ranks = new Map(entries.map(({ skill }) => [skill, rank(skill)]));
   const byRank = [...entries].sort((a, b) => (ranks.get(b.skill) ?? 0) - (ranks.get(a.skill) ?? 0));
   const fair = Math.max(shortest, Math.floor(left / entries.length));

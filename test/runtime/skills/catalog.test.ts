@@ -36,7 +36,9 @@ describe("what agents are told of all skills", () => {
   });
 
   it("says how many names had to be left out of a flood", () => {
-    const { text, size } = buildCatalog(many(2_000), { ...options, budget: 2_000 });
+    const rank = (skill: Skill) => (skill.name === "skill-1999" ? 1 : 0);
+    const { text, size } = buildCatalog(many(2_000), { ...options, budget: 2_000, rank });
+    expect(text).toContain("- skill-1999: number 1999 of many words");
     expect(size.left_out).toBeGreaterThan(0);
     expect(text).toContain(`${size.left_out} more are not listed`);
   });
