@@ -154,6 +154,7 @@ const preTurn: HookContexts["pre_turn"] = {
   userMessage: "what shall we do next?",
   senders: [{ kind: "human" }],
   history,
+  skills: [],
   projectRoot: "/project",
   priorResults: [],
 };

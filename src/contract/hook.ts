@@ -63,6 +63,14 @@ export type PreSpawnResult = {
   block?: string;
 };
 
+/** A skill that the agent of a turn may load. */
+export type HookSkill = {
+  name: string;
+  description: string;
+  /** How well it fits the message; 0 when not at all. */
+  score: number;
+};
+
 export type PreTurnContext = {
   session: HookSession;
   turn: string;
@@ -71,6 +79,8 @@ export type PreTurnContext = {
   userMessage: string;
   senders: readonly Sender[];
   history: readonly HookTurn[];
+  /** The best first. Empty unless a hook offers the skills in place of Aegis. */
+  skills: readonly HookSkill[];
   projectRoot: string;
   priorResults: readonly PreTurnResult[];
 };
@@ -171,6 +181,8 @@ export type HookDeclaration = {
   strict: boolean;
   /** Null for the configured default. */
   timeoutMs: number | null;
+  /** It tells agents of the skills there are, so Aegis does not. */
+  offersSkills?: boolean;
 };
 
 /** How one call of one hook ended. */

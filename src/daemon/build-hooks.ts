@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { SessionId } from "../contract/ids.ts";
 import type { Redact } from "../lib/redact.ts";
-import { beforeAgentStart, preTurn } from "../runtime/hooks/before-turn.ts";
+import { type BeforeTurnOptions, beforeAgentStart, preTurn } from "../runtime/hooks/before-turn.ts";
 import { HookBus } from "../runtime/hooks/bus.ts";
 import { type ConversationHooks, conversationHooks, isNamedPlaneTool } from "../runtime/hooks/conversation.ts";
 import { HookFeed } from "../runtime/hooks/follow.ts";
@@ -27,6 +27,8 @@ export type BuildHooksOptions = Pick<
   redact: Redact;
   permission: ToolGuardOptions["permission"];
   systemPrompt: (session: SessionId) => Promise<string>;
+  /** The skills of the session's agent, the best for the text first. */
+  skillsFor: BeforeTurnOptions["skills"];
 };
 
 export type Hooks = {
@@ -58,7 +60,10 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
   const feed = new HookFeed({ bus, store, log, projectRoot });
   const lifecycle = new HookLifecycle({ bus, feed, registry, projectRoot, version });
   const callsModel = (session: SessionRow) => session.harness === nativeHarness;
-  const beforeTurn = { bus, store, projectRoot, systemPrompt: options.systemPrompt, callsModel };
+  const beforeTurn: BeforeTurnOptions = {
+    ...{ bus, store, projectRoot, systemPrompt: options.systemPrompt, callsModel },
+    skills: async (session, text, abort) => (registry.offersSkills ? options.skillsFor(session, text, abort) : []),
+  };
   return {
     registry,
     store,

@@ -86,6 +86,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       addWorkflow: (workflow) => workflows.add(registered(workflow), `the plugin ${workflow.plugin}`),
       addReducer: (name, reducer) => options.reducers.add(name, reducer),
       addSkill: (skill) => options.skills.add(parsePluginSkill(skill)),
+      offerSkills: (plugin) => options.skills.takeOver(`the plugin ${plugin}`),
     },
   });
   options.agents.refuseAlso((agent) => plugins.refusal(agent));

@@ -1,6 +1,7 @@
 /** Makes the skills: where they are looked for, what they may need, and how they come before agents. */
 import { homedir } from "node:os";
 import type { Agent } from "../contract/agent.ts";
+import type { HookSkill } from "../contract/hook.ts";
 import { scopeOf } from "../contract/scope.ts";
 import { askOnce } from "../drivers/native/one-answer.ts";
 import { assetPath } from "../lib/assets.ts";
@@ -19,10 +20,11 @@ import { SkillGrants } from "../runtime/skills/grants.ts";
 import { SkillLibrary } from "../runtime/skills/library.ts";
 import { type Forked, type ForkRequest, type OfferOptions, SkillOffer } from "../runtime/skills/offer.ts";
 import { skillRoots } from "../runtime/skills/places.ts";
+import { rankedSkills } from "../runtime/skills/ranked.ts";
 import { SkillRouter } from "../runtime/skills/route.ts";
 import { Skills } from "../runtime/skills/skills.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
-import type { Store } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import type { Gated } from "./trust/gate.ts";
 
 export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
@@ -46,6 +48,8 @@ export type SkillParts = {
   offer: SkillOffer;
   grants: SkillGrants;
   router: SkillRouter;
+  /** What the session's agent may load, the best for the text first. */
+  ranked(session: SessionRow, text: string, signal: AbortSignal): Promise<HookSkill[]>;
   /** Gives agents the tools for skills, or takes them away, as the settings say. */
   settingsChanged(): void;
 };
@@ -81,14 +85,15 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     agent: (name) => agents.get(name),
   });
   const grants = new SkillGrants();
+  const agentOf = (session: SessionRow) => {
+    const agent = agents.find(session.agent);
+    return agent === null ? null : limitedAgent(agent, session.limits);
+  };
   const offer = new SkillOffer({
     ...{ skills, grants, classifier, store, log, remembers, project: root },
     fork: (request) => fork(options, request),
     given: new GivenSkills(store, clock),
-    agentOf: (session) => {
-      const agent = agents.find(session.agent);
-      return agent === null ? null : limitedAgent(agent, session.limits);
-    },
+    agentOf,
     mayUse: (agent, name) => mayUse(agent, name, tools),
   });
   const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.find(name));
@@ -98,6 +103,10 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     offer,
     grants,
     router: new SkillRouter({ skills, classifier, find }),
+    async ranked(session, text, signal) {
+      const agent = agentOf(session);
+      return agent === null ? [] : rankedSkills(skills, agent, text, signal);
+    },
     settingsChanged() {
       const { enabled } = settings().config.skills;
       if (!enabled) for (const undo of withdraw.splice(0)) undo();

@@ -117,6 +117,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     ...options,
     permission: askPerson,
     systemPrompt: (session) => conversations.systemPrompt(session),
+    skillsFor: (session, text, abort) => skills.ranked(session, text, abort),
   });
   const { store } = hooks;
   const toolCalls = new ToolCallLog({ store, clock, log, redact: options.redact });

@@ -13,6 +13,8 @@ export type HookOptions = {
   strict?: boolean;
   /** Seconds; `hooks.timeout` of the project when absent. */
   timeout?: number;
+  /** `pre_turn` only: it tells agents of the skills, which it finds in its context, and Aegis itself no longer does. */
+  offersSkills?: boolean;
 };
 
 export type HookCall = PluginContext & {
@@ -52,7 +54,13 @@ export function hook<E extends HookEvent>(
   return { ...define("hook"), event, options, handler };
 }
 
-const optionNames: readonly string[] = ["name", "priority", "strict", "timeout"] satisfies (keyof HookOptions)[];
+const optionNames: readonly string[] = [
+  "name",
+  "priority",
+  "strict",
+  "timeout",
+  "offersSkills",
+] satisfies (keyof HookOptions)[];
 
 function checkOptions(event: HookEvent, options: HookOptions): void {
   const wrong = (name: string, expected: string) =>
@@ -62,10 +70,12 @@ function checkOptions(event: HookEvent, options: HookOptions): void {
     if (!optionNames.includes(name))
       throw new TypeError(`the hook for ${event} has no option "${name}"${didYouMean(name, optionNames)}`);
   }
-  const { name, priority, strict, timeout } = options;
+  const { name, priority, strict, timeout, offersSkills } = options;
   if (name !== undefined && (typeof name !== "string" || name === "")) throw wrong("name", "text");
   if (priority !== undefined && !Number.isFinite(priority)) throw wrong("priority", "a number");
   if (strict !== undefined && typeof strict !== "boolean") throw wrong("strict", "true or false");
+  if (offersSkills !== undefined && (typeof offersSkills !== "boolean" || event !== "pre_turn"))
+    throw wrong("offersSkills", "true or false, and for pre_turn only");
   if (timeout !== undefined && !(timeout > 0 && Number.isFinite(timeout)))
     throw wrong("timeout", "a number of seconds");
 }

@@ -1,5 +1,5 @@
 /** The hooks between a batch of messages and the agent: `pre_turn`, then `before_agent_start`. */
-import type { HookModelMessage, HookTurn } from "../../contract/hook.ts";
+import type { HookModelMessage, HookSkill, HookTurn } from "../../contract/hook.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { TurnContributor } from "../sessions/prepare.ts";
@@ -11,13 +11,15 @@ export type BeforeTurnOptions = {
   bus: HookBus;
   store: Store;
   projectRoot: string;
+  /** What the agent may load of skills, the best for the text first; none while Aegis itself offers them. */
+  skills: (session: SessionRow, text: string, signal: AbortSignal) => Promise<readonly HookSkill[]>;
   /** What the session's agent was or will be told before its first message. */
   systemPrompt: (session: SessionId) => Promise<string>;
   /** Its driver calls the model itself and has each call looked at there. */
   callsModel: (session: SessionRow) => boolean;
 };
 
-export function preTurn({ bus, store, projectRoot }: BeforeTurnOptions): TurnContributor {
+export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions): TurnContributor {
   return async ({ session: id, turn, messages, text }, signal) => {
     if (!bus.has("pre_turn")) return null;
     const { read } = store;
@@ -31,6 +33,7 @@ export function preTurn({ bus, store, projectRoot }: BeforeTurnOptions): TurnCon
       userMessage: text,
       senders: messages.map((message) => message.sender),
       history: await historyBefore(read, id, turn),
+      skills: await skills(row, text, signal),
       projectRoot,
       priorResults: [],
     };

@@ -39,6 +39,8 @@ export type Registries = {
   addWorkflow(workflow: PluginWorkflow): Undo;
   addReducer(name: string, reducer: PluginReducerRun): Undo;
   addSkill(skill: PluginSkill): Undo;
+  /** The plugin tells agents of the skills from now on. */
+  offerSkills(plugin: string): Undo;
 };
 
 export type Contribution = {
@@ -114,6 +116,7 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
       const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };
       keep(registries.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
     }
+    if (contributions.hooks.some((hook) => hook.offersSkills)) keep(registries.offerSkills(plugin));
     if (contributions.hooks.length > 0)
       keep(registries.hooks.add({ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) }));
     return undo;

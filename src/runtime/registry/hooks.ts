@@ -50,6 +50,11 @@ export class HookRegistry {
     return this.of(event).length > 0;
   }
 
+  /** Whether one of them tells agents of the skills there are. */
+  get offersSkills(): boolean {
+    return this.of("pre_turn").some((hook) => hook.declaration.offersSkills === true);
+  }
+
   /** By priority, then plugins in their order, then hooks as defined. */
   of(event: HookEvent): readonly PlacedHook[] {
     this.#placed ??= this.#place();

@@ -15,6 +15,7 @@ const preTurn: HookContexts["pre_turn"] = {
   userMessage: "hello",
   senders: [],
   history: [],
+  skills: [],
   projectRoot: "/p",
   priorResults: [],
 };

@@ -19,6 +19,7 @@ const preTurn: HookContexts["pre_turn"] = {
   userMessage: "hello",
   senders: [],
   history: [],
+  skills: [],
   projectRoot: "/p",
   priorResults: [],
 };

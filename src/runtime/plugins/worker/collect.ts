@@ -122,6 +122,7 @@ export class Collected {
       priority: options.priority ?? 0,
       strict: options.strict ?? false,
       timeoutMs: options.timeout === undefined ? null : options.timeout * 1000,
+      offersSkills: options.offersSkills ?? false,
     };
     this.contributions.hooks.push(declaration);
   }

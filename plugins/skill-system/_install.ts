@@ -1,0 +1,20 @@
+/** Makes the folder in which a project keeps its skills, with a word on what goes there. */
+import type { InstallContext } from "aegis";
+
+const readme = `# Skills
+
+One Markdown file for each skill, with a header:
+
+    ---
+    name: release-notes
+    description: Write release notes from the commits since the last tag
+    ---
+
+    What to do, step by step.
+
+Folders with a \`SKILL.md\` work as well. \`aegis skill list\` shows what agents may load.
+`;
+
+export async function install({ files, console }: InstallContext): Promise<void> {
+  if (await files.create(".aegis/skills/README.md", readme)) console.log("put your skills into .aegis/skills");
+}
