@@ -3,11 +3,12 @@
  * the gate: text that is only read by an agent (prompts, skills) is not in it.
  */
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import type { AgentProfile } from "../../contract/agent.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { containedPath } from "../../lib/files.ts";
+import { type CommandFile, findCommandFiles } from "../../runtime/commands/files.ts";
 import { findPlugins } from "../../runtime/plugins/find.ts";
 import { capabilitiesOf, capabilityLines } from "../../runtime/plugins/install/capabilities.ts";
 import { bareManifest } from "../../runtime/plugins/manifest.ts";
@@ -24,6 +25,9 @@ export type ProjectItems = {
   settings: Map<"telegram" | "token_file", TrustItem>;
   harnesses: HarnessItem[];
 };
+
+/** Where pages of commands lie, in a project and in the user's own folder; the first ones count more. */
+export const commandFolders: readonly string[] = [".aegis/commands", ".claude/commands"];
 
 /** Sources of agents whose files lie in the project. */
 const projectSources: readonly string[] = ["config", "project", "claude"];
@@ -82,16 +86,12 @@ export async function pluginItems(root: string, folders: readonly string[]): Pro
 
 /** Commands people start by name: text for an agent, which may make it run something. */
 export async function commandItems(root: string): Promise<TrustItem[]> {
-  const items: TrustItem[] = [];
-  for (const folder of [join(".aegis", "commands"), join(".claude", "commands")]) {
-    const names = await readdir(join(root, folder), { recursive: true }).catch(() => []);
-    for (const name of names.filter((candidate) => candidate.endsWith(".md")).sort()) {
-      const file = join(folder, name);
-      const hash = hashOf(await readFile(join(root, file)));
-      items.push({ kind: "command", name: file, what: "a command of the chat", hash, file });
-    }
-  }
-  return items;
+  const found = await Promise.all(commandFolders.map((folder) => findCommandFiles(root, folder)));
+  return found.flatMap(({ files }) => files.map(commandItem));
+}
+
+export function commandItem({ name, path, bytes }: CommandFile): TrustItem {
+  return { kind: "command", name: path, what: `says its text to an agent as /${name}`, hash: hashOf(bytes), file: path };
 }
 
 /** Null for an agent that only asks a harness of this machine, with no more rights than to ask back. */
@@ -103,6 +103,8 @@ async function agentItem(root: string, agent: AgentProfile): Promise<TrustItem |
     .filter((part) => part !== undefined)
     .map(String);
   if (command.length > 0) does.push(`starts ${command.join(" ")}`);
+  // The harness's own word for its rights, which may be all of them.
+  if (options.mode !== undefined) does.push(`works in the mode ${String(options.mode)}`);
   if (options.playbook !== undefined) does.push(`follows ${String(options.playbook)}`);
   if (options.allow_private_fetch === true) does.push("may fetch from private addresses");
   if (Object.keys(env).length > 0) does.push(`sets ${Object.keys(env).join(", ")} for ${harness ?? "its harness"}`);
