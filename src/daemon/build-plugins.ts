@@ -19,6 +19,7 @@ import type { Skills } from "../runtime/skills/skills.ts";
 import type { RegisteredWorkflow, Workflows } from "../runtime/workflows/workflows.ts";
 import type { BuildOptions } from "./build.ts";
 import type { ProjectTrust } from "./build-trust.ts";
+import { findPlace } from "./config/find-place.ts";
 
 export type BuildPluginsOptions = Pick<
   BuildOptions,
@@ -63,7 +64,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       return { memoryMb, loadMs: load_timeout * secondMs, unresponsiveMs: unresponsive_timeout * secondMs };
     },
     values: (plugin) => pluginValues(config().plugins, plugin),
-    valuePlace: () => ({ file: null, line: null }),
+    valuePlace: (plugin, key) => findPlace(root, ["plugins", plugin, key]).catch(() => ({ file: null, line: null })),
     stripper: new Stripper(),
     logs: new PluginLogs({ dir: pluginPlaces(stateDir).logs, clock, redact }),
     mayRun: (plugin) => trust.trust.mayRun(plugin),

@@ -53,7 +53,7 @@ async function tryLoading(
 ): Promise<void> {
   if (manifest === null || modules.length === 0) return;
   const folder = await mkdtemp(join(tmpdir(), "aegis-validate-"));
-  const { config } = resolveConfig(manifest, {}, env, () => nowhere);
+  const { config } = resolveConfig(manifest, {}, env);
   const start = { plugin: name, root, modules, projectRoot: cwd, dataDir: folder, config, api: apiEntries() };
   try {
     const { worker } = await PluginWorker.start({

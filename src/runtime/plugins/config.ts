@@ -11,22 +11,18 @@ export type PluginConfig = {
   secrets: string[];
   /** The variables the plugin named, for the environment of its code. */
   env: Record<string, string>;
-  diagnostics: PluginDiagnostic[];
+  problems: ConfigProblem[];
 };
+
+export type ConfigProblem = { level: PluginDiagnostic["level"]; key: string; message: string };
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** `where` names the place of a setting: a file and its line, when known. */
-export function resolveConfig(
-  manifest: PluginManifest,
-  values: Values,
-  env: Environment,
-  where: (key: string) => { file: string | null; line: number | null },
-): PluginConfig {
-  const { config_schema: schema, default_config: defaults, name } = manifest;
-  const result: PluginConfig = { config: {}, secrets: [], env: {}, diagnostics: [] };
+export function resolveConfig(manifest: PluginManifest, values: Values, env: Environment): PluginConfig {
+  const { config_schema: schema, default_config: defaults } = manifest;
+  const result: PluginConfig = { config: {}, secrets: [], env: {}, problems: [] };
   const note = (level: PluginDiagnostic["level"], key: string, message: string) =>
-    result.diagnostics.push({ level, ...where(key), message: `plugins.${name}.${key}: ${message}` });
+    result.problems.push({ level, key, message });
   const declared = Object.keys(schema);
   const given: Record<string, unknown> = { ...defaults, ...values };
   for (const [key, setting] of Object.entries(schema)) {

@@ -7,7 +7,7 @@ import { makePrivateDir } from "../../lib/files.ts";
 import type { Processes } from "../../lib/process.ts";
 import type { PluginConfig } from "./config.ts";
 import { type Contribution, contribute, contributeRefusals, type Registries, type Undo } from "./contribute.ts";
-import { readAgents, readSkills } from "./files.ts";
+import { readAgents, readCommands, readSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { CodeHost } from "./host/code-host.ts";
 import { apiEntries } from "./host/entries.ts";
@@ -19,6 +19,8 @@ export type GenerationOptions = {
   found: FoundPlugin;
   manifest: PluginManifest;
   config: PluginConfig;
+  /** What is odd about its settings. */
+  notes: readonly PluginDiagnostic[];
   order: number;
   number: number;
   projectRoot: string;
@@ -52,6 +54,7 @@ export class Generation {
     const code = found.modules.length === 0 ? null : await openCode(options, holder);
     const contributions = code?.contributions ?? nothing;
     const agents = await readAgents(manifest, found.root, contributions.agents);
+    const pages = await readCommands(manifest, found.root, contributions.commands);
     const part: Contribution = {
       plugin: found.name,
       order,
@@ -61,10 +64,14 @@ export class Generation {
       running: { root: found.root, config: config.config, env, processes },
       agents: agents.profiles,
       skills: await readSkills(manifest, found.root),
+      commands: pages.commands,
       log,
     };
-    const notes = contributions.notes.map((message) => ({ level: "info" as const, file: null, line: null, message }));
-    const generation = new Generation(options, part, [...agents.diagnostics, ...notes]);
+    const notes = [
+      ...pages.diagnostics,
+      ...contributions.notes.map((message) => ({ level: "info" as const, file: null, line: null, message })),
+    ];
+    const generation = new Generation(options, part, [...options.notes, ...agents.diagnostics, ...notes]);
     holder.generation = generation;
     return generation;
   }

@@ -29,7 +29,7 @@ export type LoaderOptions = {
   limits: () => WorkerLimits;
   /** The settings of a plugin as the project has them, and where each of them stands. */
   values: (plugin: string) => Readonly<Record<string, unknown>>;
-  valuePlace: (plugin: string, key: string) => { file: string | null; line: number | null };
+  valuePlace: (plugin: string, key: string) => Promise<{ file: string | null; line: number | null }>;
   mayRun: (plugin: PluginPlace) => Promise<Verdict>;
   /** Keeps a value out of everything that is written down. */
   addSecret: (value: string) => void;
@@ -76,11 +76,12 @@ export async function prepare(
   try {
     const verdict = await options.mayRun({ name: found.name, dir: found.place });
     if (!verdict.allowed) return refuse("untrusted", `${verdict.message}; ${verdict.fix}`);
-    const config = resolveConfig(manifest, values, options.env, (name) => options.valuePlace(found.name, name));
-    const fault = config.diagnostics.find((diagnostic) => diagnostic.level === "error");
-    if (fault !== undefined) return refuse("failed", placed(fault), config.diagnostics);
+    const config = resolveConfig(manifest, values, options.env);
+    const notes = await placedProblems(found.name, config, options);
+    const fault = notes.find((diagnostic) => diagnostic.level === "error");
+    if (fault !== undefined) return refuse("failed", placed(fault), notes);
     if (found.modules.length > 0) await options.stripper.prepare(seen.files, pluginPlaces(options.stateDir).cache);
-    const generation = await load({ found, manifest, config, order }, before, options, watcher);
+    const generation = await load({ found, manifest, config, notes, order }, before, options, watcher);
     return { ...about, kind: "loaded", generation };
   } catch (error) {
     const place = error instanceof PluginLoadError ? error : { file: null, line: null };
@@ -91,23 +92,16 @@ export async function prepare(
 }
 
 function load(
-  {
-    found,
-    manifest,
-    config,
-    order,
-  }: Pick<GenerationOptions, "found" | "manifest" | "order"> & { config: PluginConfig },
+  about: Pick<GenerationOptions, "found" | "manifest" | "config" | "notes" | "order">,
   before: Entry | null,
   options: LoaderOptions,
   watcher: Watcher,
 ): Promise<Generation> {
+  const { found, config } = about;
   const places = pluginPlaces(options.stateDir);
   for (const secret of config.secrets) options.addSecret(secret);
   return Generation.load({
-    found,
-    manifest,
-    config,
-    order,
+    ...about,
     number: (before?.loads ?? 0) + 1,
     projectRoot: options.projectRoot,
     dataDir: places.data(found.name),
@@ -119,6 +113,18 @@ function load(
     restartRun: options.restartRun,
     ...watcher,
   });
+}
+
+function placedProblems(
+  plugin: string,
+  { problems }: PluginConfig,
+  { valuePlace }: LoaderOptions,
+): Promise<PluginDiagnostic[]> {
+  return Promise.all(
+    problems.map(async ({ level, key, message }) => {
+      return { level, ...(await valuePlace(plugin, key)), message: `plugins.${plugin}.${key}: ${message}` };
+    }),
+  );
 }
 
 function unchanged(about: Pick<Loaded, "found" | "key" | "folders">): Loaded {
