@@ -29,6 +29,7 @@ const rules: Rules = {
   ordered: [
     "registry",
     "agents",
+    "commands",
     "plugins",
     "skills",
     "events",

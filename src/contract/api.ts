@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { agentEndpoints } from "./api-agents.ts";
 import { askEndpoints } from "./api-asks.ts";
+import { commandEndpoints } from "./api-commands.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { messageEndpoints } from "./api-messages.ts";
 import { count, type Endpoint, flag, messageText, none, sessionPath, storableText } from "./api-parts.ts";
@@ -215,6 +216,7 @@ export const endpoints = {
   ...skillEndpoints,
   ...skillInstallEndpoints,
   ...pluginEndpoints,
+  ...commandEndpoints,
   ...scheduleEndpoints,
   listEvents: {
     summary: "Events after a number, as one page",

@@ -66,6 +66,8 @@ export const routes = {
   listPlugins: { method: "GET", path: "/v1/plugins" },
   reloadPlugins: { method: "POST", path: "/v1/plugins/reload" },
   getPlugin: { method: "GET", path: "/v1/plugins/:plugin" },
+  listCommands: { method: "GET", path: "/v1/commands" },
+  runCommand: { method: "POST", path: "/v1/commands/:command/run" },
   listSchedules: { method: "GET", path: "/v1/schedules" },
   addSchedule: { method: "POST", path: "/v1/schedules" },
   getSchedule: { method: "GET", path: "/v1/schedules/:schedule" },

@@ -11,6 +11,7 @@ import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
 import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
+import { buildCommands } from "./build-commands.ts";
 import { scheduleService } from "./build-schedules.ts";
 import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
 import { createDoor } from "./skills/door.ts";
@@ -127,6 +128,7 @@ function serve(
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
       plugins: runtime.plugins.plugins,
+      commands: buildCommands({ ...foundation, ...runtime, registry: runtime.plugins.commands }),
       skills: skillService(runtime),
       skillInstall: runtime.skillInstall,
       door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),

@@ -7,6 +7,7 @@ import type { Logger } from "../lib/log.ts";
 import { type AppContext, type Handlers, type JsonRoute, requestReader } from "./adapter.ts";
 import { agentHandlers } from "./agents.ts";
 import { askHandlers } from "./asks.ts";
+import { commandHandlers } from "./commands.ts";
 import { daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
 import { eventHandlers, streamStart } from "./events.ts";
@@ -49,6 +50,7 @@ export function createApp(options: AppOptions): App {
     ...skillHandlers(services),
     ...skillInstallHandlers(services),
     ...pluginHandlers(services),
+    ...commandHandlers(services),
     ...scheduleHandlers(services),
     ...eventHandlers(services),
   };

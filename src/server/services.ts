@@ -2,6 +2,7 @@
 import type { AgentDetail, AgentDiagnostic, AgentSummary } from "../contract/agent.ts";
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
+import type { CommandOutcome } from "../contract/command.ts";
 import type { Event } from "../contract/event.ts";
 import type { Brief, Broadcast, GroupResult, GroupView, Replies } from "../contract/group.ts";
 import type { AskId, BroadcastId, FiringId, MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
@@ -32,6 +33,7 @@ export type Services = {
   skillInstall: SkillInstallService;
   door: DoorService;
   plugins: PluginService;
+  commands: CommandService;
   schedules: ScheduleService;
   events: EventService;
   status(): Promise<Status>;
@@ -231,6 +233,15 @@ export interface PluginService {
   get(name: string): PluginDetail;
   /** The one that is named is loaded anew in any case. */
   reload(name: string | null): Promise<PluginView[]>;
+}
+
+export interface CommandService {
+  list(): Promise<ApiOutput<"listCommands">>;
+  /** By name or `plugin:name`. Throws `not_found` with the nearest one, and `forbidden` for one that is not trusted. */
+  run(
+    input: { name: string; arguments: string; session?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<CommandOutcome>;
 }
 
 export interface WorkflowService {

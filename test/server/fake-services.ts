@@ -220,6 +220,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       fork: notThere,
       runs: { list: async () => [], view: notThere, steps: async () => [], events: async () => [] },
     },
+    commands: { list: async () => ({ commands: [], diagnostics: [] }), run: notThere },
     plugins: {
       list: () => [],
       get(name) {

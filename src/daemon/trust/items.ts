@@ -91,7 +91,13 @@ export async function commandItems(root: string): Promise<TrustItem[]> {
 }
 
 export function commandItem({ name, path, bytes }: CommandFile): TrustItem {
-  return { kind: "command", name: path, what: `says its text to an agent as /${name}`, hash: hashOf(bytes), file: path };
+  return {
+    kind: "command",
+    name: path,
+    what: `says its text to an agent as /${name}`,
+    hash: hashOf(bytes),
+    file: path,
+  };
 }
 
 /** Null for an agent that only asks a harness of this machine, with no more rights than to ask back. */

@@ -5,8 +5,9 @@ import type { HookCallResult } from "../../contract/hook.ts";
 import { hookKinds } from "../../contract/hook.ts";
 import type { ExecutableTool } from "../../contract/plugin.ts";
 import type { Engine } from "../../plugin-api/engine.ts";
+import { fillArguments } from "../commands/fill.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
-import type { CommandRegistry } from "../registry/commands.ts";
+import type { Command, CommandRegistry } from "../registry/commands.ts";
 import type { HookRegistry, HookRunner } from "../registry/hooks.ts";
 import { jsonInput } from "../registry/tool-input.ts";
 import type { Tool, ToolRegistry } from "../registry/tools.ts";
@@ -27,6 +28,15 @@ export type PluginSkill = { plugin: string } & (
   | { name: string; description: string; content: string }
   | { file: string; folder: string }
 );
+
+/** A command that is a page of the plugin's folder. */
+export type PageCommand = {
+  name: string;
+  description: string;
+  argumentHint: string | null;
+  file: string;
+  body: string;
+};
 
 export type PluginReducerRun = (replies: readonly { handle: string; text: string }[]) => Promise<unknown>;
 
@@ -54,6 +64,8 @@ export type Contribution = {
   running: Omit<ExecutableOptions, "plugin">;
   agents: readonly AgentProfile[];
   skills: readonly PluginSkill[];
+  /** Those that are pages of its folder. */
+  commands: readonly PageCommand[];
   log: (level: LogLevel, text: string) => void;
 };
 
@@ -71,6 +83,10 @@ export function contribute(part: Contribution, registries: Registries): Undo {
     for (const tool of part.executables) undo.push(registries.tools.add(executableTool(part, tool)));
     undo.push(registries.agents.registerPluginAgents(part.agents));
     for (const skill of part.skills) undo.push(registries.addSkill(skill));
+    for (const { body, ...command } of part.commands) {
+      const run = async (args: string) => ({ prompt: fillArguments(body, args) });
+      undo.push(registries.commands.add({ ...command, plugin: part.plugin, order: part.order, run }));
+    }
     if (part.code !== null) undo.push(...contributeCode(part, part.code, registries));
   } catch (error) {
     undoAll();
@@ -103,14 +119,11 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
     for (const skill of contributions.skills) keep(registries.addSkill({ plugin, ...skill }));
     for (const [index, declared] of contributions.commands.entries()) {
       const what = `the command "/${declared.name}"`;
-      keep(
-        registries.commands.add({
-          ...declared,
-          plugin,
-          run: (args, caller, signal) =>
-            code.call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what }),
-        }),
-      );
+      const run: Command["run"] = (args, caller, signal) =>
+        code
+          .call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what })
+          .catch((error: unknown) => Promise.reject(told(error, what, part.log)));
+      keep(registries.commands.add({ ...declared, plugin, order, file: null, run }));
     }
     for (const [index, name] of contributions.reducers.entries()) {
       const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };

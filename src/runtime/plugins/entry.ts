@@ -67,7 +67,10 @@ export function detailOf(entry: Entry, places: { data_dir: string; log_file: str
         "file" in skill ? skill.file.slice(found.root.length + 1) : skill.name,
       ),
       agents: part?.agents.map((agent) => agent.slug) ?? [],
-      commands: brought?.commands.map(({ name, description }) => ({ name, description })) ?? [],
+      commands: [...(brought?.commands ?? []), ...(part?.commands ?? [])].map(({ name, description }) => ({
+        name,
+        description,
+      })),
       reducers: brought?.reducers ?? [],
     },
     settings: Object.entries(manifest?.config_schema ?? {}).map(([key, setting]) => {

@@ -1,4 +1,4 @@
-/** What a plugin brings without code: agents and skills as files of its folder. */
+/** What a plugin brings without code: agents, skills and commands as files of its folder. */
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
@@ -6,7 +6,9 @@ import type { PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts"
 import { containedPath } from "../../lib/files.ts";
 import { parseAgentFields, parseAgentText } from "../agents/parse.ts";
 import { maxPluginAgents, readPluginAgents } from "../agents/plugin-agents.ts";
-import type { PluginSkill } from "./contribute.ts";
+import { findCommandFiles } from "../commands/files.ts";
+import { parseCommandPage } from "../commands/page.ts";
+import type { PageCommand, PluginSkill } from "./contribute.ts";
 import type { Contributions } from "./protocol.ts";
 
 const maxSkills = 500;
@@ -62,6 +64,33 @@ export async function readSkills(manifest: PluginManifest, root: string): Promis
     }
   }
   return skills;
+}
+
+/** Pages below `commands/`. A name that code of the plugin has is not taken twice. */
+export async function readCommands(
+  manifest: PluginManifest,
+  root: string,
+  fromCode: Contributions["commands"],
+): Promise<{ commands: PageCommand[]; diagnostics: PluginDiagnostic[] }> {
+  const commands: PageCommand[] = [];
+  const diagnostics: PluginDiagnostic[] = [];
+  for (const folder of manifest.folders.commands) {
+    const found = await findCommandFiles(root, folder);
+    diagnostics.push(...found.diagnostics);
+    for (const { name, path, bytes } of found.files) {
+      const { page, diagnostics: notes } = parseCommandPage(bytes, path);
+      diagnostics.push(...notes.map((note) => ({ ...note, level: note.level === "error" ? "warning" : note.level })));
+      const isTaken = [...fromCode, ...commands].some((other) => other.name === name);
+      if (page === null) continue;
+      if (!isTaken) commands.push({ name, file: path, ...page });
+      else
+        diagnostics.push({
+          ...{ level: "warning", file: path, line: null },
+          message: `the plugin has a command "/${name}" already; the first one counts`,
+        });
+    }
+  }
+  return { commands, diagnostics };
 }
 
 async function pages(root: string, folders: readonly string[], most: number): Promise<string[]> {

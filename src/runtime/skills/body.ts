@@ -4,6 +4,7 @@ import { type Dirent, readdirSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { errorText } from "../../lib/log.ts";
+import { splitWords } from "../../lib/split-words.ts";
 import { splitPage } from "./header.ts";
 import { maxPageBytes, readPage } from "./read-page.ts";
 import type { Skill } from "./skill.ts";
@@ -84,7 +85,7 @@ function fill(text: string, skill: Skill, folder: string | null, context: BodyCo
   );
   const given = context.arguments;
   if (given === null) return placed;
-  const words = splitArguments(given);
+  const words = splitWords(given);
   let used = false;
   const filled = placed.replace(
     /\\\$|\$ARGUMENTS(?:\[(\d+)\])?|\$(\d)\b|\$([a-z][\w-]*)/g,
@@ -104,13 +105,6 @@ function fill(text: string, skill: Skill, folder: string | null, context: BodyCo
 function indexOf(names: readonly string[], name: string | undefined): number | undefined {
   const index = name === undefined ? -1 : names.indexOf(name);
   return index === -1 ? undefined : index;
-}
-
-/** Quotes keep words together. */
-function splitArguments(text: string): string[] {
-  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, word]) => double ?? single ?? word ?? "",
-  );
 }
 
 /** Files below the folder; links are named, never followed. */

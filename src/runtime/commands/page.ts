@@ -1,0 +1,59 @@
+/** One command as a page of Markdown: what it is for above, what is said to the agent below. */
+import type { CommandDiagnostic } from "../../contract/command.ts";
+import { parseFrontmatter } from "../../lib/frontmatter.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+
+export type CommandPage = { description: string; argumentHint: string | null; body: string };
+
+export type ParsedPage = { page: CommandPage | null; diagnostics: CommandDiagnostic[] };
+
+export const maxPageBytes = 64 * 1024;
+const maxDescription = 200;
+
+const known: readonly string[] = ["description", "argument-hint"];
+/** Fields of Claude Code that change how its own session runs. */
+const foreign: readonly string[] = [
+  ...["allowed-tools", "disallowed-tools", "model", "effort", "agent", "context", "hooks", "paths", "shell"],
+  ...["name", "when_to_use", "arguments", "disable-model-invocation", "user-invocable"],
+];
+
+/** `file` is only named in what is found wrong. A page without text leaves no command. */
+export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
+  const diagnostics: CommandDiagnostic[] = [];
+  const note = (level: CommandDiagnostic["level"], line: number | null, message: string) =>
+    void diagnostics.push({ level, file, line, message });
+  if (bytes.byteLength > maxPageBytes) {
+    note("error", null, `expected at most ${maxPageBytes} bytes, found ${bytes.byteLength}`);
+    return { page: null, diagnostics };
+  }
+  const { fields, body: text, problems, lineOf } = parseFrontmatter(new TextDecoder().decode(bytes));
+  for (const { line, message, fatal } of problems)
+    note(fatal ? "warning" : "info", line, fatal ? `its fields are not used: ${message}` : message);
+  for (const key of Object.keys(fields)) {
+    if (known.includes(key)) continue;
+    if (foreign.includes(key)) note("info", lineOf(key), `"${key}" has no effect here: the agent keeps its own rights`);
+    else note("warning", lineOf(key), `no field "${key}"${didYouMean(key, known)}`);
+  }
+  const told = (key: string): string | null => {
+    const value = fields[key];
+    if (value === undefined || value === null) return null;
+    // `argument-hint: [file]` is a list to YAML, and a hint to everybody who writes it.
+    if (Array.isArray(value)) return `[${value.join(", ")}]`;
+    if (typeof value === "string" || typeof value === "number") return String(value).trim() || null;
+    note("warning", lineOf(key), `${key}: expected text`);
+    return null;
+  };
+  const body = text.trim();
+  if (body === "") {
+    note("error", null, "expected a text to say to the agent below the fields");
+    return { page: null, diagnostics };
+  }
+  if (/(?:^|\s)!`[^`]+`/.test(body)) note("info", null, "!`…` is not run here; the agent gets it as it is written");
+  const description = (told("description") ?? firstLine(body)).replace(/\s+/g, " ").slice(0, maxDescription);
+  return { page: { description, argumentHint: told("argument-hint"), body }, diagnostics };
+}
+
+function firstLine(body: string): string {
+  const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "";
+  return line.replace(/^#+\s*/, "").trim();
+}
