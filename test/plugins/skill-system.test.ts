@@ -17,7 +17,8 @@ rules:
     steps:
       - tool: load_skill
         input: { name: "{1}" }
-      - say: "{result}"
+        save: body
+      - say: "{body}"
   - name: echo
     when: always
     steps: [{ say: "{text}" }]
