@@ -4,7 +4,7 @@ import type { Agent } from "../contract/agent.ts";
 import type { Harness } from "../contract/api.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
 import { systemClock } from "../lib/clock.ts";
-import { stateDir } from "../lib/daemon-file.ts";
+import { stateDir, storePath } from "../lib/daemon-file.ts";
 import { findProgram } from "../lib/find-program.ts";
 import { silentLogger } from "../lib/log.ts";
 import { createProcesses } from "../lib/process.ts";
@@ -49,7 +49,7 @@ export async function checkConfig(
 
 /** Throws when the file is not one this version can use. */
 export function checkStore(root: string): ReturnType<typeof inspect> {
-  return inspect(join(stateDir(root), "aegis.db"), newestVersion(migrations));
+  return inspect(storePath(root), newestVersion(migrations));
 }
 
 export function probeHarnesses(root: string, env: Env, signal: AbortSignal): Promise<Harness[]> {

@@ -36,13 +36,18 @@ export function findProjectRoot(cwd: string): string {
   const start = resolve(cwd);
   return (
     closest(start, (folder) => existsSync(join(folder, configFileName))) ??
-    closest(start, (folder) => existsSync(stateDir(folder))) ??
+    closest(start, (folder) => existsSync(storePath(folder))) ??
     start
   );
 }
 
 export function stateDir(root: string): string {
   return join(root, ".aegis", "state");
+}
+
+/** Only a daemon makes it; others put locks and caches into the state folder of a project that was never used. */
+export function storePath(root: string): string {
+  return join(stateDir(root), "aegis.db");
 }
 
 export function daemonFilePath(root: string): string {

@@ -25,6 +25,8 @@ describe("the project of a folder", () => {
     await mkdir(deep, { recursive: true });
     expect(findProjectRoot(deep)).toBe(deep);
     await mkdir(join(root, "used/inner/.aegis/state"), { recursive: true });
+    expect(findProjectRoot(deep)).toBe(deep);
+    await writeFile(join(root, "used/inner/.aegis/state/aegis.db"), "");
     expect(findProjectRoot(deep)).toBe(join(root, "used/inner"));
     await writeFile(join(root, "used/.aegis.yaml"), "");
     expect(findProjectRoot(deep)).toBe(join(root, "used"));

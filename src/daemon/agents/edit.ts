@@ -119,7 +119,7 @@ async function change(
   const base = place.source === "user" ? project.home : project.root;
   const path = await containedPath(base, relative(base, file));
   if (path === null) throw new AegisError("forbidden", `${file} leads out of ${base}`);
-  const locks = place.source === "user" ? join(project.home, ".aegis", "state") : stateDir(project.root);
+  const locks = place.source === "user" ? join(project.home, ".aegis", "locks") : stateDir(project.root);
   return withLock(locks, async () => {
     const old = await readOld(path);
     const text = next(old?.text ?? null);

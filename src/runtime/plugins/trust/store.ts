@@ -51,7 +51,7 @@ export class TrustStore {
   async update(root: string, change: (before: TrustedProject) => Omit<TrustedProject, "at"> | null): Promise<void> {
     const folder = dirname(this.path);
     await makePrivateDir(folder);
-    await this.#options.exclusive(join(folder, "state"), async () => {
+    await this.#options.exclusive(join(folder, "locks"), async () => {
       const file = await this.#read();
       const at = new Date(this.#options.now()).toISOString();
       const next = change(file.projects[root] ?? { always: false, items: {}, dev: [], at });
