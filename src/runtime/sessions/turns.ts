@@ -70,14 +70,12 @@ export class Turns {
     const running = this.#running.get(message.session);
     if (!running) return { joined: false, why: null };
     const answered = new AbortController();
-    const later = this.#options.clock
-      .sleep(steerWaitMs, answered.signal)
-      .then(
-        (): Steered => ({
-          joined: false,
-          why: "it joins the turn under way as soon as its harness looks for messages",
-        }),
-      );
+    const later = this.#options.clock.sleep(steerWaitMs, answered.signal).then(
+      (): Steered => ({
+        joined: false,
+        why: "it joins the turn under way as soon as its harness looks for messages",
+      }),
+    );
     // The loser of the race below may still reject after it is over.
     later.catch(() => {});
     try {
