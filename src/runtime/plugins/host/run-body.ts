@@ -1,5 +1,6 @@
 /** Runs a workflow's body in its plugin's worker and performs what it asks of the engine here, within the same branch. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { RunCancelled } from "../../../engine/engine.ts";
 import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
 import type { Outcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
@@ -63,13 +64,17 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     const call = engine[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
     return call(...given);
   };
-  /** A step whose worker died has not ended: whoever lets go of the run ends the wait. */
+  /**
+   * A step whose worker died has not ended: whoever lets go of the run ends the wait. One of a cancelled run is not
+   * waited for, but one of a run that is taken up again is, so that nothing is performed twice at once.
+   */
   const performed = (id: number, value: unknown): Promise<unknown> => {
     const { signal } = engine;
-    return worker.perform(id, value).catch((error: unknown) => {
-      if (error instanceof PluginGone) return untilAborted(signal);
+    const work = worker.perform(id, value).catch((error: unknown) => {
+      if (error instanceof PluginGone) return untilAborted(signal, () => true);
       throw error;
     });
+    return Promise.race([work, untilAborted(signal, (reason) => reason instanceof RunCancelled)]);
   };
   const parallel = async (id: number, count: number): Promise<null> => {
     const branches = Array.from({ length: count }, () => Promise.withResolvers<unknown>());
@@ -101,9 +106,13 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
   return { result: calls.result, isWaiting: () => open > 0 };
 }
 
-function untilAborted(signal: AbortSignal): Promise<never> {
+/** Rejects with the reason, when it is one that counts. */
+function untilAborted(signal: AbortSignal, counts: (reason: unknown) => boolean): Promise<never> {
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    const onAbort = () => {
+      if (counts(signal.reason)) reject(signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
   });
 }
