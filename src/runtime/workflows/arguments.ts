@@ -15,54 +15,65 @@ type PropertySchema = {
   items?: PropertySchema;
 };
 
-type Viewed = Pick<Workflow, "name" | "description" | "config" | "input"> & { schema?: Record<string, unknown> };
-
 const nothing = z.object({});
 
-/** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
-export function checkArguments(
-  { name, input: schema }: Pick<Workflow, "name" | "input">,
-  args: Readonly<Record<string, unknown>>,
-  typed: TextArguments = {},
-): Record<string, unknown> {
-  const input = schema ?? nothing;
-  const properties = propertiesOf(input);
-  const problems: string[] = [];
-  const given: Record<string, unknown> = { ...args };
-  for (const [key, value] of Object.entries(typed)) {
-    if (key in args) problems.push(`${key} is given twice`);
-    try {
-      given[key] = fromText(value, properties[key]);
-    } catch (error) {
-      problems.push(`${key}: ${error instanceof Error ? error.message : String(error)}`);
-    }
+type Described = Pick<Workflow, "name" | "description" | "config" | "input"> & { schema?: Record<string, unknown> };
+
+/** Made once for a workflow: to read its schema costs far more than to check arguments by it. */
+export class Arguments {
+  readonly #of: Described;
+  readonly #input: z.ZodObject;
+  readonly #schema: Record<string, unknown>;
+  readonly #properties: Readonly<Record<string, PropertySchema>>;
+
+  constructor(workflow: Described) {
+    const input = workflow.input ?? nothing;
+    const own = jsonSchema(input);
+    this.#of = workflow;
+    this.#input = input.strict();
+    this.#schema = workflow.schema ?? own;
+    this.#properties = (own.properties ?? {}) as Record<string, PropertySchema>;
   }
-  const parsed = input.strict().safeParse(given);
-  if (!parsed.success)
-    problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, Object.keys(properties))));
-  if (parsed.success && problems.length === 0) return parsed.data;
-  throw new AegisError("invalid", `wrong arguments for ${name}: ${problems.join("; ")}`, {
-    hint: Object.keys(properties).length === 0 ? "it takes none" : `it takes ${usage(input)}`,
-  });
+
+  /** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
+  check(args: Readonly<Record<string, unknown>>, typed: TextArguments = {}): Record<string, unknown> {
+    const properties = this.#properties;
+    const problems: string[] = [];
+    const given: Record<string, unknown> = { ...args };
+    for (const [key, value] of Object.entries(typed)) {
+      if (key in args) problems.push(`${key} is given twice`);
+      try {
+        given[key] = fromText(value, properties[key]);
+      } catch (error) {
+        problems.push(`${key}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    const parsed = this.#input.safeParse(given);
+    if (!parsed.success)
+      problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, Object.keys(properties))));
+    if (parsed.success && problems.length === 0) return parsed.data;
+    throw new AegisError("invalid", `wrong arguments for ${this.#of.name}: ${problems.join("; ")}`, {
+      hint: Object.keys(properties).length === 0 ? "it takes none" : `it takes ${usage(properties)}`,
+    });
+  }
+
+  view(source: string): WorkflowView {
+    const { name, description, config } = this.#of;
+    const schema = this.#schema;
+    const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
+    const parameters = Object.entries(this.#properties).map(([parameter, property]) => ({
+      name: parameter,
+      type: typeName(property),
+      description: property.description ?? "",
+      required: required.has(parameter),
+      default: property.default ?? null,
+    }));
+    return { name, description, source, parameters, schema, config: { ...config } };
+  }
 }
 
-export function viewOf(workflow: Viewed, source: string): WorkflowView {
-  const { name, description, config } = workflow;
-  const input = workflow.input ?? nothing;
-  const schema = workflow.schema ?? jsonSchema(input);
-  const required = new Set(Array.isArray(schema.required) ? (schema.required as string[]) : []);
-  const parameters = Object.entries(propertiesOf(input)).map(([parameter, property]) => ({
-    name: parameter,
-    type: typeName(property),
-    description: property.description ?? "",
-    required: required.has(parameter),
-    default: property.default ?? null,
-  }));
-  return { name, description, source, parameters, schema, config: { ...config } };
-}
-
-function usage(input: z.ZodObject): string {
-  return Object.entries(propertiesOf(input))
+function usage(properties: Readonly<Record<string, PropertySchema>>): string {
+  return Object.entries(properties)
     .map(([name, property]) => `--${name.replaceAll("_", "-")} <${typeName(property)}>`)
     .join(" ");
 }
@@ -75,10 +86,6 @@ function describe(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
 
 function jsonSchema(input: z.ZodObject): Record<string, unknown> {
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
-}
-
-function propertiesOf(input: z.ZodObject): Record<string, PropertySchema> {
-  return (jsonSchema(input).properties ?? {}) as Record<string, PropertySchema>;
 }
 
 function typeName({ type, enum: values, items }: PropertySchema): string {

@@ -6,7 +6,7 @@ import type { Run, WorkflowView } from "../../contract/run.ts";
 import type { Engine, RunContext } from "../../engine/engine.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
-import { checkArguments, type TextArguments, viewOf } from "./arguments.ts";
+import { Arguments, type TextArguments } from "./arguments.ts";
 import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import type { RunEnds } from "./run-ends.ts";
@@ -40,7 +40,7 @@ export type RegisteredWorkflow = Omit<Workflow, "configure" | "order"> & {
   schema?: Record<string, unknown>;
 };
 
-type Registered = { workflow: RegisteredWorkflow; source: string };
+type Registered = { workflow: RegisteredWorkflow; args: Arguments; source: string };
 
 export class Workflows {
   readonly runs: RunViews;
@@ -59,6 +59,7 @@ export class Workflows {
     if (before) {
       throw new AegisError("conflict", `a workflow "${name}" exists already, from ${before.source}`);
     }
+    const known: Registered = { workflow, args: new Arguments(workflow), source };
     const undo = this.#options.engine.define({
       name,
       code: workflow.remote?.code ?? codeHash(workflow),
@@ -69,32 +70,32 @@ export class Workflows {
         return workflow.body(authorEngine(context, this.#options, { host, config }), args as never);
       },
     });
-    this.#registered.set(name, { workflow, source });
+    this.#registered.set(name, known);
     return () => {
       undo();
-      if (this.#registered.get(name)?.workflow === workflow) this.#registered.delete(name);
+      if (this.#registered.get(name) === known) this.#registered.delete(name);
     };
   }
 
   list(): WorkflowView[] {
-    return [...this.#registered.values()].map(({ workflow, source }) => viewOf(workflow, source));
+    return [...this.#registered.values()].map(({ args, source }) => args.view(source));
   }
 
   get(name: string): WorkflowView {
-    const { workflow, source } = this.#find(name);
-    return viewOf(workflow, source);
+    const { args, source } = this.#find(name);
+    return args.view(source);
   }
 
   /** Throws what a run with these arguments would be refused for. */
   check(name: string, args: Readonly<Record<string, unknown>>): void {
-    checkArguments(this.#find(name).workflow, args);
+    this.#find(name).args.check(args);
   }
 
   /** Answers at once; the run goes on by itself. */
   async start(request: RunRequest): Promise<Run> {
     const { engine, maxHops } = this.#options;
-    const { workflow } = this.#find(request.workflow);
-    const args = checkArguments(workflow, request.args ?? {}, request.textArgs);
+    const { workflow, args: taken } = this.#find(request.workflow);
+    const args = taken.check(request.args ?? {}, request.textArgs);
     settingsOf(workflow, this.#options.configured()[workflow.name] ?? {});
     const hops = request.cause === undefined ? 0 : request.cause.hops + 1;
     // Whatever the run sends is one message more.
