@@ -1,20 +1,11 @@
 /** Calls the parts of a plugin as Aegis would, without a daemon. */
 import type { HookContexts, HookEvent } from "../../contract/hook.ts";
-import type { PluginAPI } from "../api.ts";
 import type { LogLevel, PluginContext } from "../context.ts";
 import { definitionMark, isDefinition } from "../definition.ts";
-import { type Hook, hook } from "../hook.ts";
-import {
-  agent,
-  type Command,
-  command,
-  type PluginAgent,
-  type PluginReducer,
-  reducer,
-  type Skill,
-  skill,
-} from "../parts.ts";
-import { type StandardResult, type Tool, type ToolContext, type ToolInput, tool } from "../tool.ts";
+import type { Hook } from "../hook.ts";
+import type { Command, PluginAgent, PluginReducer, Skill } from "../parts.ts";
+import { registrar } from "../register.ts";
+import type { StandardResult, Tool, ToolContext, ToolInput } from "../tool.ts";
 import { isWorkflow, type Workflow } from "../workflow.ts";
 import { hookContext } from "./contexts.ts";
 
@@ -67,22 +58,8 @@ export async function loadedParts(
     else if (isDefinition(part)) (parts[`${part[definitionMark]}s`] as unknown[]).push(part);
   };
   for (const value of Object.values(module)) add(value);
-  if (typeof module.register === "function") await module.register(registering(add, over));
+  if (typeof module.register === "function") await module.register(registrar({ ...fakeContext(), ...over }, add));
   return parts;
-}
-
-function registering(add: (part: unknown) => void, over: Partial<PluginContext>): PluginAPI {
-  return {
-    ...fakeContext(),
-    ...over,
-    registerTool: ({ handler: own, ...options }, handler = own) => add(tool(options, handler as never)),
-    registerHook: (...args: unknown[]) => add((hook as (...given: unknown[]) => Hook)(...args)),
-    registerWorkflow: add,
-    registerSkill: (options) => add(skill(options)),
-    registerAgent: (options) => add(agent(options)),
-    registerCommand: (options, handler) => add(command(options, handler)),
-    registerReducer: (name, handler) => add(reducer(name, handler)),
-  };
 }
 
 async function checked(schema: ToolInput | undefined, input: unknown): Promise<unknown> {

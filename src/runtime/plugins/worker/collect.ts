@@ -4,23 +4,13 @@ import type { HookDeclaration } from "../../../contract/hook.ts";
 import type { PluginAPI } from "../../../plugin-api/api.ts";
 import type { PluginContext } from "../../../plugin-api/context.ts";
 import { definitionMark, isDefinition } from "../../../plugin-api/definition.ts";
-import { type Hook, hook } from "../../../plugin-api/hook.ts";
-import {
-  agent,
-  type Command,
-  command,
-  type PluginAgent,
-  type PluginReducer,
-  reducer,
-  type Skill,
-  skill,
-} from "../../../plugin-api/parts.ts";
-import { type Tool, tool, toolNameProblem } from "../../../plugin-api/tool.ts";
+import type { Hook } from "../../../plugin-api/hook.ts";
+import type { Command, PluginAgent, PluginReducer, Skill } from "../../../plugin-api/parts.ts";
+import { type Part, registrar } from "../../../plugin-api/register.ts";
+import { type Tool, toolNameProblem } from "../../../plugin-api/tool.ts";
 import { isWorkflow, type Workflow } from "../../../plugin-api/workflow.ts";
 import type { Contributions } from "../protocol.ts";
 import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
-
-type Definition = Hook | Tool | Skill | PluginAgent | Command | PluginReducer | Workflow;
 
 const defaultTimeoutMs = 30_000;
 
@@ -37,7 +27,7 @@ export class Collected {
 
   /** The exports of a module. `hash` stands for its text. */
   addModule(namespace: Readonly<Record<string, unknown>>, file: string, hash: string): void {
-    const exports = Object.entries(namespace).filter((entry): entry is [string, Definition] => isPart(entry[1]));
+    const exports = Object.entries(namespace).filter((entry): entry is [string, Part] => isPart(entry[1]));
     exports.sort(([, a], [, b]) => a.order - b.order);
     for (const [name, part] of exports) this.add(part, name === "default" ? null : name, hash);
     const known = exports.length > 0 || typeof namespace.register === "function";
@@ -47,7 +37,7 @@ export class Collected {
       );
   }
 
-  add(part: Definition, exported: string | null, hash: string): void {
+  add(part: Part, exported: string | null, hash: string): void {
     if (this.#seen.has(part)) return;
     this.#seen.add(part);
     if (isWorkflow(part)) {
@@ -87,24 +77,7 @@ export class Collected {
 
   /** What `register` is given. */
   api(context: PluginContext, hash: string): PluginAPI {
-    const add = (part: Definition) => this.add(part, null, hash);
-    return {
-      ...context,
-      registerTool({ handler: own, ...options }, handler = own) {
-        // Checked by `tool` itself, which says what is missing.
-        add(tool(options, handler as never));
-      },
-      // `hook` takes and checks the very same arguments.
-      registerHook: (...args: unknown[]) => add((hook as (...given: unknown[]) => Hook)(...args)),
-      registerWorkflow(workflow) {
-        if (!isWorkflow(workflow)) throw new TypeError("registerWorkflow() expects what workflow() gave");
-        add(workflow);
-      },
-      registerSkill: (options) => add(skill(options)),
-      registerAgent: (options) => add(agent(options)),
-      registerCommand: (options, handler) => add(command(options, handler)),
-      registerReducer: (name, handler) => add(reducer(name, handler)),
-    };
+    return registrar(context, (part) => this.add(part, null, hash));
   }
 
   #addHook(part: Hook, exported: string | null): void {
@@ -167,6 +140,6 @@ export class Collected {
   }
 }
 
-function isPart(value: unknown): value is Definition {
+function isPart(value: unknown): value is Part {
   return isDefinition(value) || isWorkflow(value);
 }
