@@ -2,7 +2,16 @@
 import type { Terminal } from "./terminal.ts";
 
 /** What a value names, so that the shell can complete it. */
-export type Completion = "session" | "agent" | "queue" | "task" | "skill" | "schedule" | "file" | readonly string[];
+export type Completion =
+  | "session"
+  | "agent"
+  | "queue"
+  | "task"
+  | "skill"
+  | "schedule"
+  | "command"
+  | "file"
+  | readonly string[];
 
 export type ArgumentSpec = {
   /** As in a synopsis: `<session>`, `[agent]`, `<session...>`. */

@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. */
 import type { CommandSpec } from "./spec.ts";
 import { agentCommands } from "./table/agents.ts";
+import { slashCommandCommands } from "./table/commands.ts";
 import { daemonCommands } from "./table/daemon.ts";
 import { groupCommands } from "./table/groups.ts";
 import { pluginInstallCommands } from "./table/plugin-install.ts";
@@ -24,6 +25,7 @@ export const commands: readonly CommandSpec[] = [
   ...skillCommands,
   ...pluginCommands,
   ...pluginInstallCommands,
+  ...slashCommandCommands,
   ...subagentCommands,
   ...queueCommands,
   ...groupCommands,

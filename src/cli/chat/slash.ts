@@ -1,17 +1,23 @@
 /** What can be typed in a chat besides messages. */
+import type { Client } from "../../client/client.ts";
+import type { CommandOutcome } from "../../contract/command.ts";
+import type { ChatCommandName } from "../../contract/command-names.ts";
 import type { Event } from "../../contract/event.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { answerAsk, choicesOf } from "../asks.ts";
 import { usageError } from "../failure.ts";
+import { synopsis } from "../format/command-table.ts";
 import { eventLine } from "../format/event-line.ts";
 import { sessionTable } from "../format/session-table.ts";
+import { oneLine, plainText } from "../format/text.ts";
 import { SessionNames, sessionLabel } from "../session-names.ts";
+import { runTyped, sourceOf } from "../slash-command.ts";
 import { type Chat, resolveSession } from "./chat.ts";
 import { install } from "./install.ts";
 
 type SlashCommand = { synopsis: string; summary: string; run(chat: Chat, rest: string): Promise<"stay" | "leave"> };
 
-export const slashCommands: Readonly<Record<string, SlashCommand>> = {
+export const slashCommands: Readonly<Record<ChatCommandName, SlashCommand>> = {
   help: { synopsis: "/help", summary: "this list", run: help },
   sessions: { synopsis: "/sessions", summary: "the open sessions", run: sessions },
   switch: { synopsis: "/switch <session>", summary: "talk to another session", run: switchTo },
@@ -36,18 +42,33 @@ export async function handleLine(chat: Chat, line: string): Promise<"stay" | "le
     return "stay";
   }
   const [name = "", ...words] = text.slice(1).split(/\s+/);
-  const command = slashCommands[name];
-  if (command === undefined) {
-    if (await isSkill(chat, name)) {
-      await chat.say(text);
-      return "stay";
-    }
-    throw usageError(
-      `there is no /${name}${didYouMean(name, Object.keys(slashCommands))}`,
-      "/help lists what there is",
-    );
+  if (isBuiltIn(name)) return slashCommands[name].run(chat, words.join(" "));
+  const outcome = await runTyped(chat.client, text, chat.session.id);
+  if (outcome !== null) await follow(chat, outcome);
+  else if (await isSkill(chat, name)) await chat.say(text);
+  else {
+    const known = (await completions(chat.client)).map((one) => one.slice(1));
+    throw usageError(`there is no /${name}${didYouMean(name, known)}`, "/help lists what there is");
   }
-  return command.run(chat, words.join(" "));
+  return "stay";
+}
+
+/** Everything that can be typed after a slash, but for skills. */
+export async function completions(client: Client): Promise<string[]> {
+  const { commands } = await client.call("listCommands");
+  const ready = commands.filter(({ status }) => status === "ready").map(({ name }) => name);
+  return [...Object.keys(slashCommands), ...ready].map((name) => `/${name}`);
+}
+
+function isBuiltIn(name: string): name is ChatCommandName {
+  return Object.hasOwn(slashCommands, name);
+}
+
+/** Shows what a command answered, and says to the agent what it wants said. */
+async function follow(chat: Chat, { command, text, prompt }: CommandOutcome): Promise<void> {
+  if (text !== null) chat.screen.text(`${plainText(text).trimEnd()}\n`);
+  if (prompt !== null) await chat.say(prompt);
+  if (text === null && prompt === null) chat.screen.line(chat.style.dim(`/${command} is done`));
 }
 
 /** A skill is called by its name, and the daemon knows what to do with it. */
@@ -66,6 +87,12 @@ async function help(chat: Chat): Promise<"stay"> {
     chat.screen.line(`  ${chat.style.cyan(synopsis.padEnd(20))}${summary}`);
   }
   chat.screen.line(`  ${chat.style.cyan("//text".padEnd(20))}send text that starts with a slash`);
+  const { commands } = await chat.client.call("listCommands");
+  for (const command of commands) {
+    const about = command.status === "ready" ? command.description : `${command.status}: ${command.reason}`;
+    const from = chat.style.dim(`(${sourceOf(command)})`);
+    chat.screen.line(`  ${chat.style.cyan(synopsis(command).padEnd(19))} ${oneLine(about)} ${from}`);
+  }
   return "stay";
 }
 

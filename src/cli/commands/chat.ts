@@ -5,7 +5,7 @@ import type { SessionView } from "../../contract/session.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { Chat, complain, resolveSession } from "../chat/chat.ts";
 import { plainScreen, type Screen, TerminalScreen } from "../chat/screen.ts";
-import { handleLine, isForThisTurn } from "../chat/slash.ts";
+import { completions, handleLine, isForThisTurn } from "../chat/slash.ts";
 import { type Connection, ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { usageError } from "../failure.ts";
@@ -42,7 +42,7 @@ export async function chatWith(cx: Terminal, { client }: Connection, args: ChatA
     });
     return { conversation, followed };
   };
-  const { conversation, followed } = cx.interactive ? await typed(cx, build) : await piped(cx, build);
+  const { conversation, followed } = cx.interactive ? await typed(cx, client, build) : await piped(cx, build);
   following.abort();
   await followed;
   await leave(cx, client, conversation, args.session === undefined ? session : null);
@@ -57,8 +57,9 @@ function openSession(client: Client, args: ChatArgs): Promise<SessionView> {
   return client.call("createSession", { body }).then((answer) => answer.session);
 }
 
-async function typed(cx: Terminal, build: (screen: Screen) => Built): Promise<Built> {
-  const input = createInterface({ input: cx.stdin, output: cx.stdout, terminal: true });
+async function typed(cx: Terminal, client: Client, build: (screen: Screen) => Built): Promise<Built> {
+  const completer = (line: string, done: Completed) => void complete(client, line).then((found) => done(null, found));
+  const input = createInterface({ input: cx.stdin, output: cx.stdout, terminal: true, completer });
   const screen = new TerminalScreen(cx, input);
   const style = createStyle(cx.color);
   const built = build(screen);
@@ -101,6 +102,15 @@ async function typed(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
   onTerminate();
   input.close();
   return built;
+}
+
+type Completed = (error: null, found: [string[], string]) => void;
+
+/** What a slash could become. A key press is no place to complain. */
+async function complete(client: Client, line: string): Promise<[string[], string]> {
+  if (!/^\/[^\s]*$/.test(line)) return [[], line];
+  const all = await completions(client).catch(() => []);
+  return [all.filter((name) => name.startsWith(line)), line];
 }
 
 /** Each line waits for the answer to the one before, but for those that are meant for that very answer. */

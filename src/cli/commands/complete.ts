@@ -58,6 +58,12 @@ async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
     const { skills } = await client.call("listSkills", { signal });
     return skills.map(({ name, description }) => ({ value: name, description }));
   }
+  if (kind === "command") {
+    const { commands } = await client.call("listCommands", { signal });
+    return commands.flatMap((one) =>
+      one.status === "ready" ? [{ value: `/${one.name}`, description: one.description }] : [],
+    );
+  }
   const { sessions } = await client.call("listSessions", { signal });
   return sessions.map((session) => ({ value: session.handle, description: session.title || session.agent }));
 }

@@ -1,9 +1,12 @@
 /** `aegis run`: one prompt, one answer, in a session of its own. */
 import { askAndWait, reportAnswer } from "../answer.ts";
 import { ensureDaemon } from "../connection.ts";
+import { exitCodes } from "../context.ts";
+import { showOutcome } from "../format/command-table.ts";
 import { createStyle } from "../format/style.ts";
 import { textArgument } from "../input-text.ts";
 import { sessionLabel } from "../session-names.ts";
+import { runTyped } from "../slash-command.ts";
 import type { Terminal } from "../terminal.ts";
 
 export type RunArgs = {
@@ -19,9 +22,12 @@ export type RunArgs = {
 };
 
 export async function run(cx: Terminal, args: RunArgs): Promise<number> {
-  const text = await textArgument(cx, args.prompt, "prompt");
+  const prompt = await textArgument(cx, args.prompt, "prompt");
   if (args.yes) await (await import("./trust.ts")).trustHere(cx);
   const { client } = await ensureDaemon(cx);
+  const ran = await runTyped(client, prompt, undefined);
+  if (ran !== null && !showOutcome(cx, ran)) return exitCodes.ok;
+  const text = ran?.prompt ?? prompt;
   const { session } = await client.call("createSession", {
     body: { ask_policy: args.noAsk ? "deny" : "wait", ...(args.agent === undefined ? {} : { agent: args.agent }) },
   });

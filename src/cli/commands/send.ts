@@ -2,9 +2,11 @@
 import { askAndWait, type DeliveryMode, reportAnswer } from "../answer.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
+import { showOutcome } from "../format/command-table.ts";
 import { createStyle } from "../format/style.ts";
 import { readImages } from "../images.ts";
 import { textArgument } from "../input-text.ts";
+import { runTyped } from "../slash-command.ts";
 import type { Terminal } from "../terminal.ts";
 import { messageId } from "./sessions.ts";
 
@@ -20,9 +22,12 @@ export type SendArgs = {
 
 export async function send(cx: Terminal, args: SendArgs): Promise<number> {
   const id = args.id === undefined ? undefined : messageId(args.id);
-  const text = await textArgument(cx, args.text, "text");
+  const typed = await textArgument(cx, args.text, "text");
   const { client } = await ensureDaemon(cx);
   const { session } = await client.call("getSession", { path: { session: args.session } });
+  const ran = await runTyped(client, typed, session.id);
+  if (ran !== null && !showOutcome(cx, ran)) return exitCodes.ok;
+  const text = ran?.prompt ?? typed;
   if (args.wait) {
     const style = createStyle(cx.color);
     const result = await askAndWait(cx, client, {

@@ -26,7 +26,13 @@ export const sessionCommands: readonly CommandSpec[] = [
     path: "run",
     group,
     summary: "One prompt, one answer, in a session of its own",
-    arguments: [{ synopsis: "[prompt]", description: "what to do; - or a pipe reads it from standard input" }],
+    arguments: [
+      {
+        synopsis: "[prompt]",
+        description: "what to do, or a /command; - or a pipe reads it from standard input",
+        complete: "command",
+      },
+    ],
     options: [
       agentOption,
       waitLimit,
@@ -80,7 +86,10 @@ export const sessionCommands: readonly CommandSpec[] = [
     path: "send",
     group,
     summary: "Put a message into a session's inbox",
-    arguments: [session, { synopsis: "[text]", description: "the message; - or a pipe reads it from standard input" }],
+    arguments: [
+      session,
+      { synopsis: "[text]", description: "the message, or a /command; - or a pipe reads it", complete: "command" },
+    ],
     options: [
       { flags: "--interrupt", description: "cut the turn under way and deliver at once" },
       { flags: "--steer", description: "join the turn under way where the harness can, else wait for its end" },

@@ -17,6 +17,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   skill: { summary: "Instructions for particular tasks, given to agents when they come up", group: "Sessions:" },
   agent: { summary: "The agents of this project, and files of your own", group: "Sessions:" },
   plugin: { summary: "Plugins: hooks, tools, workflows, agents and skills from elsewhere", group: "Plugins:" },
+  command: { summary: "What can be typed after a slash in a chat", group: "Plugins:" },
   config: { summary: "Show and change the configuration", group },
   "config agent": { summary: "Declare, list and remove agents" },
   "config queue": { summary: "Declare, list and remove queues" },

@@ -26,7 +26,7 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
     note("error", null, `expected at most ${maxPageBytes} bytes, found ${bytes.byteLength}`);
     return { page: null, diagnostics };
   }
-  const { fields, body: text, problems, lineOf } = parseFrontmatter(new TextDecoder().decode(bytes));
+  const { fields, body: text, problems, lineOf } = parseFrontmatter(quoteHint(new TextDecoder().decode(bytes)));
   for (const { line, message, fatal } of problems)
     note(fatal ? "warning" : "info", line, fatal ? `its fields are not used: ${message}` : message);
   for (const key of Object.keys(fields)) {
@@ -37,8 +37,6 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
   const told = (key: string): string | null => {
     const value = fields[key];
     if (value === undefined || value === null) return null;
-    // `argument-hint: [file]` is a list to YAML, and a hint to everybody who writes it.
-    if (Array.isArray(value)) return `[${value.join(", ")}]`;
     if (typeof value === "string" || typeof value === "number") return String(value).trim() || null;
     note("warning", lineOf(key), `${key}: expected text`);
     return null;
@@ -51,6 +49,18 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
   if (/(?:^|\s)!`[^`]+`/.test(body)) note("info", null, "!`…` is not run here; the agent gets it as it is written");
   const description = (told("description") ?? firstLine(body)).replace(/\s+/g, " ").slice(0, maxDescription);
   return { page: { description, argumentHint: told("argument-hint"), body }, diagnostics };
+}
+
+/** `argument-hint: [file] [line]` is no YAML, but what everybody writes. */
+function quoteHint(text: string): string {
+  const end = text.indexOf("\n---", 3);
+  if (!text.startsWith("---") || end === -1) return text;
+  const header = text.slice(0, end);
+  const quoted = header.replace(
+    /^(argument-hint:[ \t]+)([[<].*?)[ \t\r]*$/m,
+    (_, key: string, hint: string) => `${key}${JSON.stringify(hint)}`,
+  );
+  return quoted + text.slice(end);
 }
 
 function firstLine(body: string): string {

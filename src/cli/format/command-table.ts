@@ -1,0 +1,39 @@
+/** Slash commands for people. */
+import type { CommandOutcome, CommandView } from "../../contract/command.ts";
+import { sourceOf } from "../slash-command.ts";
+import type { Terminal } from "../terminal.ts";
+import { heading } from "./agent-table.ts";
+import { type Cell, columns } from "./columns.ts";
+import { createStyle } from "./style.ts";
+import { oneLine, plainText } from "./text.ts";
+
+export function commandTable(commands: readonly CommandView[], options: { color: boolean; width: number }): string[] {
+  const style = createStyle(options.color);
+  const rows = commands.map((command): Cell[] => [
+    { text: synopsis(command), paint: style.cyan },
+    { text: sourceOf(command) },
+    { text: command.status, paint: command.status === "ready" ? style.green : style.yellow },
+    { text: oneLine(command.reason ?? command.description) },
+  ]);
+  return columns(heading(style, ["COMMAND", "FROM", "STATUS", "ABOUT"]), rows, options.width);
+}
+
+/** Shows what a command answered. True when something is to be said to the agent besides. */
+export function showOutcome(
+  cx: Pick<Terminal, "json" | "print" | "printJson" | "warn">,
+  outcome: CommandOutcome,
+): boolean {
+  const { command, text, prompt } = outcome;
+  if (prompt !== null) {
+    if (text !== null) cx.warn(plainText(text));
+    return true;
+  }
+  if (cx.json) cx.printJson(outcome);
+  else if (text !== null) cx.print(plainText(text));
+  else cx.warn(`/${command} is done`);
+  return false;
+}
+
+export function synopsis({ name, argument_hint }: Pick<CommandView, "name" | "argument_hint">): string {
+  return oneLine(`/${name}${argument_hint === null ? "" : ` ${argument_hint}`}`);
+}
