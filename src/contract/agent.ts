@@ -52,6 +52,8 @@ export const agentSchema = z.object({
   /** Exactly these tools; `null` when the agent does not say, an empty list for none at all. */
   tools: z.array(z.string()).nullable(),
   deny_tools: z.array(z.string()),
+  /** In a session only: the lists of tools that those who started it are held to. What one does not name is refused. */
+  within: z.array(z.array(z.string())).optional(),
   skills: z.array(z.string()).nullable(),
   subagents: subagentLimitsSchema,
   source: agentSourceSchema,

@@ -20,7 +20,7 @@ export type ScopedTool = {
 
 export type ScopedAgent = Pick<
   Agent,
-  "slug" | "plugin" | "source" | "overrides" | "tools" | "deny_tools" | "permission"
+  "slug" | "plugin" | "source" | "overrides" | "tools" | "deny_tools" | "within" | "permission"
 >;
 
 export type Decision = { allowed: true; reason: string } | { allowed: false; reason: string; refusal: Refusal };
@@ -36,11 +36,13 @@ export function decide(agent: ScopedAgent, tool: ScopedTool): Decision {
 export function scopeOf(agent: ScopedAgent): (tool: ScopedTool) => Decision {
   const listed = agent.tools?.map(parseToolEntry) ?? null;
   const denied = agent.deny_tools.map(parseToolEntry);
+  const within = (agent.within ?? []).map((names) => names.map(parseToolEntry));
   // In this order: what the tool demands, what the agent may have, what is taken away from it again.
   const objections: readonly ((tool: ScopedTool) => Decision | null)[] = [
     (tool) => binding(agent, tool),
     (tool) => visibility(agent, tool),
     (tool) => denial(agent, denied, tool),
+    (tool) => ceiling(agent, within, tool),
     (tool) => rights(agent, tool),
   ];
   return (tool) => {
@@ -117,6 +119,14 @@ function visibility(agent: ScopedAgent, tool: ScopedTool): Decision | null {
 function denial(agent: ScopedAgent, denied: readonly ToolEntry[], tool: ScopedTool): Decision | null {
   const entry = denied.find((candidate) => matchesEntry(candidate, tool));
   return entry === undefined ? null : refuse(agent, tool, `its deny_tools name it (${entry.text})`);
+}
+
+/** What was started does not get past the tools of whoever started it. */
+function ceiling(agent: ScopedAgent, within: readonly (readonly ToolEntry[])[], tool: ScopedTool): Decision | null {
+  const holds = (list: readonly ToolEntry[]) => list.some((entry) => entry.limit === null && matchesEntry(entry, tool));
+  return within.every(holds)
+    ? null
+    : refuse(agent, tool, "the tools of the agent that started it do not name it, nor its allow_agents this agent");
 }
 
 const ranks = { read: 0, write: 1, full: 2, auto: 2 } as const satisfies Record<Permission, number>;

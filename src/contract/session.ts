@@ -50,6 +50,8 @@ export type SessionLimits = {
   permission: Permission | null;
   /** Kept from it besides what its agent is denied. */
   deny_tools: readonly string[];
+  /** Lists of tools each of which must name what it uses; absent when nobody above it is held to any. */
+  within?: readonly (readonly string[])[];
 };
 
 /** A session with what a client's list shows beside it. */

@@ -79,7 +79,7 @@ export class Pool {
       const { root } = await standingOf(tx, call.caller.id);
       await checkBudget(tx, rules, root);
       const maySpawn = call.caller.depth + 1 < rules.max_spawn_depth;
-      const limits = limitsBelow(call.callerAgent, { deny_tools: maySpawn ? [] : spawningTools });
+      const limits = limitsBelow(call.callerAgent, profile, { deny_tools: maySpawn ? [] : spawningTools });
       const acquired = await this.#leases.acquire(tx, {
         profile,
         limits,

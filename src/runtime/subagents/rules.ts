@@ -4,6 +4,7 @@ import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
+import { isNamed } from "../registry/limits.ts";
 
 /** What all subagents below one session that a person started may use up together. */
 export type TreeBudget = {
@@ -75,7 +76,7 @@ export function checkChildren(rules: SpawnRules, running: number): void {
 
 export function checkAllowed(rules: SpawnRules, agent: Agent): void {
   const { allow_agents: allowed } = rules;
-  if (["*", agent.slug, agent.ref].some((name) => allowed.includes(name))) return;
+  if (isNamed(agent, allowed)) return;
   const near = didYouMean(agent.slug, allowed);
   throw new AegisError("forbidden", `refused: you may not start the agent "${agent.slug}"${near}`, {
     hint: allowed.length === 0 ? "you may start none" : `you may start: ${allowed.join(", ")}`,

@@ -87,7 +87,7 @@ export async function spawnIn(
     parent: caller.id,
     depth,
     ask_policy: caller.ask_policy,
-    limits: limitsBelow(input.callerAgent, {
+    limits: limitsBelow(input.callerAgent, agent, {
       model,
       deny_tools: depth < rules.max_spawn_depth ? [] : spawningTools,
     }),

@@ -36,6 +36,16 @@ test.each<[string, Partial<Agent>, string[]]>([
     { deny_tools: ["grep", "Bash(rm:*)", "aegis_spawn"] },
     ["--allowedTools", "mcp__aegis", "--disallowedTools", "Grep,Bash(rm:*)"],
   ],
+  [
+    "no more than whoever started it",
+    { within: [["Read", "Bash(git:*)", "aegis_meta"], ["*"]] },
+    ["--tools", "Read,NotebookRead", "--allowedTools", "mcp__aegis"],
+  ],
+  [
+    "a list of its own, and no more than whoever started it",
+    { tools: ["read", "bash", "Bash(git:*)", "aegis_meta"], within: [["read", "grep"]] },
+    ["--tools", "Read,NotebookRead", "--allowedTools", "mcp__aegis"],
+  ],
   ["a limit of calls", { max_turns: 3 }, ["--allowedTools", "mcp__aegis", "--max-turns", "3"]],
 ])("%s", (_, more, flags) => {
   expect(scopeArguments(agent(more), true)).toEqual(flags);
