@@ -18,6 +18,8 @@ export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<st
   readonly kind: "workflow";
   /** The place among what its module defines. */
   readonly order: number;
+  /** Its stack says where it was made, for what is wrong with it later. */
+  readonly made: Error;
   readonly name: string;
   readonly description: string;
   /** Null when it takes nothing. */
@@ -53,6 +55,7 @@ export function workflow(
   const made: Workflow = {
     kind: "workflow",
     order: nextOrder(),
+    made: new Error("made here"),
     name,
     description: options.description ?? "",
     input: options.input ?? null,

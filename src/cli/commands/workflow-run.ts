@@ -37,7 +37,7 @@ export async function run(cx: Terminal, args: RunArgs): Promise<number> {
       ...(args.host === undefined ? {} : { host: args.host, callback: true }),
     },
   });
-  if (!args.detach) return follow(cx, client, started, after);
+  if (!args.detach) return follow(cx, client, started, { after, passed: [] });
   if (cx.json) cx.printJson({ run: started });
   else cx.print(started.id);
   return exitCodes.ok;
@@ -47,13 +47,24 @@ export async function watch(cx: Terminal, args: { run: string }): Promise<number
   const { client } = await ensureDaemon(cx);
   const { run: found } = await client.call("getRun", { path: { run: args.run } });
   const after = (await client.call("listEvents", { query: { limit: 1 } })).last_seq;
-  return follow(cx, client, found, after);
+  const passed = isDrawn(cx) ? await (await import("./workflow.ts")).phasesOf(client, found.id, after) : [];
+  return follow(cx, client, found, { after, passed });
 }
 
-async function follow(cx: Terminal, client: Client, { id, workflow }: Run, after: number): Promise<number> {
+function isDrawn(cx: Terminal): boolean {
+  return cx.interactive && !cx.json;
+}
+
+/** `passed` are the checkpoints before the first event that is followed. */
+async function follow(
+  cx: Terminal,
+  client: Client,
+  { id, workflow }: Run,
+  { after, passed }: { after: number; passed: readonly string[] },
+): Promise<number> {
   const left = new AbortController();
   const undo = cx.onStop(() => left.abort());
-  const view = cx.interactive && !cx.json ? new Block(cx) : new Lines(cx);
+  const view = isDrawn(cx) ? new Block(cx, passed) : new Lines(cx);
   const look = async () => (await client.call("getRun", { path: { run: id } })).run;
   try {
     if (!cx.json)
@@ -93,12 +104,13 @@ function concerns(event: Event, run: RunView): boolean {
 /** Redraws how the run stands, in place. */
 class Block {
   readonly #cx: Terminal;
-  readonly #phases: string[] = [];
+  readonly #phases: string[];
   readonly #lines: string[] = [];
   #height = 0;
 
-  constructor(cx: Terminal) {
+  constructor(cx: Terminal, passed: readonly string[]) {
     this.#cx = cx;
+    this.#phases = [...passed];
   }
 
   show(run: RunView, event: Event | null): void {

@@ -41,13 +41,18 @@ export async function show(cx: Terminal, args: { workflow: string }): Promise<nu
   cx.print(`${style.cyan(workflow.name)}  ${workflow.description}`);
   if (workflow.parameters.length === 0) cx.print("It takes no arguments.");
   for (const { name, type, description, required, default: preset } of workflow.parameters) {
-    const note = required ? " (required)" : preset === null ? "" : ` (default ${JSON.stringify(preset)})`;
-    cx.print(`  --${name.replaceAll("_", "-")} <${type}>  ${description}${style.dim(note)}`);
+    const note = required ? "(required)" : preset === null ? "" : `(default ${JSON.stringify(preset)})`;
+    const about = [description, style.dim(note)].filter((text) => text !== "").join(" ");
+    cx.print(`  --${name.replaceAll("_", "-")} <${type}>  ${about}`);
   }
   for (const [name, value] of Object.entries(workflow.config)) {
     cx.print(style.dim(`  config ${name}: ${JSON.stringify(value)}`));
   }
-  cx.print(style.dim("Run it with: aegis workflow run <workflow> --name value, or --kwargs '{…}'."));
+  cx.print(
+    style.dim(
+      `Run it with: aegis workflow run ${workflow.name}${workflow.parameters.length === 0 ? "" : " --name value, or --kwargs '{…}'"}`,
+    ),
+  );
   return exitCodes.ok;
 }
 
@@ -145,9 +150,10 @@ export async function resumed(cx: Terminal): Promise<number> {
   return exitCodes.ok;
 }
 
-export async function phasesOf(client: Client, run: string): Promise<string[]> {
+export async function phasesOf(client: Client, run: string, last = Number.POSITIVE_INFINITY): Promise<string[]> {
   const phases: string[] = [];
-  for await (const event of eventsOf(client, run)) if (event.type === "run.checkpoint") phases.push(event.data.name);
+  for await (const event of eventsOf(client, run))
+    if (event.type === "run.checkpoint" && event.seq <= last) phases.push(event.data.name);
   return phases;
 }
 

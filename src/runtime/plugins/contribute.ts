@@ -12,6 +12,7 @@ import type { HookRegistry, HookRunner } from "../registry/hooks.ts";
 import { jsonInput } from "../registry/tool-input.ts";
 import type { Tool, ToolRegistry } from "../registry/tools.ts";
 import type { CodeHost } from "./host/code-host.ts";
+import { PluginLoadError } from "./host/errors.ts";
 import { type ExecutableOptions, runExecutable } from "./host/executable.ts";
 import type { Contributions, LogLevel, ToolDeclaration, WorkflowDeclaration } from "./protocol.ts";
 
@@ -114,7 +115,7 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
       keep(registries.tools.add(codeTool(part, code, tool, index)));
     for (const [index, declared] of contributions.workflows.entries()) {
       const run = (engine: Engine, args: unknown) => code.run(index, engine, args);
-      keep(registries.addWorkflow({ ...declared, plugin, run }));
+      keep(placed(declared, () => registries.addWorkflow({ ...declared, plugin, run })));
     }
     for (const skill of contributions.skills) keep(registries.addSkill({ plugin, ...skill }));
     for (const [index, declared] of contributions.commands.entries()) {
@@ -136,6 +137,15 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
   } catch (error) {
     for (const one of undo.reverse()) one();
     throw error;
+  }
+}
+
+/** A name that is taken is told with the line that asks for it. */
+function placed({ place }: WorkflowDeclaration, add: () => Undo): Undo {
+  try {
+    return add();
+  } catch (error) {
+    throw isAegisError(error) ? new PluginLoadError(error.message, place) : error;
   }
 }
 

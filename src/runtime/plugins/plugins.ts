@@ -14,7 +14,7 @@ import { type Generation, pluginPlaces } from "./generation.ts";
 import type { Death } from "./host/errors.ts";
 import { pluginLogFile } from "./log.ts";
 import { planPlugins } from "./plan.ts";
-import { type Loaded, type LoaderOptions, prepare } from "./prepare.ts";
+import { faultOf, type Loaded, type LoaderOptions, prepare } from "./prepare.ts";
 import { FolderWatch } from "./watch.ts";
 
 /** What happened to a plugin, for the record. */
@@ -147,7 +147,8 @@ export class Plugins {
     } catch (error) {
       void generation.close();
       old?.register(registries);
-      this.#refuse(loaded, before, "failed", errorText(error), []);
+      const { reason, diagnostics } = faultOf(error);
+      this.#refuse(loaded, before, "failed", reason, diagnostics);
       return;
     }
     const loads = (before?.loads ?? 0) + 1;

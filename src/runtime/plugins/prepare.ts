@@ -84,11 +84,17 @@ export async function prepare(
     const generation = await load({ found, manifest, config, notes, order }, before, options, watcher);
     return { ...about, kind: "loaded", generation };
   } catch (error) {
-    const place = error instanceof PluginLoadError ? error : { file: null, line: null };
-    const fault: PluginDiagnostic = { level: "error", file: place.file, line: place.line, message: errorText(error) };
-    options.logs.add(found.name, "error", `could not be loaded: ${placed(fault)}`);
-    return refuse("failed", placed(fault), [fault]);
+    const { reason, diagnostics } = faultOf(error);
+    options.logs.add(found.name, "error", `could not be loaded: ${reason}`);
+    return refuse("failed", reason, diagnostics);
   }
+}
+
+/** What went wrong, for a person, with its place where that is known. */
+export function faultOf(error: unknown): { reason: string; diagnostics: PluginDiagnostic[] } {
+  const { file, line } = error instanceof PluginLoadError ? error : { file: null, line: null };
+  const fault: PluginDiagnostic = { level: "error", file, line, message: errorText(error) };
+  return { reason: placed(fault), diagnostics: [fault] };
 }
 
 function load(

@@ -34,6 +34,9 @@ export type ToolDeclaration = {
   readOnly: boolean;
 };
 
+/** Where in a plugin something stands; the file is relative to its folder. */
+export type Place = { file: string | null; line: number | null };
+
 export type WorkflowDeclaration = {
   name: string;
   description: string;
@@ -42,6 +45,7 @@ export type WorkflowDeclaration = {
   config: Record<string, unknown>;
   /** Changes whenever its body or its module does. */
   code: string;
+  place: Place;
 };
 
 export type CommandDeclaration = { name: string; description: string; argumentHint: string | null };

@@ -34,7 +34,7 @@ export type RunRequest = {
 };
 
 /** A workflow whose body is not here: its text says nothing about it, and what it asks for comes later. */
-export type RegisteredWorkflow = Omit<Workflow, "configure" | "order"> & {
+export type RegisteredWorkflow = Omit<Workflow, "configure" | "order" | "made"> & {
   remote?: { code: string; graceMs: number };
   /** The JSON Schema of its arguments, where that says more than `input`. */
   schema?: Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** Why a plugin could not be loaded, or is not there to answer. */
 import { AegisError } from "../../../contract/errors.ts";
-import type { WireError } from "../protocol.ts";
+import type { Place, WireError } from "../protocol.ts";
 
 /** `stuck`: it did not answer any more. `memory`: it used more than it may. */
 export type Death = { why: "exit" | "crash" | "stuck" | "memory" | "closed"; message: string; stack: string | null };
@@ -21,7 +21,7 @@ export class PluginLoadError extends Error {
   readonly file: string | null;
   readonly line: number | null;
 
-  constructor(message: string, place: { file: string | null; line: number | null }) {
+  constructor(message: string, place: Place) {
     super(message);
     this.file = place.file;
     this.line = place.line;

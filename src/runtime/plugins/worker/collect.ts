@@ -9,7 +9,7 @@ import type { Command, PluginAgent, PluginReducer, Skill } from "../../../plugin
 import { type Part, registrar } from "../../../plugin-api/register.ts";
 import { type Tool, toolNameProblem } from "../../../plugin-api/tool.ts";
 import { isWorkflow, type Workflow } from "../../../plugin-api/workflow.ts";
-import type { Contributions } from "../protocol.ts";
+import type { Contributions, Place } from "../protocol.ts";
 import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
 
 const defaultTimeoutMs = 30_000;
@@ -24,6 +24,11 @@ export class Collected {
     ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], notes: [] },
   };
   readonly #seen = new Set<unknown>();
+  readonly #placeOf: (made: Error) => Place;
+
+  constructor(placeOf: (made: Error) => Place) {
+    this.#placeOf = placeOf;
+  }
 
   /** The exports of a module. `hash` stands for its text. */
   addModule(namespace: Readonly<Record<string, unknown>>, file: string, hash: string): void {
@@ -123,8 +128,8 @@ export class Collected {
   }
 
   #addWorkflow(part: Workflow, hash: string): void {
-    const { name, description, input, body, config } = part;
-    this.#refuseTwice("workflow", name, this.contributions.workflows);
+    const { name, description, input, body, config, made } = part;
+    this.#refuseTwice("workflow", name, this.contributions.workflows, made);
     this.workflows.push(part);
     this.contributions.workflows.push({
       name,
@@ -132,11 +137,16 @@ export class Collected {
       schema: workflowSchema(name, input),
       config: JSON.parse(JSON.stringify(config)),
       code: createHash("sha256").update(`${name}\n${body.toString()}\n${hash}`).digest("hex").slice(0, 16),
+      place: this.#placeOf(made),
     });
   }
 
-  #refuseTwice(kind: string, name: string, known: readonly { name: string }[]): void {
-    if (known.some((one) => one.name === name)) throw new TypeError(`there are two ${kind}s "${name}"`);
+  #refuseTwice(kind: string, name: string, known: readonly { name: string }[], made?: Error): void {
+    if (!known.some((one) => one.name === name)) return;
+    const error = new TypeError(`there are two ${kind}s "${name}"`);
+    // Its author looks for the second one, not for where this was noticed.
+    if (made?.stack !== undefined) error.stack = made.stack;
+    throw error;
   }
 }
 

@@ -33,7 +33,7 @@ const context: PluginContext = Object.freeze({
 } satisfies PluginContext);
 
 async function load(): Promise<Collected> {
-  const collected = new Collected();
+  const collected = new Collected((made) => placeOf(made, start));
   for (const path of start.modules) {
     const hash = createHash("sha256")
       .update(await readFile(path))

@@ -1,12 +1,9 @@
 /** Where in a plugin an error arose: the first line of its stack that lies in the plugin's folder. */
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { WorkerStart } from "../protocol.ts";
+import type { Place, WorkerStart } from "../protocol.ts";
 
-export function placeOf(
-  error: unknown,
-  { root, modules }: Pick<WorkerStart, "root" | "modules">,
-): { file: string | null; line: number | null } {
+export function placeOf(error: unknown, { root, modules }: Pick<WorkerStart, "root" | "modules">): Place {
   const stack = error instanceof Error ? `${importer(error)}\n${error.stack ?? ""}\n${error.message}` : "";
   const bases = [pathToFileURL(root).href, root];
   for (const row of stack.split("\n")) {
