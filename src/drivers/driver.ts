@@ -92,7 +92,7 @@ export interface ConversationHost {
   prepareSpawn(command: SpawnCommand): Promise<SpawnCommand>;
   /** A person's or a policy's answer to what the harness asks. Never rejects: no answer is a denial with a reason. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer>;
-  /** Whether plugins judge tool calls now. A harness that can only be stopped at a permission request must then ask. */
+  /** Whether tool calls are judged now, by plugins or by the agent's scope. A harness that can only be stopped at a permission request must then ask. */
   readonly gated: boolean;
   /** What plugins say of a call before the tool runs. Never rejects: a gate that fails denies. */
   beforeTool(use: ToolUse, signal: AbortSignal): Promise<ToolVerdict>;

@@ -20,7 +20,7 @@ export type AgentsOptions = {
   fileDiagnostics: () => readonly AgentDiagnostic[];
 };
 
-/** Harnesses whose own tools can be taken away from the outside. */
+/** Harnesses from which their own tools are taken away. The others are stopped where they ask. */
 const scopedHarnesses: readonly string[] = ["native", "claude-code"];
 
 /** Every tool there is, as the policy sees it. */
@@ -92,7 +92,8 @@ function isKnown(text: string, known: ReadonlyMap<string, ScopedTool>): boolean 
 
 function scopeNote({ harness, tools, deny_tools: denied }: Agent): string | null {
   if (scopedHarnesses.includes(harness) || (tools === null && denied.length === 0)) return null;
-  return `${harness} keeps its own tools, which follow the agent's permission; only the tools of Aegis are held to this list`;
+  if (harness === "scripted") return "scripted keeps its own tools; only the tools of Aegis are held to this list";
+  return `${harness} is refused other tools of its own where it asks: before it changes files or runs anything, not always before it reads`;
 }
 
 function concerns(diagnostic: AgentDiagnostic, agent: Agent): boolean {

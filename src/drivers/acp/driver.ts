@@ -2,6 +2,7 @@
 import type { Capabilities, Driver, DriverDeps } from "../driver.ts";
 import { probeRecipe } from "./probe.ts";
 import type { AcpRecipe } from "./recipe.ts";
+import { acpSpec } from "./scope.ts";
 
 const capabilities: Capabilities = {
   resume: true,
@@ -21,7 +22,7 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
     async open(spec, scope) {
       // The protocol's SDK is large; a daemon without an ACP agent does without it.
       const { openConversation } = await import("./open.ts");
-      return openConversation(deps, recipe, spec, scope);
+      return openConversation(deps, recipe, acpSpec(spec), scope);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Driver, DriverDeps } from "../driver.ts";
 import { AppServers } from "./app-servers.ts";
 import { buildEnv, program } from "./command.ts";
 import { CodexConversation } from "./conversation.ts";
+import { codexSpec } from "./scope.ts";
 import { harness } from "./translate.ts";
 
 export function createCodexDriver(deps: DriverDeps): Driver {
@@ -14,7 +15,7 @@ export function createCodexDriver(deps: DriverDeps): Driver {
     capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
-      const conversation = new CodexConversation(spec, parseCliOptions(spec.agent, program.command), deps);
+      const conversation = new CodexConversation(codexSpec(spec), parseCliOptions(spec.agent, program.command), deps);
       scope.defer(() => conversation.close());
       await conversation.start(servers);
       return conversation;

@@ -6,6 +6,7 @@ import { errorText } from "../../lib/log.ts";
 import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { type Rpc, RpcError } from "./rpc.ts";
+import { scopedFeatures } from "./scope.ts";
 
 /** What the plane is called in the harness. */
 export const planeServer = "aegis";
@@ -79,12 +80,13 @@ async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | nu
     cwd: spec.cwd,
     ...(model === null || model === "" ? {} : { model }),
     ...rights[spec.agent.permission],
-    // Plugins can stop a call only where Codex asks about it; what they let pass is answered here.
+    // A call can be stopped only where Codex asks about it; what is let pass is answered here.
     ...(spec.host.gated ? { approvalPolicy: "untrusted" } : {}),
     // Otherwise another model may answer in the user's place.
     approvalsReviewer: "user",
     ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),
     config: {
+      ...scopedFeatures(spec.agent),
       mcp_servers: { ...(await otherServers(rpc, spec.cwd)), ...planeConfig(spec) },
       // With the default excludes, names like *KEY* and *TOKEN* do not reach the agent's shell.
       shell_environment_policy: { ignore_default_excludes: false, set: { TMPDIR: temporary } },

@@ -11,6 +11,7 @@ export const rows = {
   interrupt: "an interrupt ends the turn, the session goes on",
   ask: "asks before a tool runs",
   denial: "after a denial the model is told",
+  scope: "a call of a tool that is not its agent's is refused, nobody is asked",
   died: "killed mid-turn: the turn fails, the session goes on with its memory",
   daemon_killed: "daemon killed mid-turn: nothing is left running or repeated",
   history_gone: "its history deleted: says so and starts afresh",

@@ -13,7 +13,7 @@ import { failedStatuses, type LiveHarness } from "./harness.ts";
 import { Recorder } from "./record.ts";
 import { columnOf, committedColumn } from "./table.ts";
 import { heard, messageFrom, turnFor, turnOf, turnsEnded } from "./talk.ts";
-import { liveTeam, queue } from "./team.ts";
+import { liveTeam, looker, queue } from "./team.ts";
 
 /** `peer` is the harness that work is handed to. */
 export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
@@ -116,6 +116,18 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     const atOnce = calls()[after - 1]?.includes("not on my watch") === true;
     const refused = after - before > 1 ? "that it was refused; " : "";
     record.see("denial", atOnce ? "the reason" : `${refused}the reason with the next message`);
+  });
+
+  test("a call of a tool that is not its agent's is refused, and nobody is asked", async () => {
+    const { client, project } = team;
+    const file = join(project, "kept-out.txt");
+    const held = await createSession(client, { agent: looker(harness.harness) });
+    const asksBefore = (await eventsOf(client, "ask.opened")).length;
+    expect((await turnFor(client, held.id, harness.makeFile(file))).reason).toBe("completed");
+    expect(existsSync(file)).toBe(false);
+    expect((await eventsOf(client, "ask.opened")).length).toBe(asksBefore);
+    expect((await turnFor(client, held.id, "still there?")).text).toBe("reply: still there?");
+    record.see("scope", true);
   });
 
   test.each(failedStatuses)("a model that answers %i", async (status) => {

@@ -29,7 +29,12 @@ export type Team = {
   startDaemon(): Promise<void>;
 };
 
-/** One agent per harness, named like it. */
+/** The agent of a harness that may change nothing. */
+export function looker(harness: string): string {
+  return `${harness}-looker`;
+}
+
+/** One agent per harness, named like it, and its looker. */
 export function liveTeam(harnesses: readonly LiveHarness[]): Team {
   const models = new Map<LiveHarness, LiveModel>();
   const files = { ...obedient };
@@ -84,9 +89,13 @@ export function liveTeam(harnesses: readonly LiveHarness[]): Team {
 }
 
 function settings(models: ReadonlyMap<LiveHarness, LiveModel>) {
-  const agents = [...models].map(([{ harness }, { agent }]) => {
+  const agents = [...models].flatMap(([{ harness }, { agent }]) => {
     const { model, ...rest } = agent;
-    return [harness, { harness, ...rest, ...(model === null ? {} : { model }) }];
+    const whole = { harness, ...rest, ...(model === null ? {} : { model }) };
+    return [
+      [harness, whole],
+      [looker(harness), { ...whole, deny_tools: ["bash", "edit", "write"] }],
+    ];
   });
   return {
     agents: { ...Object.fromEntries(agents), runner: { harness: "scripted", playbook: "playbook.yaml" } },

@@ -1,0 +1,39 @@
+/** What an agent's `tools` mean for Codex, which has a shell and patches. The plane hides and refuses its own. */
+import type { ScopedAgent } from "../../contract/scope.ts";
+import { planeServer } from "../../contract/tool-names.ts";
+import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { scopedSpec, toolRefusal } from "../cli-harness/scope.ts";
+import type { ConversationSpec, ToolUse } from "../driver.ts";
+
+export function codexSpec(spec: ConversationSpec): ConversationSpec {
+  return scopedSpec(spec, ["bash", "edit", "write"], meaning);
+}
+
+/**
+ * The features of Codex that go with the tools. It reads with its shell: an agent that may read keeps it, and is stopped
+ * at every command that does more.
+ */
+export function scopedFeatures(agent: ScopedAgent): Json {
+  const refuse = toolRefusal(agent);
+  const hasShell = refuse("bash") === null || refuse("read") === null;
+  return {
+    ...(hasShell ? {} : { "features.shell_tool": false }),
+    ...(refuse("WebSearch") === null ? {} : { web_search: "disabled" }),
+  };
+}
+
+function meaning({ tool, input }: ToolUse): string[] {
+  switch (tool) {
+    case "shell":
+      return ["bash"];
+    case "apply_patch": {
+      const changes = listAt(input, "changes").map((change) => textAt(objectAt(change, "kind"), "type"));
+      // Codex may not say what a patch changes.
+      return changes.length > 0 && changes.every((type) => type === "update") ? ["edit"] : ["edit", "write"];
+    }
+    case `mcp__${planeServer}`:
+      return [];
+    default:
+      return [tool];
+  }
+}

@@ -1,0 +1,82 @@
+/** Codex is held to its profile's tools: it is not offered what can be switched off, and refused the rest where it asks. */
+import { describe, expect, test } from "vitest";
+import type { Agent } from "../../../src/contract/agent.ts";
+import { runTurn, textOf } from "../../helpers/turns.ts";
+import { createBench } from "../../suites/driver-bench.ts";
+import { codexAgent, codexUnderTest } from "./under-test.ts";
+
+async function open(agent: Partial<Agent>) {
+  const under = codexUnderTest(codexAgent({ permission: "full", ...agent }));
+  const bench = await createBench(under, "asks", { permission: () => ({ decision: "allow", scope: "once" }) });
+  return { bench, conversation: (await bench.open()).conversation };
+}
+
+async function paramsOf(agent: Partial<Agent>): Promise<Params> {
+  const { conversation } = await open(agent);
+  return (JSON.parse(textOf(await runTurn(conversation, "do:self"))) as { params: Params }).params;
+}
+type Params = { approvalPolicy: string; config: Record<string, unknown> };
+
+describe("a command", () => {
+  test("of an agent without a shell is refused with the reason of its scope", async () => {
+    const { bench, conversation } = await open({ deny_tools: ["bash"] });
+    expect(textOf(await runTurn(conversation, "do:deniedSteered"))).toContain(
+      "Tool 'bash' is not available to agent 'codex': its deny_tools name it (bash)",
+    );
+    expect(bench.host.asked).toEqual([]);
+  });
+
+  test("of an agent whose tools name it runs", async () => {
+    const { conversation } = await open({ tools: ["Bash"] });
+    expect(textOf(await runTurn(conversation, "do:asks"))).toBe("allowed accept");
+  });
+});
+
+describe("a patch", () => {
+  test.each([
+    { tools: ["read"], type: "update", decision: "decline" },
+    { tools: ["edit"], type: "update", decision: "accept" },
+    { tools: ["edit"], type: "add", decision: "decline" },
+    { tools: ["edit"], type: "delete", decision: "decline" },
+    { tools: ["edit", "write"], type: "add", decision: "accept" },
+  ])("with $tools that would $type a file: $decision", async ({ tools, type, decision }) => {
+    const { conversation } = await open({ tools });
+    expect(textOf(await runTurn(conversation, `do:patches a.txt ${type}`))).toBe(decision);
+  });
+
+  test("that does not say what it changes needs both tools", async () => {
+    const { conversation } = await open({ tools: ["edit"] });
+    const question = `do:question item/fileChange/requestApproval {"itemId":"i"}`;
+    expect(textOf(await runTurn(conversation, question))).toBe('{"decision":"decline"}');
+  });
+});
+
+test("a call of the plane is left to the plane", async () => {
+  const { conversation } = await open({ tools: ["read"] });
+  const params = { serverName: "aegis", message: "?", _meta: { codex_approval_kind: "mcp_tool_call" } };
+  const answer = textOf(
+    await runTurn(conversation, `do:question mcpServer/elicitation/request ${JSON.stringify(params)}`),
+  );
+  expect(JSON.parse(answer)).toMatchObject({ action: "accept" });
+});
+
+describe("a thread", () => {
+  test("asks about everything when the agent may not do everything", async () => {
+    expect((await paramsOf({})).approvalPolicy).toBe("never");
+    expect((await paramsOf({ deny_tools: ["edit"] })).approvalPolicy).toBe("untrusted");
+    // Codex has no such tool, so nothing changes for it.
+    expect((await paramsOf({ deny_tools: ["todo"] })).approvalPolicy).toBe("never");
+  });
+
+  test.each([
+    { agent: {}, shell: undefined, search: undefined },
+    { agent: { tools: ["read"] }, shell: undefined, search: "disabled" },
+    { agent: { tools: ["edit", "write"] }, shell: false, search: "disabled" },
+    { agent: { deny_tools: ["bash", "read"] }, shell: false, search: undefined },
+    { agent: { tools: ["Bash", "WebSearch"] }, shell: undefined, search: undefined },
+  ])("$agent: the shell is $shell, the search $search", async ({ agent, shell, search }) => {
+    const { config } = await paramsOf(agent);
+    expect(config["features.shell_tool"]).toBe(shell);
+    expect(config.web_search).toBe(search);
+  });
+});
