@@ -3,7 +3,8 @@
  * installs for itself is not; a call is only a hint, and whoever gets it looks for himself.
  */
 import { type FSWatcher, watch } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { isErrno, isInside } from "../../lib/files.ts";
 
 export type FolderWatchOptions = {
   onChange: () => void;
@@ -20,41 +21,90 @@ const maxFolders = 2_000;
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   readonly #open = new Map<string, FSWatcher>();
+  /** Folder that is watched → the watcher of one above it. */
+  readonly #above = new Map<string, FSWatcher>();
   #timer: NodeJS.Timeout | null = null;
+  #isFollowing = false;
   #closed = false;
 
   constructor(options: FolderWatchOptions) {
     this.#options = options;
   }
 
-  /** Replaces the folders watched before. For one that does not exist its nearest existing parent is watched. */
+  /** Replaces the folders watched before. One that does not exist yet is waited for. */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
     const wanted = new Set(folders.slice(0, maxFolders));
     for (const [folder, watcher] of this.#open) if (!wanted.has(folder)) this.#drop(folder, watcher);
-    for (const folder of wanted) this.#watch(folder);
+    for (const [folder, watcher] of this.#above) {
+      watcher.close();
+      this.#above.delete(folder);
+    }
+    const before = new Set(this.#open.keys());
+    for (const folder of wanted) {
+      this.#watch(folder);
+      // A folder that is moved away does not tell; the one above it does.
+      if (!wanted.has(dirname(folder))) this.#watchAbove(folder, folder);
+    }
+    // What changed in a new folder between its being found and its being watched is looked for once more.
+    if (this.#isFollowing && [...this.#open.keys()].some((folder) => !before.has(folder))) this.#hint("");
+    this.#isFollowing = true;
   }
 
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const watcher of this.#above.values()) watcher.close();
     for (const [folder, watcher] of this.#open) this.#drop(folder, watcher);
   }
 
   #watch(folder: string): void {
     if (this.#open.has(folder)) return;
+    const watcher = this.#start(folder, (event, name) => {
+      if (event === "rename") this.#renew(join(folder, name));
+      this.#hint(name);
+    });
+    if (watcher === null) return;
+    this.#open.set(folder, watcher);
+    watcher.on("error", () => {
+      this.#drop(folder, watcher);
+      this.#hint("");
+    });
+  }
+
+  /** The nearest folder above that exists, for the one name that leads to it. */
+  #watchAbove(wanted: string, path: string): void {
+    const above = dirname(path);
+    if (above === path) return;
+    const only = basename(path);
+    const watcher = this.#start(above, (event, name) => {
+      if (name !== only || event !== "rename") return;
+      this.#renew(wanted);
+      this.#hint(name);
+    });
+    if (watcher === null) this.#watchAbove(wanted, above);
+    else
+      this.#above.set(
+        wanted,
+        watcher.on("error", () => this.#hint("")),
+      );
+  }
+
+  /** Null when the folder is not there. */
+  #start(folder: string, onChange: (event: string, name: string) => void): FSWatcher | null {
     try {
       const watcher = watch(folder, { persistent: false });
-      this.#open.set(folder, watcher);
-      watcher.on("change", (_, name) => this.#hint(String(name ?? "")));
-      watcher.on("error", () => {
-        this.#drop(folder, watcher);
-        this.#hint("");
-      });
+      return watcher.on("change", (event, name) => onChange(event, String(name ?? "")));
     } catch (error) {
-      if (isMissing(error) && dirname(folder) !== folder) this.#watch(dirname(folder));
-      else this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+      if (!isErrno(error, "ENOENT", "ENOTDIR"))
+        this.#options.onError(error instanceof Error ? error : new Error(String(error)));
+      return null;
     }
+  }
+
+  /** A folder that was replaced keeps its name but not its watcher: the next `follow` opens another. */
+  #renew(path: string): void {
+    for (const [folder, watcher] of this.#open) if (isInside(path, folder)) this.#drop(folder, watcher);
   }
 
   /** Editors write beside the file they save; those names are noise. */
@@ -71,8 +121,4 @@ export class FolderWatch {
     watcher.close();
     if (this.#open.get(folder) === watcher) this.#open.delete(folder);
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

@@ -47,6 +47,8 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
     return refuse([...at, "name"], `expected letters, digits, - and _, starting with a letter, found ${found(name)}`);
   if (typeof command !== "string" || command.trim() === "" || command.includes("\0"))
     return refuse([...at, "command"], `expected the program of the tool "${name}", found ${found(command)}`);
+  if (command.startsWith(".") && command.split(/[/\\]/).includes(".."))
+    return refuse([...at, "command"], `expected a program inside the plugin's folder, found ${found(command)}`);
   if (entry.type !== undefined && entry.type !== "executable")
     return refuse([...at, "type"], `expected executable, found ${found(entry.type)}`);
   if (entry.interactive === true) return refuse([...at, "interactive"], "tools that ask back are not supported");
