@@ -33,7 +33,7 @@ export const skillScan: Bench = {
     const slowMegabytes = (slowWords.length * slowBytes) / 1e6;
     const hard = await interleave(
       {
-        ours: () => rate(slowMegabytes, () => scanAll(slow)),
+        ours: () => rate(slowMegabytes, () => scanAll(slow, signal)),
         plain: () => rate(megabytes, () => scanSkill(skill, signal)),
       },
       rounds,
@@ -64,6 +64,6 @@ async function readAll(folder: string): Promise<void> {
   for (const path of await listTree(folder)) await readFile(join(folder, path), "utf8");
 }
 
-async function scanAll(texts: readonly string[]): Promise<void> {
-  for (const text of texts) await scanText("slow.md", text);
+async function scanAll(texts: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const text of texts) await scanText("slow.md", text, signal);
 }

@@ -152,7 +152,7 @@ describe("the command line", () => {
         "needy",
         "x",
         "y",
-        "metadata: { openclaw: { requires: { bins: [no-such-program] } } }\n",
+        "metadata: { openclaw: { requires: { bins: [no-such-program], env: [NO_SUCH_KEY], config: [no.setting] } } }\n",
       ),
       "skills/broken/SKILL.md": "---\nname: broken\n",
     });
@@ -163,7 +163,9 @@ describe("the command line", () => {
     const check = await aegis("skill", "check");
     expect(check.stderr).toBe("");
     expect(check.code).toBe(1);
-    expect(check.stdout).toMatch(/no +needy +project +no program no-such-program on PATH/);
+    expect(check.stdout).toMatch(
+      /no +needy +project +no program no-such-program on PATH\n +NO_SUCH_KEY is not set.*\n +.*no\.setting/,
+    );
     expect(check.stdout).toContain("skills/broken/SKILL.md:1: error: expected a second --- line");
     expect(check.stdout).toContain("skills/weather/SKILL.md:3: warning: expected quotes");
     expect(check.stdout).toMatch(/agents are told of 5 skills in \d+ characters/);

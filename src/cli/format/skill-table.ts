@@ -21,12 +21,16 @@ export function skillTable(skills: readonly SkillView[], options: TableOptions):
 
 export function checkTable(skills: readonly SkillView[], options: TableOptions): string[] {
   const style = createStyle(options.color);
-  const rows = skills.map((skill): Cell[] => [
-    { text: skill.eligible ? "yes" : "no", paint: skill.eligible ? style.green : style.red },
-    { text: skill.name },
-    { text: fromOf(skill) },
-    { text: [...skill.missing, ...skill.notes].join("; "), paint: skill.eligible ? style.dim : (text) => text },
-  ]);
+  const rows = skills.flatMap((skill): Cell[][] => {
+    const [first = "", ...more] = [...skill.missing, ...skill.notes];
+    const reason = (text: string): Cell => ({ text, paint: skill.eligible ? style.dim : (shown) => shown });
+    const usable = { text: skill.eligible ? "yes" : "no", paint: skill.eligible ? style.green : style.red };
+    return [
+      [usable, { text: skill.name }, { text: fromOf(skill) }, reason(first)],
+      // One to a row: whoever mends one must not be surprised by the next.
+      ...more.map((text): Cell[] => [{ text: "" }, { text: "" }, { text: "" }, reason(text)]),
+    ];
+  });
   return columns(heading(style, ["USABLE", "SKILL", "FROM", "WHY NOT"]), rows, options.width);
 }
 

@@ -17,7 +17,7 @@ export type Catalog = { text: string; size: CatalogSize };
 const noCatalog: Catalog = { text: "", size: { skills: 0, characters: 0, shortened: 0, name_only: 0, left_out: 0 } };
 /** A description shorter than this says nothing. */
 const shortest = 60;
-/** Names alone may take this many times the budget before even they are cut. */
+/** Names may take this many times the budget. Past that those that fit least are counted instead of named. */
 const namesOver = 3;
 
 export function buildCatalog(skills: readonly Skill[], options: CatalogOptions): Catalog {
@@ -52,14 +52,13 @@ function listSkills(skills: readonly Skill[], options: CatalogOptions): Listed {
   const full = entries.reduce((sum, { name, description }) => sum + lineLength(name, description.length), 0);
   const cut = full <= options.budget ? null : shorten(entries, options);
   const lines: string[] = [];
-  const bare: string[] = [];
   for (const { skill, name, description } of entries) {
     const length = cut === null ? description.length : (cut.lengths.get(skill) ?? 0);
-    if (length === 0) bare.push(name);
-    else if (length < description.length) lines.push(`- ${name}: ${description.slice(0, length - 1).trimEnd()}…`);
+    if (length === 0) continue;
+    if (length < description.length) lines.push(`- ${name}: ${description.slice(0, length - 1).trimEnd()}…`);
     else lines.push(`- ${name}: ${description}`);
   }
-  const { listed, left } = namesWithin(bare, options.budget * namesOver);
+  const { listed, left } = namesWithin(cut?.bare ?? [], options.budget * namesOver);
   if (listed.length > 0) lines.push(`By name only: ${listed.join(", ")}`);
   const counts = { shortened: cut?.shortened ?? 0, nameOnly: listed.length, left };
   const note = noteOf(counts, options);
@@ -81,11 +80,11 @@ function entryOf(skill: Skill, { canLoad }: CatalogOptions): Omit<Entry, "skill"
   return { name: oneLine(skill.name), description: `${oneLine(skill.description)}${place}` };
 }
 
-/** The best keep all of their description, the next ones the beginning of it, the last ones their name. */
+/** The best keep all of their description, the next ones the beginning of it, the last ones (`bare`) their name. */
 function shorten(
   entries: readonly Entry[],
   { budget, rank }: CatalogOptions,
-): { lengths: Map<Skill, number>; shortened: number } {
+): { lengths: Map<Skill, number>; shortened: number; bare: string[] } {
   const lengths = new Map<Skill, number>();
   let shortened = 0;
   // Names that fill all the room must not cost what fits best its description.
@@ -102,7 +101,7 @@ function shorten(
     left -= length + 6;
     if (length < description.length) shortened += 1;
   }
-  return { lengths, shortened };
+  return { lengths, shortened, bare: byRank.filter(({ skill }) => !lengths.has(skill)).map(({ name }) => name) };
 }
 
 function namesWithin(names: readonly string[], budget: number): { listed: string[]; left: number } {

@@ -35,12 +35,23 @@ describe("what agents are told of all skills", () => {
     expect(text.length).toBeLessThan(9_000);
   });
 
-  it("says how many names had to be left out of a flood", () => {
-    const rank = (skill: Skill) => (skill.name === "skill-1999" ? 1 : 0);
+  it("says how many names had to be left out of a flood, and leaves out those that fit least", () => {
+    const rank = (skill: Skill) => Math.max(0, Number(skill.name.slice("skill-".length)) - 1_900);
     const { text, size } = buildCatalog(many(2_000), { ...options, budget: 2_000, rank });
     expect(text).toContain("- skill-1999: number 1999 of many words");
+    for (let n = 1_901; n < 2_000; n++) expect(text).toMatch(new RegExp(`\\bskill-${n}\\b`));
     expect(size.left_out).toBeGreaterThan(0);
     expect(text).toContain(`${size.left_out} more are not listed`);
+    expect(size.name_only + size.shortened + size.left_out).toBeGreaterThanOrEqual(2_000 - 10);
+    expect(text.length).toBeLessThan(2_000 * 4 + 1_000);
+  });
+
+  it("names all of two thousand with the room they have by default", () => {
+    const skills = many(2_000);
+    const { text, size } = buildCatalog(skills, { ...options, budget: 16_000 });
+    expect(size.left_out).toBe(0);
+    const named = new Set(text.match(/\bskill-\d+\b/g));
+    expect(skills.filter(({ name }) => !named.has(name))).toEqual([]);
   });
 
   it("cannot be given another line by a name or a description", () => {
