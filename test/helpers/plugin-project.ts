@@ -1,5 +1,5 @@
 /** A project, a home and versions of a plugin to install there, with everything the project holds to compare. */
-import { cp, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInstaller, type InstallerSetup } from "../../src/daemon/plugin-install/installer.ts";
 import type { Installer } from "../../src/runtime/plugins/install/installer.ts";
@@ -91,14 +91,6 @@ export async function pluginProject(files: Readonly<Record<string, string>> = fi
   return project;
 }
 
-/** The same project elsewhere, as it is now. */
-export async function copyProject(of: PluginProject): Promise<PluginProject> {
-  const copy = await pluginProject({});
-  await cp(of.root, copy.root, { recursive: true, force: true });
-  await cp(of.source, copy.source, { recursive: true });
-  return copy;
-}
-
 /** A person who agrees to everything and takes every default. */
 export function setupFor(root: string, home: string, said: string[]): InstallerSetup {
   const print = (line: string) => void said.push(line);
@@ -126,9 +118,4 @@ async function snapshot(root: string): Promise<Map<string, string>> {
   // A folder that only holds what is left out is no change of the project.
   if (![...found.keys()].some((path) => path.startsWith(".aegis/"))) found.delete(".aegis");
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Without the moments at which something was done. */
-export function timeless(shot: ReadonlyMap<string, string>): Map<string, string> {
-  return new Map([...shot].map(([path, text]) => [path, text.replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"then"')]));
 }
