@@ -41,6 +41,7 @@ export class Plugins {
   readonly #watch: FolderWatch;
   /** By place: two may claim one name. */
   #entries = new Map<string, Entry>();
+  readonly #retiring = new Set<Generation>();
   #order: string[] = [];
   #work: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -92,7 +93,8 @@ export class Plugins {
     this.#closed = true;
     this.#watch.close();
     await this.#work;
-    await Promise.all([...this.#entries.values()].map((entry) => entry.generation?.close()));
+    const left = [...this.#retiring, ...[...this.#entries.values()].map((entry) => entry.generation)];
+    await Promise.all(left.map((generation) => generation?.close()));
     this.#options.stripper.close();
     await this.#options.logs.flush();
   }
@@ -138,7 +140,7 @@ export class Plugins {
   }
 
   #swap(loaded: Loaded, generation: Generation, before: Entry | null): void {
-    const { registries, record, log, restartRun } = this.#options;
+    const { registries, record, restartRun } = this.#options;
     const { found, key } = loaded;
     const old = before?.generation ?? null;
     old?.unregister();
@@ -162,9 +164,7 @@ export class Plugins {
       diagnostics: generation.diagnostics,
     });
     for (const run of old?.runs ?? []) restartRun(run, "its plugin was reloaded");
-    void old
-      ?.retire()
-      .catch((error: unknown) => log.warn("an old plugin could not be ended", { error: errorText(error) }));
+    if (old !== null) this.#retire(old);
     const type = old === null ? "plugin.loaded" : "plugin.reloaded";
     record({ type, plugin: found.name, version: found.manifest?.version ?? "", generation: loads });
   }
@@ -205,8 +205,19 @@ export class Plugins {
   #remove(place: string, { generation, found }: Entry): void {
     this.#entries.delete(place);
     generation?.unregister();
-    void generation?.retire();
+    if (generation !== null) this.#retire(generation);
     if (generation !== null) this.#options.record({ type: "plugin.removed", plugin: found.name });
+  }
+
+  /** Lets the calls under way end; when everything ends, it ends too. */
+  #retire(generation: Generation): void {
+    this.#retiring.add(generation);
+    generation
+      .retire()
+      .catch((error: unknown) =>
+        this.#options.log.warn("an old plugin could not be ended", { error: errorText(error) }),
+      )
+      .finally(() => this.#retiring.delete(generation));
   }
 
   /** A plugin it requires was planned but could not be loaded after all. */
