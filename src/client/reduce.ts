@@ -63,6 +63,9 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "plugin.restarting":
     case "plugin.restored":
     case "plugin.removed":
+    case "skill.installed":
+    case "skill.updated":
+    case "skill.removed":
     case "skill.given":
     case "skill.routed":
       return session;

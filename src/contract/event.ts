@@ -18,6 +18,7 @@ import {
 } from "./schema-ids.ts";
 import { sessionSchema, sessionStateSchema, titleSourceSchema } from "./session.ts";
 import { skillHowSchema } from "./skill.ts";
+import { installedSkillSchema, skillScopeSchema } from "./skill-install.ts";
 import { subagentRunIdSchema, subagentSchema } from "./subagent.ts";
 import { queueSettingsSchema, taskSchema, taskStatusSchema } from "./task.ts";
 import { turnErrorSchema, turnItemSchemas, turnReasonSchema, usageSchema } from "./turn.ts";
@@ -182,6 +183,14 @@ export const eventSchemas = {
     ...subagentSchema.pick({ announced_to: true, announcement: true }).shape,
   }),
   "subagent.archived": z.object(ofSubagent),
+
+  /**
+   * What came from elsewhere is in place, or gone; of the session whose agent wanted it, or of none. The lockfile is the
+   * record: a crash in between may lose the event, not the skill.
+   */
+  "skill.installed": installedSkillSchema.omit({ installed_at: true }).extend({ scope: skillScopeSchema }),
+  "skill.updated": installedSkillSchema.omit({ installed_at: true }).extend({ scope: skillScopeSchema }),
+  "skill.removed": installedSkillSchema.pick({ name: true, source: true }).extend({ scope: skillScopeSchema }),
 
   /** Texts of skills that the agent was given, with the turn that began with them; null when it loaded them itself. */
   "skill.given": z.object({

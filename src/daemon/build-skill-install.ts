@@ -8,6 +8,7 @@ import { skillInstallTool } from "../plane/tools/skill-install.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
 import type { Tool } from "../runtime/registry/tools.ts";
 import { SkillInstaller } from "../runtime/skills/install/installer.ts";
+import type { Store } from "../store/store.ts";
 import type { Settings } from "./settings.ts";
 
 export type BuildSkillInstallOptions = {
@@ -19,13 +20,15 @@ export type BuildSkillInstallOptions = {
   env: Environment;
   settings: () => Settings;
   asks: Asks;
+  store: Store;
 };
 
 export function buildSkillInstall(options: BuildSkillInstallOptions): { installer: SkillInstaller; tools: Tool[] } {
-  const { root, stateDir, clock, log, processes, env, settings, asks } = options;
+  const { root, stateDir, clock, log, processes, env, settings, asks, store } = options;
   const installer = new SkillInstaller({
     ...{ root, stateDir, clock, log, processes, env },
     home: env.HOME ?? homedir(),
+    changed: (change) => store.transact(async (tx) => void (await tx.events.append(change, clock.now()))),
     registry: () => settings().config.skills.registry,
     token: () => env.CLAWHUB_TOKEN ?? null,
   });

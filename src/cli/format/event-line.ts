@@ -164,6 +164,10 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `the plugin ${event.data.plugin} runs again`);
     case "plugin.removed":
       return painted(style.dim, `the plugin ${event.data.plugin} was removed`);
+    case "skill.installed":
+    case "skill.updated":
+    case "skill.removed":
+      return painted(style.dim, `the skill ${event.data.name} was ${event.type.slice(6)} (${event.data.source})`);
     case "skill.given":
       return painted(style.dim, `given: ${event.data.skills.map(({ name, how }) => `${name} (${how})`).join(", ")}`);
     case "skill.routed": {

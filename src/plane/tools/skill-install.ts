@@ -36,6 +36,7 @@ export function skillInstallTool(options: SkillInstallToolOptions): Tool {
         force: false,
         askFirst: policy === "ask",
         accept: null,
+        by: context.caller.id,
       };
       const first = await options.installer.install(request, context.signal);
       if (first.outcome !== "consent") return told(first.outcome, first.skill);

@@ -2,6 +2,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
+import type { EventOf } from "../../../contract/event.ts";
+import type { SessionId } from "../../../contract/ids.ts";
 import type {
   InstalledSkillView,
   InstallOutcome,
@@ -25,6 +27,8 @@ export type InstallerOptions = Omit<MaterialOptions, "registry" | "gitBase"> &
     stateDir: string;
     home: string;
     log: Logger;
+    /** Tells of what is in place, or gone, by now. */
+    changed: (change: SkillChange) => Promise<void>;
     /** Base URL of the registry. */
     registry: () => string;
     gitBase?: string;
@@ -41,7 +45,15 @@ export type InstallRequest = {
   askFirst: boolean;
   /** The hash whose findings a person has accepted. */
   accept: string | null;
+  /** The session whose agent wants it; nobody's when a person does. */
+  by?: SessionId;
 };
+
+export type SkillChange = { session: SessionId | null } & (
+  | Pick<EventOf<"skill.installed">, "type" | "data">
+  | Pick<EventOf<"skill.updated">, "type" | "data">
+  | Pick<EventOf<"skill.removed">, "type" | "data">
+);
 
 /** How long a fetched skill waits for consent before it has to be fetched again. */
 const heldMs = 15 * 60_000;
@@ -92,8 +104,14 @@ export class SkillInstaller {
         return { outcome: "consent", skill };
       }
       await holding(place, () => this.#activate(staged, request.force), { clock: this.#options.clock, signal });
-      this.#options.log.info("a skill was installed", { skill: skill.name, source: skill.source, hash: skill.hash });
-      return { outcome: skill.replaces === null ? "installed" : "updated", skill };
+      const outcome = skill.replaces === null ? "installed" : "updated";
+      const { name, source, version, commit, hash, scope } = skill;
+      await this.#tell({
+        type: `skill.${outcome}`,
+        session: request.by ?? null,
+        data: { name, source, version, commit, hash, scope },
+      });
+      return { outcome, skill };
     } catch (error) {
       await this.#discard(staged);
       throw asAegisError(error);
@@ -116,7 +134,7 @@ export class SkillInstaller {
     signal: AbortSignal,
   ): Promise<InstalledSkillView> {
     const place = this.#places[options.scope];
-    return holding(
+    const removed = await holding(
       place,
       async () => {
         const { folder, entry } = await findInstalled(this.#places[options.scope], name);
@@ -127,6 +145,9 @@ export class SkillInstaller {
       },
       { clock: this.#options.clock, signal },
     );
+    const { source, scope } = removed;
+    await this.#tell({ type: "skill.removed", session: null, data: { name: removed.name, source, scope } });
+    return removed;
   }
 
   async list(): Promise<InstalledSkillView[]> {
@@ -191,6 +212,15 @@ export class SkillInstaller {
     const { name, source, version, commit, hash } = skill;
     const installed_at = new Date(this.#options.clock.now()).toISOString();
     await putInPlace(place, stage, folder, { name, source, version, commit, hash, installed_at });
+  }
+
+  /** What is done is done, whether or not anybody can be told. */
+  async #tell(change: SkillChange): Promise<void> {
+    const { name, source } = change.data;
+    this.#options.log.info("skills changed", { change: change.type, skill: name, source });
+    await this.#options.changed(change).catch((error: unknown) => {
+      this.#options.log.warn("a change of the skills is not on record", { skill: name, error: errorText(error) });
+    });
   }
 
   async #hold(key: string, staged: Staged): Promise<void> {

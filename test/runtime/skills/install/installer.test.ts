@@ -280,7 +280,7 @@ describe("consent", () => {
 describe("what is there already", () => {
   test("the same is left alone, another version replaces it, edits are kept", async () => {
     const hub = await fakeClawHub({ pdf: { versions: { "1.0.0": { "SKILL.md": skillPage("pdf", "one") } } } });
-    const { root, install, installer } = await setUp(hub.url);
+    const { root, install, installer, changes } = await setUp(hub.url);
     await install("pdf");
     expect((await install("pdf")).outcome).toBe("unchanged");
     // A program of the skill was run.
@@ -299,6 +299,10 @@ describe("what is there already", () => {
     expect(await readFile(page, "utf8")).toContain("two");
     expect(await update()).toMatchObject({ outcome: "unchanged" });
     expect((await lockOf(root)).pdf?.version).toBe("1.1.0");
+    expect(changes).toMatchObject([
+      { type: "skill.installed", session: null, data: { name: "pdf", version: "1.0.0", scope: "project" } },
+      { type: "skill.updated", session: null, data: { name: "pdf", version: "1.1.0", source: "clawhub:pdf" } },
+    ]);
   });
 
   test("a pinned version stays", async () => {
@@ -324,7 +328,7 @@ describe("what is there already", () => {
   });
 
   test("removing takes the files and the entry, and asks for force over edits", async () => {
-    const { base, root, install, installer } = await setUp("http://127.0.0.1:9");
+    const { base, root, install, installer, changes } = await setUp("http://127.0.0.1:9");
     await writeFiles(base, { "a/SKILL.md": skillPage("Alpha One") });
     await install(join(base, "a"));
     await writeFiles(root, { ".aegis/skills/alpha-one/mine.md": "x" });
@@ -336,6 +340,15 @@ describe("what is there already", () => {
     expect(await lockOf(root)).toEqual({});
     await expect(installer.remove("alpha", options, signal)).rejects.toMatchObject({ code: "not_found" });
     expect(await stages(root)).toEqual([]);
+    expect(changes.map(({ type }) => type)).toEqual(["skill.installed", "skill.removed"]);
+  });
+
+  test("a record that cannot be kept undoes nothing", async () => {
+    const changed = () => Promise.reject(new Error("the disk is full"));
+    const { base, install, installer } = await setUp("http://127.0.0.1:9", { changed });
+    await writeFiles(base, { "a/SKILL.md": skillPage("a") });
+    expect((await install(join(base, "a"))).outcome).toBe("installed");
+    expect(await installer.list()).toMatchObject([{ name: "a", state: "intact" }]);
   });
 
   test("a skill whose files are gone is listed as missing and can be removed or brought back", async () => {

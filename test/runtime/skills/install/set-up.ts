@@ -7,6 +7,7 @@ import { silentLogger } from "../../../../src/lib/log.ts";
 import {
   type InstallerOptions,
   type InstallRequest,
+  type SkillChange,
   SkillInstaller,
 } from "../../../../src/runtime/skills/install/installer.ts";
 import { testProcesses } from "../../../helpers/git-repo.ts";
@@ -17,6 +18,8 @@ export type SetUp = {
   root: string;
   home: string;
   installer: SkillInstaller;
+  /** What it told of. */
+  changes: SkillChange[];
   install(source: string, more?: Partial<InstallRequest>): ReturnType<SkillInstaller["install"]>;
 };
 
@@ -33,6 +36,7 @@ export async function setUp(registry: string, more: Partial<InstallerOptions> = 
   const stateDir = join(root, ".aegis", "state");
   await mkdir(stateDir, { recursive: true });
   await mkdir(home);
+  const changes: SkillChange[] = [];
   const installer = new SkillInstaller({
     root,
     stateDir,
@@ -41,6 +45,7 @@ export async function setUp(registry: string, more: Partial<InstallerOptions> = 
     clock: systemClock,
     processes: await testProcesses(),
     env: { PATH: process.env.PATH },
+    changed: async (change) => void changes.push(change),
     registry: () => registry,
     token: () => null,
     ...more,
@@ -51,7 +56,7 @@ export async function setUp(registry: string, more: Partial<InstallerOptions> = 
       { source, name: null, scope: "project", force: false, askFirst: false, accept: null, ...request },
       signal,
     );
-  return { base, root, home, installer, install };
+  return { base, root, home, installer, install, changes };
 }
 
 export async function writeFiles(folder: string, files: Record<string, string>): Promise<void> {
