@@ -56,7 +56,8 @@ const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
 async function callPlane(name: string, input: unknown, { key, spec, signal }: CallContext): Promise<ToolRun> {
   const names = (await spec.host.tools.list()).map((tool) => tool.name);
-  if (!names.includes(name)) {
+  // What is kept from the agent is refused there, with the reason.
+  if (!names.includes(name) && spec.host.tools.refusal(name) === null) {
     const all = [...projectTools.map((tool) => tool.name), ...names];
     return toolError(`no tool "${name}"${didYouMean(name, all)}`);
   }
