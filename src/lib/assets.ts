@@ -15,7 +15,8 @@ export function bundledPluginsDir(): string {
   return join(packageRoot(), "plugins");
 }
 
-function packageRoot(): string {
+/** Where the package lies that this code is part of. */
+export function packageRoot(): string {
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {
     if (nameIn(join(folder, "package.json")) === packageName) return folder;

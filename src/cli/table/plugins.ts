@@ -43,6 +43,33 @@ export const pluginCommands: readonly CommandSpec[] = [
       (await import("../commands/plugin.ts")).pluginSwitch(cx, { plugin: input.required("plugin"), on: false }),
   },
   {
+    path: "plugin new",
+    summary: "Make a plugin of your own: a working example, its test, and types for the editor",
+    arguments: [{ synopsis: "<name>", description: "lower-case letters and digits, joined by -" }],
+    options: [
+      { flags: "--dir <dir>", description: "where to put its folder; .aegis/plugins unless said", complete: "file" },
+      {
+        flags: "--kind <kind>",
+        description: "tool, hook, workflow or full; tool unless said",
+        complete: ["tool", "hook", "workflow", "full"],
+      },
+    ],
+    examples: ["aegis plugin new greeter", "aegis plugin new house-rules --kind hook"],
+    run: async (cx, input) =>
+      (await import("../commands/plugin-new.ts")).pluginNew(cx, {
+        name: input.required("name"),
+        dir: input.text("dir"),
+        kind: input.text("kind"),
+      }),
+  },
+  {
+    path: "plugin link",
+    summary: "Let editors, tsc and tests of a plugin find this Aegis",
+    arguments: [{ synopsis: "[path]", description: "the plugin's folder; this one unless said", complete: "file" }],
+    examples: ["aegis plugin link", "aegis plugin link plugins/greeter"],
+    run: async (cx, input) => (await import("../commands/plugin-new.ts")).pluginLink(cx, { path: input.text("path") }),
+  },
+  {
     path: "plugin validate",
     summary: "Check a plugin's manifest and files, without a daemon",
     arguments: [{ synopsis: "<path>", description: "the plugin's folder or file", complete: "file" }],

@@ -1,9 +1,11 @@
 /** Calls the parts of a plugin as Aegis would, without a daemon. */
+import type { z } from "zod";
 import type { HookContexts, HookEvent } from "../../contract/hook.ts";
 import type { LogLevel, PluginContext } from "../context.ts";
 import { definitionMark, isDefinition } from "../definition.ts";
+import type { Engine } from "../engine.ts";
 import type { Hook } from "../hook.ts";
-import type { Command, PluginAgent, PluginReducer, Skill } from "../parts.ts";
+import type { Command, CommandContext, PluginAgent, PluginReducer, Skill } from "../parts.ts";
 import { registrar } from "../register.ts";
 import type { StandardResult, Tool, ToolContext, ToolInput } from "../tool.ts";
 import { isWorkflow, type Workflow } from "../workflow.ts";
@@ -35,6 +37,28 @@ export async function callHook<E extends HookEvent>(
 export async function callTool(part: Tool, input: unknown = {}, context: Partial<ToolContext> = {}): Promise<unknown> {
   const schema = part.options.input ?? part.options.parameters;
   return part.handler((await checked(schema, input)) as never, fakeContext(context));
+}
+
+/** Runs a command with what was typed behind it. Without a session in `context` it was typed in none. */
+export async function callCommand(part: Command, args = "", context: Partial<CommandContext> = {}): Promise<unknown> {
+  return (await part.handler(args, { ...fakeContext(), session: null, agent: null, ...context })) ?? null;
+}
+
+/** Runs a workflow on an engine of the test's own making. Its arguments are checked as they would be. */
+export async function runWorkflow<Input extends z.ZodObject, Config>(
+  part: Workflow<Input, Config>,
+  engine: Engine<Config>,
+  args: unknown = {},
+): Promise<unknown> {
+  return part.body(engine, (await checked(part.input ?? undefined, args)) as z.output<Input>);
+}
+
+/** Gives a reducer what members of a group replied. */
+export async function callReducer(
+  part: PluginReducer,
+  replies: readonly { handle: string; text: string }[],
+): Promise<unknown> {
+  return part.handler(replies);
 }
 
 export type Parts = {
