@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import type { Agent } from "../contract/agent.ts";
 import type { HookSkill } from "../contract/hook.ts";
+import type { Message } from "../contract/message.ts";
 import { scopeOf } from "../contract/scope.ts";
 import { askOnce } from "../drivers/native/one-answer.ts";
 import { assetPath } from "../lib/assets.ts";
@@ -9,6 +10,7 @@ import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { skillTools } from "../plane/tools/skills.ts";
+import type { Steered } from "../runtime/inbox/inbox.ts";
 import type { AgentRegistry } from "../runtime/registry/agents.ts";
 import { limitedAgent } from "../runtime/registry/limits.ts";
 import { scopedTool, type Tool, type ToolRegistry } from "../runtime/registry/tools.ts";
@@ -22,6 +24,7 @@ import { type Forked, type ForkRequest, type OfferOptions, SkillOffer } from "..
 import { skillRoots } from "../runtime/skills/places.ts";
 import { rankedSkills } from "../runtime/skills/ranked.ts";
 import { SkillRouter } from "../runtime/skills/route.ts";
+import { selectSkills } from "../runtime/skills/select.ts";
 import { Skills } from "../runtime/skills/skills.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -50,6 +53,8 @@ export type SkillParts = {
   router: SkillRouter;
   /** What the session's agent may load, the best for the text first. */
   ranked(session: SessionRow, text: string, signal: AbortSignal): Promise<HookSkill[]>;
+  /** Adds a message to the turn under way, unless it calls a skill: only the beginning of a turn can bring its text. */
+  steer(message: Message, signal: AbortSignal): Promise<Steered>;
   /** Gives agents the tools for skills, or takes them away, as the settings say. */
   settingsChanged(): void;
 };
@@ -106,6 +111,16 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     async ranked(session, text, signal) {
       const agent = agentOf(session);
       return agent === null ? [] : rankedSkills(skills, agent, text, signal);
+    },
+    async steer(message, signal) {
+      const row = (await skills.any(signal)) ? await store.read.sessions.get(message.session) : null;
+      const agent = row === null ? null : agentOf(row);
+      if (agent === null) return turns().steer(message);
+      const view = await skills.of(agent, signal);
+      const [called] = (await selectSkills([message], view, { most: 0, classifier, signal })).named;
+      if (called === undefined) return turns().steer(message);
+      const isBusy = turns().current(message.session).length > 0;
+      return { joined: false, why: isBusy ? `the skill "${called.skill.name}" comes with a turn of its own` : null };
     },
     settingsChanged() {
       const { enabled } = settings().config.skills;

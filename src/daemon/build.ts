@@ -141,7 +141,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     wake: (session) => sessions.wake(session),
     interrupt: (session) => turns.interrupt(session),
     received: hooks.received,
-    steer: (message) => turns.steer(message),
+    steer: (message) => skills.steer(message, signal),
   });
   const attachments = new Attachments({ dir: join(stateDir, "attachments"), drivers });
   const remembers = (session: SessionRow) => canResume(session) || conversations.has(session.id);

@@ -115,16 +115,15 @@ export class SkillOffer {
   async contribute(turn: TurnOfSkills, signal: AbortSignal): Promise<{ context: string } | null> {
     const { skills, log, store } = this.#options;
     this.#options.grants.begin(turn.session);
-    if (!skills.offers) return null;
     try {
-      const hasNews = (this.#told.get(turn.session)?.since.length ?? 0) > 0;
+      const hasNews = skills.offers && (this.#told.get(turn.session)?.since.length ?? 0) > 0;
       if (!hasNews && !(await skills.any(signal))) return null;
       const row = await store.read.sessions.get(turn.session);
       const agent = row === null ? null : this.#options.agentOf(row);
       if (row === null || agent === null) return null;
       const view = await skills.of(agent, signal);
       if (isHarnessCommand(turn.messages, view)) return null;
-      const news = await this.#news(row, agent, view);
+      const news = skills.offers ? await this.#news(row, agent, view) : "";
       const parts = view.skills.length === 0 ? [] : await this.#parts(turn, row, agent, view, signal);
       const context = [...(news === "" ? [] : [news]), ...parts];
       return context.length === 0 ? null : { context: wrap(context) };
@@ -195,7 +194,9 @@ export class SkillOffer {
     const remembers = this.#options.remembers(row);
     if (!this.#told.has(session)) this.#opening.set(session, messages.map((message) => message.body).join("\n"));
     const had = await given.of(session, remembers);
-    const selected = await selectSkills(messages, view, { most: skills.settings.max_per_turn, classifier, signal });
+    // What somebody names is given also where a plugin tells agents what there is.
+    const most = skills.offers ? skills.settings.max_per_turn : 0;
+    const selected = await selectSkills(messages, view, { most, classifier, signal });
     const pieces = new Map<Skill, Piece>();
     const add = (skill: Skill, how: SkillHow, given: string | null, most: number) => {
       const piece = pieces.has(skill) ? null : this.#piece(skill, how, given, row, had, most);

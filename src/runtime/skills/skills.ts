@@ -54,8 +54,8 @@ export class Skills {
   }
 
   /**
-   * Somebody else tells agents of the skills from now on: they are still loaded and searched here, but nothing is put
-   * into a prompt by Aegis itself. Returns its undo.
+   * Somebody else tells agents of the skills from now on: they are still loaded, searched and called by name here, but
+   * Aegis itself puts nothing into a prompt that nobody asked for. Returns its undo.
    */
   takeOver(owner: string): () => void {
     if (this.#offeredBy !== null && this.#offeredBy !== owner)
@@ -66,7 +66,7 @@ export class Skills {
     };
   }
 
-  /** Whether Aegis itself puts skills into prompts. */
+  /** Whether Aegis itself tells agents what there is, and gives them what a message is about. */
   get offers(): boolean {
     return this.#options.settings().enabled && this.#offeredBy === null;
   }

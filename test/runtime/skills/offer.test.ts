@@ -49,10 +49,13 @@ describe("at the start of a conversation", () => {
     expect(await given("hello again")).toEqual([]);
   });
 
-  it("says nothing while a plugin offers the skills", async () => {
-    const { say, driver, skills } = await scene(files);
+  it("says nothing while a plugin offers the skills, but what is called by name is given", async () => {
+    const { say, given, driver, skills, dir } = await scene(files);
     const undo = skills.skills.takeOver("skill-system");
     expect(await say("weather please")).toBe("weather please");
+    expect(await given("/tea for two")).toEqual(["tea"]);
+    writeTree(dir, { "skills/cake/SKILL.md": simplePage("cake") });
+    expect(await say("hello")).toBe("hello");
     expect(driver.turns[0]?.spec.systemPrompt).not.toContain("# Skills");
     expect(() => skills.skills.takeOver("other")).toThrow("skill-system does already");
     undo();
