@@ -40,15 +40,21 @@ export const capabilityTitles: Readonly<Record<keyof Capabilities, string>> = {
 };
 
 const codeFile = /\.[cm]?[jt]s$/;
+const notLoaded = /\.(?:d|test|spec)\.[cm]?[jt]s$/;
 /** Longer files are generated; their words say little. */
 const maxScanned = 2 << 20;
 
-const patterns: readonly { key: "hooks" | "tools" | "workflows" | "commands"; pattern: RegExp }[] = [
+/** What code can bring under a name. */
+type Named = "hooks" | "tools" | "workflows" | "commands" | "agents" | "skills";
+
+const patterns: readonly { key: Named; pattern: RegExp }[] = [
   { key: "hooks", pattern: /\b(?:hook|registerHook)\(\s*["'`]([\w-]+)["'`]/g },
   { key: "tools", pattern: /\b(?:tool|registerTool)\(\s*(?:\{\s*name:\s*)?["'`]([\w-]+)["'`]/g },
   { key: "tools", pattern: /\bconst\s+(\w+)\s*=\s*tool\(\s*\{(?!\s*name:)/g },
   { key: "workflows", pattern: /\bworkflow\(\s*["'`]([\w-]+)["'`]/g },
-  { key: "commands", pattern: /\bcommand\(\s*(?:\{\s*name:\s*)?["'`]([\w-]+)["'`]/g },
+  { key: "commands", pattern: /\b(?:command|registerCommand)\(\s*\{\s*name:\s*["'`]([\w-]+)["'`]/g },
+  { key: "agents", pattern: /\b(?:agent|registerAgent)\(\s*\{\s*name:\s*["'`]([\w-]+)["'`]/g },
+  { key: "skills", pattern: /\b(?:skill|registerSkill)\(\s*\{\s*name:\s*["'`]([\w-]+)["'`]/g },
 ];
 const reaches: readonly { use: string; pattern: RegExp }[] = [
   { use: "other programs", pattern: /["'](?:node:)?child_process["']/ },
@@ -60,14 +66,16 @@ const reaches: readonly { use: string; pattern: RegExp }[] = [
 
 export async function capabilitiesOf(dir: string, manifest: PluginManifest): Promise<Capabilities> {
   const paths = await listTree(dir);
-  const code = paths.filter((path) => codeFile.test(path) && !path.endsWith(".d.ts"));
+  const code = paths.filter((path) => codeFile.test(path) && !notLoaded.test(path));
   const isHidden = (path: string) => path.split("/").some((part) => /^[._]/.test(part) || part === "node_modules");
   const modules = manifest.has_modules ? code.filter((path) => !isHidden(path)) : [];
-  const found: Record<"hooks" | "tools" | "workflows" | "commands", Set<string>> = {
+  const found: Record<Named, Set<string>> = {
     hooks: new Set(),
     tools: new Set(),
     workflows: new Set(),
     commands: new Set(paths.filter((path) => inFolder(path, manifest.folders.commands)).map(stem)),
+    agents: new Set(manifest.agents.map(agentLine)),
+    skills: new Set(paths.filter((path) => basename(path) === "SKILL.md")),
   };
   const uses = new Set<string>();
   const run = [...(manifest.has_modules ? code : []), ...manifest.tools.map((tool) => tool.command)];
@@ -86,8 +94,8 @@ export async function capabilitiesOf(dir: string, manifest: PluginManifest): Pro
     executables: manifest.tools.map(
       (tool) => `${tool.name}: ${[tool.command, ...tool.args].join(" ")} (${tool.permission})`,
     ),
-    agents: manifest.agents.map(agentLine),
-    skills: sorted(new Set(paths.filter((path) => basename(path) === "SKILL.md"))),
+    agents: sorted(found.agents),
+    skills: sorted(found.skills),
     scripts: paths.filter((path) => /^_(un)?install\.[cm]?[jt]s$/.test(path)),
     secrets: settings.filter(([key, setting]) => setting.secret || key.endsWith("_env")).map(([key]) => key),
     uses: sorted(uses),
