@@ -3,7 +3,7 @@
  * Needs the registry for the package's dependencies, so it is no part of `npm test`.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,22 @@ try {
     'import { createClient } from "aegis/client";\nimport { routes } from "aegis/contract";\nprocess.stdout.write(typeof createClient + " " + routes.health.path + "\\n");\n',
   );
   expect("imports of the package", run(process.execPath, ["use.mjs"], work), /^function \/health\n$/);
+  writeFileSync(
+    join(work, "plugin.mjs"),
+    'import { tool, z } from "aegis";\nimport { callTool } from "aegis/testing";\nconst twice = tool({ description: "x", input: z.object({ n: z.number() }) }, ({ n }) => 2 * n);\nprocess.stdout.write(String(await callTool(twice, { n: 21 })));\n',
+  );
+  expect("imports of plugins", run(process.execPath, ["plugin.mjs"], work), /^42$/);
+  const tsc = join(root, "node_modules", ".bin", "tsc");
+  expect("aegis plugin new", cli("plugin", "new", "mine", "--kind", "full"), /node --test/);
+  const mine = join(project, ".aegis", "plugins", "mine");
+  expect("types of a new plugin", run(tsc, ["-p", "."], mine), /^$/);
+  expect("test of a new plugin", run(process.execPath, ["--test"], mine), /fail 0/);
+  // The package itself serves as well as the link to it.
+  cpSync(mine, join(work, "mine"), { recursive: true, filter: (path) => !path.includes("node_modules") });
+  const config = readFileSync(join(work, "mine", "tsconfig.json"), "utf8");
+  writeFileSync(join(work, "mine", "tsconfig.json"), config.replace('"aegis/node-test"', ""));
+  rmSync(join(work, "mine", "plugin.test.ts"));
+  expect("types against the package", run(tsc, ["-p", "."], join(work, "mine")), /^$/);
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
