@@ -19,8 +19,8 @@ export type Bench = {
   host: DriverHost;
   planeToken: string;
   open(): Promise<Opened>;
-  /** As the next daemon would: with the name and the memory that were stored. */
-  reopen(): Promise<Opened>;
+  /** As the next daemon would: with the name and the memory that were stored. An earlier name can be given instead. */
+  reopen(resume?: string): Promise<Opened>;
   /** Another session that begins with what this one remembers. */
   fork(): Promise<Opened>;
   /** A picture of one pixel. */
@@ -88,7 +88,7 @@ export async function createBench(
     host,
     planeToken,
     open: () => start(null),
-    reopen: () => start(host.resume),
+    reopen: (resume) => start(resume ?? host.resume),
     fork: () => start(null, host.resume),
     image,
     async run(conversation, prompt) {

@@ -344,6 +344,12 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
         expect(textOf(await runTurn(fork.conversation, promptFor("recall")))).toContain("prompts: 3");
         if (origin !== null) expect(seat.host.resume).not.toBe(origin);
         expect(textOf(await seat.run(first.conversation, promptFor("recall")))).toContain("prompts: 2");
+        if (origin === null) return;
+        for (const opened of [first, fork]) await opened.scope.disposeAsync();
+        const forkAgain = await seat.reopen();
+        expect(textOf(await runTurn(forkAgain.conversation, promptFor("recall")))).toContain("prompts: 4");
+        const firstAgain = await seat.reopen(origin);
+        expect(textOf(await runTurn(firstAgain.conversation, promptFor("recall")))).toContain("prompts: 3");
       },
     );
 

@@ -1,6 +1,6 @@
 /** One Codex app server: proves that it speaks the protocol, and hands what it says to the conversation it concerns. */
 import type { TurnError } from "../../contract/turn.ts";
-import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
@@ -71,6 +71,13 @@ export class AppServer {
     this.#held = this.#held.filter((held) => held.thread !== thread);
     for (const held of waiting) held.hand(handlers);
     return () => this.#threads.get(thread) === handlers && this.#threads.delete(thread);
+  }
+
+  /** True for a thread that is loaded although nobody here speaks with it. */
+  async hasIdle(thread: string): Promise<boolean> {
+    if (this.#threads.has(thread)) return false;
+    const loaded = await this.rpc.call("thread/loaded/list", {}).catch(() => ({}) as Json);
+    return listAt(loaded, "data").includes(thread);
   }
 
   #hand(thread: string, hand: (handlers: ThreadHandlers) => void): void {

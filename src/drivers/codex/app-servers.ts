@@ -38,6 +38,22 @@ export class AppServers {
     };
   }
 
+  /**
+   * Makes a server let go of a thread that no conversation there speaks with any more: it would stay its only writer for
+   * as long as others use that server. False when none has it. Codex has no other way to unload a thread than this;
+   * cut off half way, the thread is found archived and brought back when it is next opened.
+   */
+  async unload(threadId: string): Promise<boolean> {
+    for (const shared of this.#shared.values()) {
+      const server = await shared.server.catch(() => null);
+      if (server === null || !server.alive || !(await server.hasIdle(threadId))) continue;
+      await server.rpc.call("thread/archive", { threadId });
+      await server.rpc.call("thread/unarchive", { threadId });
+      return true;
+    }
+    return false;
+  }
+
   #start(key: string, command: SpawnCommand): Shared {
     const shared: Shared = { server: AppServer.start(command, this.#deps), users: 0 };
     this.#shared.set(key, shared);

@@ -81,7 +81,7 @@ export class CodexConversation implements Conversation {
     const known = this.#spec.resume === null ? null : parseName(this.#spec.resume).id;
     if (known !== null) this.#attach(known, null);
     await lease.server.opening(async () => {
-      const thread = await openThread(rpc, this.#spec);
+      const thread = await openThread(rpc, this.#spec, (id) => servers.unload(id));
       if (known !== null && known !== thread.id) this.#attached.get(known)?.();
       if (this.#isClosed) return;
       this.#thread = thread;

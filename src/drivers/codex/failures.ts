@@ -32,6 +32,14 @@ function classify(code: string, status: number | null, message: string): TurnErr
   if (code === "contextWindowExceeded") {
     return { code: "context_overflow", message, fix: "Start a new session." };
   }
+  const [, unset] = /Missing environment variable: `?(\w+)/.exec(message) ?? [];
+  if (unset !== undefined) {
+    return {
+      code: "not_logged_in",
+      message,
+      fix: `Agents do not get the daemon's environment: put ${unset} into the agent's \`env\`.`,
+    };
+  }
   return { code: "model", message };
 }
 

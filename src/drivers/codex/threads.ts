@@ -17,14 +17,22 @@ export type Thread = {
   model: string;
 };
 
-/** Throws `DriverError`. */
-export async function openThread(rpc: Rpc, spec: ConversationSpec): Promise<Thread> {
+/** Throws `DriverError`. `unload` makes another server let go of a thread; false when none has it. */
+export async function openThread(
+  rpc: Rpc,
+  spec: ConversationSpec,
+  unload: (threadId: string) => Promise<boolean>,
+): Promise<Thread> {
   const before = spec.resume === null ? null : parseName(spec.resume);
   const other = spec.fork === null ? null : parseName(spec.fork);
   const params = await threadParams(rpc, spec, spec.agent.model ?? before?.model ?? other?.model ?? null);
   if (before !== null) {
     try {
-      const resumed = await rpc.call("thread/resume", { ...params, threadId: before.id, excludeTurns: true });
+      const resume = () => rpc.call("thread/resume", { ...params, threadId: before.id, excludeTurns: true });
+      const resumed = await resume().catch(async (error: unknown) => {
+        if (!(await isFreed(rpc, error, before.id, unload))) throw error;
+        return resume();
+      });
       return remember(spec, resumed, before.model);
     } catch (error) {
       if (!isUnknownThread(error)) throw threadError(error);
@@ -45,6 +53,23 @@ export async function openThread(rpc: Rpc, spec: ConversationSpec): Promise<Thre
     throw threadError(error);
   });
   return remember(spec, started, null);
+}
+
+async function isFreed(
+  rpc: Rpc,
+  error: unknown,
+  threadId: string,
+  unload: (threadId: string) => Promise<boolean>,
+): Promise<boolean> {
+  if (!(error instanceof RpcError)) return false;
+  if (isHeldElsewhere(error)) return unload(threadId);
+  if (!/is archived/i.test(error.message)) return false;
+  await rpc.call("thread/unarchive", { threadId });
+  return true;
+}
+
+function isHeldElsewhere(error: unknown): boolean {
+  return error instanceof RpcError && /active writer/i.test(error.message);
 }
 
 function isUnknownThread(error: unknown): boolean {
@@ -125,8 +150,9 @@ async function otherServers(rpc: Rpc, cwd: string): Promise<Json> {
 
 function threadError(error: unknown): DriverError {
   const code = error instanceof RpcError && error.code === null ? "died" : "start";
+  const fix = isHeldElsewhere(error) ? { fix: "Another Codex has it open: end that one first." } : {};
   return new DriverError(
-    { code, message: `Codex did not open the conversation: ${errorText(error)}.` },
+    { code, message: `Codex did not open the conversation: ${errorText(error)}.`, ...fix },
     { cause: error },
   );
 }

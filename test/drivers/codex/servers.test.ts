@@ -1,5 +1,5 @@
 /** How Codex is started, shared and lost, and what is said when it cannot be started. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
@@ -65,7 +65,7 @@ async function office() {
     const spec = { session, agent, cwd: root, stateDir, systemPrompt: "", resume, fork: null, memory: [], plane, host };
     const conversation = await driver.open(spec, scope);
     const pid = async () => (JSON.parse(textOf(await runTurn(conversation, "do:self"))) as Self).pid;
-    return { conversation, scope, host, pid };
+    return { conversation, scope, host, pid, home: root };
   };
 }
 
@@ -85,6 +85,41 @@ test("an agent with another environment has a server of its own", async () => {
   const open = await office();
   const [one, two] = [await open("one"), await open("two", codexAgent({ env: { WHO: "two" } }))];
   expect(await one.pid()).not.toBe(await two.pid());
+});
+
+test("a conversation that moves to another server takes its thread along, while others stay", async () => {
+  const open = await office();
+  const [one, two] = [await open("one"), await open("two")];
+  await runTurn(one.conversation, "do:recall");
+  await one.scope.disposeAsync();
+  const moved = await open("one", codexAgent({ env: { WHO: "one" } }), one.host.resume);
+  expect(textOf(await runTurn(moved.conversation, "do:recall"))).toBe("prompts: 2");
+  expect(moved.host.notices).toEqual([]);
+  expect(textOf(await runTurn(two.conversation, "do:reply"))).toBe("pong");
+});
+
+test("a thread that was archived is brought back", async () => {
+  const open = await office();
+  const one = await open("one");
+  await runTurn(one.conversation, "do:recall");
+  await one.scope.disposeAsync();
+  const [id = ""] = one.host.resume?.split(" ") ?? [];
+  const file = join(one.home, ".fixture-codex", `${id}.json`);
+  await rename(file, `${file}.archived`);
+  const again = await open("one", codexAgent(), one.host.resume);
+  expect(textOf(await runTurn(again.conversation, "do:recall"))).toBe("prompts: 2");
+});
+
+test("a thread that somebody else has open is left alone, and the error says so", async () => {
+  const open = await office();
+  const one = await open("one");
+  await runTurn(one.conversation, "do:recall");
+  await one.scope.disposeAsync();
+  const [id = ""] = one.host.resume?.split(" ") ?? [];
+  await writeFile(join(one.home, ".fixture-codex", `${id}.json.lock`), String(process.pid));
+  await expect(open("one", codexAgent(), one.host.resume)).rejects.toMatchObject({
+    turnError: { code: "start", fix: expect.stringContaining("Another Codex has it open") },
+  });
 });
 
 test("turns of two conversations on one server stay apart", async () => {

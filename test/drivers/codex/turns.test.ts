@@ -1,6 +1,7 @@
 /** What Codex's stream becomes, beyond what every driver promises. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
+import { failureOf } from "../../../src/drivers/codex/failures.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { additionOf, endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";
@@ -83,6 +84,14 @@ test.each([
   const { events, conversation } = await say(`do:error ${info}`);
   expect(endOf(events)).toMatchObject({ reason: "failed", error: { code, message: "it did not work" } });
   expect(conversation.alive).toBe(true);
+});
+
+test("a key that Codex misses is named, with the place for it", () => {
+  const { error } = failureOf({ message: "Missing environment variable: `MY_KEY`.", codexErrorInfo: "other" });
+  expect(error).toMatchObject({
+    code: "not_logged_in",
+    fix: expect.stringContaining("put MY_KEY into the agent's `env`"),
+  });
 });
 
 test("an attempt that is repeated is a notice, not a failure", async () => {
