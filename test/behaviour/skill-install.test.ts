@@ -5,7 +5,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { Ask } from "../../src/contract/ask.ts";
 import { fakeClawHub, skillPage } from "../helpers/fake-clawhub.ts";
 import { type Project, testProject } from "../helpers/project.ts";
-import { answerTo, createSession, openAsk, say, talk } from "./talk.ts";
+import { answerTo, createSession, eventsOf, openAsk, say, talk } from "./talk.ts";
 
 const playbook = `
 rules:
@@ -65,6 +65,8 @@ describe("an agent that wants a skill", () => {
     expect(await answerTo(client, second)).toContain('"outcome":"installed"');
     expect(await installed(project)).toEqual(["pdf"]);
     expect(await talk(client, session.id, "install pdf")).toContain('"outcome":"unchanged"');
+    const recorded = await eventsOf(client, "skill.installed", session.id);
+    expect(recorded).toMatchObject([{ data: { name: "pdf", source: "clawhub:pdf", scope: "project" } }]);
   });
 
   test("shows the person what was found, and cannot get what is malicious", async () => {
@@ -122,6 +124,6 @@ describe("an agent that wants a skill", () => {
     expect(await talk(asking.client, alone.id, "install pdf")).toContain("nobody is there");
     const reading = await (await ground("allow", "read")).start();
     const reader = await createSession(reading.client);
-    expect(await talk(reading.client, reader.id, "install pdf")).toContain('no tool "skill_install"');
+    expect(await talk(reading.client, reader.id, "install pdf")).toContain("its permission is read, the tool needs write");
   });
 });

@@ -109,6 +109,19 @@ describe("skills of a project", () => {
   });
 });
 
+it("a message that calls a skill does not join a turn under way, whose beginning could not bring its text", async () => {
+  const project = await testProject(files);
+  const { client } = await project.start();
+  const { id } = await createSession(client);
+  await say(client, id, "hold one");
+  await hasSaid(client, id, "holding one");
+  const receipt = await say(client, id, "/tea for two", { mode: "steer" });
+  expect(receipt.outcome).toBe("queued");
+  expect(receipt.text).toContain('the skill "tea" comes with a turn of its own');
+  await project.open("one");
+  expect(await answerTo(client, receipt)).toContain("Warm the pot.");
+});
+
 describe("after the daemon was killed", () => {
   it("a text that its agent had not taken note of is given again, once", async () => {
     const project = await testProject(files);
