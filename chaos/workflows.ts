@@ -2,36 +2,27 @@
  * Runs of workflows that send, delegate and wait, cut by kills at random instants. What the world saw afterwards must be
  * what one uninterrupted run of each would have shown it.
  */
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../src/client/client.ts";
 import { isAegisError } from "../src/contract/errors.ts";
 import type { Event } from "../src/contract/event.ts";
 import { newId, type RunId } from "../src/contract/ids.ts";
-import { type Finding, readAllEvents } from "./check.ts";
-import { startDaemon } from "./daemon.ts";
-import type { Random } from "./random.ts";
+import type { Finding } from "./check.ts";
+import { type Scenario, until } from "./scenario.ts";
 
-const longestLifeMs = 400;
+/** More would only wait for each other. */
 const mostUnfinished = 20;
 const drainDeadlineMs = 300_000;
 const notes = ["first", "left", "right", "last"] as const;
-
-const config = `
-default_agent: noter
-messages: { max_per_minute: 1000000 }
-agents:
-  noter: { harness: scripted, playbook: noter.yaml }
-queues:
-  work: { agent: noter, max_parallel: 4, retries: 100 }
-`;
 
 const playbook = `
 rules:
   - name: note
     when: '/^note (\\S+) (\\S+)/m'
     steps: [{ say: "{2} of {1}" }]
+  - name: a task
+    when: always
+    steps: [{ say: done }]
 `;
 
 /** Sends and delegates one after the other and side by side, before and after a checkpoint, with a wait. */
@@ -56,79 +47,75 @@ export const chain = workflow("chain", { input: z.object({ token: z.string() }) 
 });
 `;
 
-export type WorkflowChaos = { rounds: number; random: Random; say: (line: string) => void };
-
 type Started = { id: RunId; token: string; acknowledged: boolean };
 
-export async function killWorkflows(
-  project: string,
-  { rounds, random, say }: WorkflowChaos,
-): Promise<{ runs: number; findings: Finding[] }> {
-  await writeFile(join(project, ".aegis.yaml"), config);
-  await writeFile(join(project, "noter.yaml"), playbook);
-  await mkdir(join(project, ".aegis", "plugins"), { recursive: true });
-  await writeFile(join(project, ".aegis", "plugins", "chain.ts"), plugin);
-  const started: Started[] = [];
-  const ended = new Set<string>();
-  for (let round = 1; round <= rounds; round++) {
-    const daemon = await startDaemon(project);
-    const stop = new AbortController();
-    const load = keepStarting(daemon.client, started, ended, stop.signal);
-    await delay(random.between(0, longestLifeMs));
-    stop.abort();
-    await daemon.kill();
-    await load;
-    if (round % 50 === 0) say(`  round ${round}: ${started.length} runs started, ${ended.size} seen to end`);
-  }
-  const daemon = await startDaemon(project);
-  try {
-    const owed = started.filter((run) => run.acknowledged);
-    await allEnded(daemon.client, owed);
-    return { runs: owed.length, findings: check(owed, await readAllEvents(daemon.client)) };
-  } finally {
-    await daemon.kill();
-  }
-}
+export class Workflows implements Scenario {
+  readonly files = { "noter.yaml": playbook, ".aegis/plugins/chain.ts": plugin };
+  readonly #started: Started[] = [];
 
-/** Never throws for a daemon that dies: that is what it is here for. */
-async function keepStarting(
-  client: Client,
-  started: Started[],
-  ended: Set<string>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const { runs } = await client.call("listRuns", { query: { limit: "200" }, signal });
-      for (const run of runs) if (run.status !== "running") ended.add(run.id);
-      if (runs.filter((run) => run.status === "running").length >= mostUnfinished) {
-        await delay(20);
-        continue;
+  async prepare(): Promise<void> {}
+
+  load(client: Client): { stop(): Promise<void> } {
+    const stopping = new AbortController();
+    const done = this.#keepStarting(client, stopping.signal);
+    return {
+      async stop() {
+        stopping.abort();
+        await done;
+      },
+    };
+  }
+
+  async finish(): Promise<void> {}
+
+  drained(client: Client): Promise<void> {
+    const waiting = new Set(this.#owed().map((run) => run.id));
+    return until("the end of all runs", drainDeadlineMs, async () => {
+      for (const id of [...waiting].slice(0, mostUnfinished)) {
+        const { run } = await client.call("getRun", { path: { run: id } });
+        if (run.status !== "running") waiting.delete(id);
       }
-      const id = newId("run", Date.now());
-      const run: Started = { id, token: `token-${id.slice(4)}`, acknowledged: false };
-      started.push(run);
-      await client.call("startRun", { path: { workflow: "chain" }, body: { id, args: { token: run.token } }, signal });
-      run.acknowledged = true;
-    } catch (error) {
-      // Until the plugin is loaded there is no such workflow.
-      if (isAegisError(error) && error.code === "not_found") await delay(10);
-      else if (isAegisError(error) && error.code !== "unavailable") throw error;
-      else return;
-    }
+      return waiting.size === 0;
+    });
   }
-}
 
-async function allEnded(client: Client, runs: readonly Started[]): Promise<void> {
-  const deadline = performance.now() + drainDeadlineMs;
-  const waiting = new Set(runs.map((run) => run.id));
-  while (waiting.size > 0) {
-    if (performance.now() > deadline) throw new Error(`${waiting.size} runs did not end in time: ${[...waiting][0]}`);
-    for (const id of [...waiting].slice(0, 20)) {
-      const { run } = await client.call("getRun", { path: { run: id } });
-      if (run.status !== "running") waiting.delete(id);
+  check(events: readonly Event[]): Finding[] {
+    return check(this.#owed(), events);
+  }
+
+  progress(): string {
+    return `${this.#owed().length} runs of a workflow`;
+  }
+
+  /** A run whose start was not answered may or may not be there: nobody was promised one. */
+  #owed(): Started[] {
+    return this.#started.filter((run) => run.acknowledged);
+  }
+
+  async #keepStarting(client: Client, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const { runs } = await client.call("listRuns", { query: { status: "running", limit: "200" }, signal });
+        if (runs.length >= mostUnfinished) {
+          await delay(20);
+          continue;
+        }
+        const id = newId("run", Date.now());
+        const run: Started = { id, token: `chain-${id.slice(4)}`, acknowledged: false };
+        this.#started.push(run);
+        await client.call("startRun", {
+          path: { workflow: "chain" },
+          body: { id, args: { token: run.token } },
+          signal,
+        });
+        run.acknowledged = true;
+      } catch (error) {
+        // Until the plugin is loaded there is no such workflow.
+        if (isAegisError(error) && error.code === "not_found") await delay(10);
+        else if (isAegisError(error) && error.code !== "unavailable") throw error;
+        else return;
+      }
     }
-    await delay(50);
   }
 }
 
