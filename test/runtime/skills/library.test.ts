@@ -12,7 +12,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../../src/runtime/skills/body.ts";
+import { buildCatalog } from "../../../src/runtime/skills/catalog.ts";
 import { SkillLibrary } from "../../../src/runtime/skills/library.ts";
+import { SkillMatcher } from "../../../src/runtime/skills/matcher.ts";
 import { skillRoots } from "../../../src/runtime/skills/places.ts";
 import { parsePluginSkill } from "../../../src/runtime/skills/plugin-skill.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
@@ -157,6 +159,23 @@ describe("what is wrong on disk", () => {
     expect(state.skills).toHaveLength(10);
     expect(state.diagnostics).toMatchObject([{ code: "cap", message: expect.stringContaining("at most 10 skills") }]);
   });
+});
+
+it("five thousand are all loaded, told of in bounded room, and found", async () => {
+  const root = await tempDir();
+  const pages = Array.from({ length: 5_000 }, (_, n): [string, string] => {
+    return [`skill-${n}.md`, simplePage(`skill-${n}`, `Number ${n}, for when somebody asks about topic${n}`)];
+  });
+  writeTree(root, Object.fromEntries(pages));
+  const state = await load(rootAt(root, { flat: true }));
+  expect(state.diagnostics).toEqual([]);
+  expect(state.skills).toHaveLength(5_000);
+  const { text, size } = buildCatalog(state.skills, { budget: 16_000, rank: () => 0, canLoad: true, canSearch: true });
+  expect(text.length).toBeLessThan(4 * 16_000 + 1_000);
+  expect(size.left_out).toBeGreaterThan(0);
+  expect(text).toContain(`${size.left_out} more are not listed. Ask \`search_skills\``);
+  const [best] = new SkillMatcher(state.skills).match("what about topic4321");
+  expect(best?.skill.name).toBe("skill-4321");
 });
 
 describe("two skills of one name", () => {
