@@ -140,7 +140,7 @@ export class Plugins {
   }
 
   #swap(loaded: Loaded, generation: Generation, before: Entry | null): void {
-    const { registries, record, restartRun } = this.#options;
+    const { registries, record } = this.#options;
     const { found, key } = loaded;
     const old = before?.generation ?? null;
     old?.unregister();
@@ -163,7 +163,7 @@ export class Plugins {
       key,
       diagnostics: generation.diagnostics,
     });
-    for (const run of old?.runs ?? []) restartRun(run, "its plugin was reloaded");
+    this.#letGo(old, "its plugin was reloaded");
     if (old !== null) this.#retire(old);
     const type = old === null ? "plugin.loaded" : "plugin.reloaded";
     record({ type, plugin: found.name, version: found.manifest?.version ?? "", generation: loads });
@@ -195,6 +195,7 @@ export class Plugins {
       });
     } else {
       old?.unregister();
+      this.#letGo(old, `its plugin may not run: ${reason}`);
       void old?.close();
       this.#entries.set(found.place, { found, status, reason, generation: null, loads, key, diagnostics });
     }
@@ -205,8 +206,14 @@ export class Plugins {
   #remove(place: string, { generation, found }: Entry): void {
     this.#entries.delete(place);
     generation?.unregister();
+    this.#letGo(generation, "its plugin is gone");
     if (generation !== null) this.#retire(generation);
     if (generation !== null) this.#options.record({ type: "plugin.removed", plugin: found.name });
+  }
+
+  /** Its runs go on with the workflow that is registered now, or wait for one. */
+  #letGo(generation: Generation | null, reason: string): void {
+    for (const run of generation?.runs ?? []) this.#options.restartRun(run, reason);
   }
 
   /** Lets the calls under way end; when everything ends, it ends too. */
@@ -245,9 +252,8 @@ export class Plugins {
         const gone = retryMs === null;
         if (!change(generation, { status: gone ? "failed" : "restarting", reason: message })) return;
         if (gone) {
-          const runs = generation.runs;
           generation.fail(registries, message);
-          for (const run of runs) this.#options.restartRun(run, message);
+          this.#letGo(generation, message);
           record({ type: "plugin.failed", plugin, reason: `it keeps ending: ${message}`, running: false });
         } else record({ type: "plugin.restarting", plugin, reason: message });
       },
