@@ -49,6 +49,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   scope.defer(() => runtime.plugins.plugins.close());
   scope.defer(() => runtime.conversations.closeAll());
+  // What recovery admits must not begin a turn before plugins are loaded and harnesses can reach the plane.
+  runtime.sessions.rest();
   const recovered = await runtime.recover();
   if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
   const redact = (text: string) => secrets.redact(text);

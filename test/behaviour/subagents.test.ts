@@ -26,7 +26,8 @@ describe("in the built daemon", () => {
     await talk(client, root.id, "spawn one with spawn two with spawn three with x");
     await waitUntil("the result is back", async () => (await announcements(client, root.id)).length === 1);
     const [told] = await announcements(client, root.id);
-    expect(told).toContain('two is done: sessions_spawn failed: no tool "sessions_spawn"');
+    expect(told).toContain("two is done: sessions_spawn failed: ");
+    expect(told).toContain("Tool 'sessions_spawn' is not available to agent 'dev': its deny_tools name it");
     expect((await subagents(client)).some((one) => one.label === "three")).toBe(false);
   });
 

@@ -40,6 +40,7 @@ export type SessionsOptions = {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #drains: Drains;
+  #resting = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -110,11 +111,17 @@ export class Sessions {
 
   /** A hint that the session has work. Safe to lose. */
   wake(session: SessionId): void {
-    this.#drains.wake(session);
+    if (!this.#resting) this.#drains.wake(session);
+  }
+
+  /** Lets no turn begin until `wakeAll`: what is admitted meanwhile waits in its row. */
+  rest(): void {
+    this.#resting = true;
   }
 
   /** Wakes every session that has waiting messages. */
   async wakeAll(): Promise<void> {
+    this.#resting = false;
     for (const session of await this.#options.store.read.messages.waiting()) this.wake(session);
   }
 
