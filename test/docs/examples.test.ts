@@ -1,11 +1,11 @@
 /** Runs the examples of the docs in a folder of their own, as a reader would. */
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { examplesOf, matches } from "../helpers/doc-examples.ts";
+import { examplesOf, filesOf, matches } from "../helpers/doc-examples.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -35,6 +35,10 @@ describe.each(await pages())("%s", async (page) => {
 
   it.runIf(examples.length > 0)("says what the commands print", async () => {
     const { cwd, env } = await prepare();
+    for (const { path, text } of filesOf(await readFile(join(root, page), "utf8"))) {
+      await mkdir(dirname(join(cwd, path)), { recursive: true });
+      await writeFile(join(cwd, path), text);
+    }
     for (const { line, command, expected } of examples) {
       const where = `${basename(page)}:${line} ${command}`;
       const { stdout } = await run("bash", ["-c", command], { cwd, env }).catch((error: unknown) => {

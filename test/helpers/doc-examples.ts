@@ -1,4 +1,4 @@
-/** The `console` blocks of a Markdown page: commands after `$ `, and what they are said to print. */
+/** The `console` blocks of a Markdown page, commands after `$ ` and what they are said to print, and its files. */
 
 export type Example = { line: number; command: string; expected: string[] };
 
@@ -11,6 +11,12 @@ export function examplesOf(markdown: string): Example[] {
     else if (inBlock) examples.at(-1)?.expected.push(line);
   }
   return examples;
+}
+
+/** The blocks that are files: ```` ```ts file=path ````. */
+export function filesOf(markdown: string): { path: string; text: string }[] {
+  const found = markdown.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm);
+  return [...found].map(([, path = "", text = ""]) => ({ path, text }));
 }
 
 /** `…` stands for anything, over several lines too. Nothing expected means that anything may be printed. */
