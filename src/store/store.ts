@@ -120,6 +120,8 @@ export interface MessageReads {
   /** Pending messages of each session that has any. */
   pendingBySession(): Promise<Map<SessionId, number>>;
   inTurn(turn: TurnId): Promise<Message[]>;
+  /** Those of any of the turns, in order of admission. */
+  inTurns(turns: readonly TurnId[]): Promise<Message[]>;
   /** The digest of what was sent, for a message whose body plugins changed. */
   sentAs(id: MessageId): Promise<string | null>;
 }
@@ -138,8 +140,8 @@ export type TurnRow = Turn & {
 
 export interface TurnReads {
   get(id: TurnId): Promise<TurnRow | null>;
-  /** Newest first. */
-  list(session: SessionId, limit: number): Promise<TurnRow[]>;
+  /** Newest first; with `until` those whose end came no later. */
+  list(session: SessionId, limit: number, until?: number): Promise<TurnRow[]>;
   /** Turns without an end. */
   open(): Promise<TurnRow[]>;
   /** Ended turns of a session whose end came after `seq`. */

@@ -346,6 +346,9 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
           ]),
         );
         expect((await store.read.messages.inTurn(turn)).map((row) => row.id)).toEqual(taken);
+        const inTurns = await store.read.messages.inTurns([turn, newId("trn", 1)]);
+        expect(inTurns.map((row) => row.id)).toEqual(taken);
+        expect(await store.read.messages.inTurns([])).toEqual([]);
         expect((await store.read.messages.list(a.id, { status: "dispatched" })).map((row) => row.id)).toEqual([
           rows[1]?.id,
         ]);
@@ -427,6 +430,9 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
             await store.transact((tx) => tx.turns.end(turn.id, { ...ended, reason: "completed", seq: 10 * (n + 1) }));
         }
         expect((await store.read.turns.list(a.id, 2)).map((turn) => turn.id)).toEqual([turns[2]?.id, turns[1]?.id]);
+        const until = async (seq: number) => (await store.read.turns.list(a.id, 9, seq)).map((turn) => turn.id);
+        expect(await until(19)).toEqual([turns[0]?.id]);
+        expect(await until(40)).toEqual([turns[1]?.id, turns[0]?.id]);
         expect(await store.read.turns.countEndedAfter(a.id, 0)).toBe(2);
         expect(await store.read.turns.countEndedAfter(a.id, 10)).toBe(1);
         expect(await store.read.turns.countEndedAfter(a.id, 20)).toBe(0);

@@ -32,7 +32,7 @@ export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions):
       turnIndex: await read.turns.countEndedAfter(id, 0),
       userMessage: text,
       senders: messages.map((message) => message.sender),
-      history: await historyBefore(read, id, turn),
+      history: await historyBefore(read, row, turn),
       skills: await skills(row, text, signal),
       projectRoot,
       priorResults: [],

@@ -56,6 +56,10 @@ export class SqliteMessages implements MessageTable {
     return this.#list("WHERE turn = ? ORDER BY position", turn);
   }
 
+  async inTurns(turns: readonly TurnId[]): Promise<Message[]> {
+    return this.#list("WHERE turn IN (SELECT value FROM json_each(?)) ORDER BY position", JSON.stringify(turns));
+  }
+
   async sentAs(id: MessageId): Promise<string | null> {
     const text = "SELECT sent_as FROM messages WHERE id = ?";
     return this.#sql.get<{ sent_as: string | null }>(text, id)?.sent_as ?? null;

@@ -30,7 +30,11 @@ export class SqliteTurns implements TurnTable {
     return this.#get(id);
   }
 
-  async list(session: SessionId, limit: number): Promise<TurnRow[]> {
+  async list(session: SessionId, limit: number, until?: number): Promise<TurnRow[]> {
+    if (until !== undefined) {
+      const ended = `${select} WHERE session = ? AND ended_seq <= ? ORDER BY position DESC LIMIT ?`;
+      return this.#sql.all<Stored>(ended, session, until, limit).map(fromStored);
+    }
     const text = `${select} WHERE session = ? ORDER BY position DESC LIMIT ?`;
     return this.#sql.all<Stored>(text, session, limit).map(fromStored);
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { HookContexts } from "../../../src/contract/hook.ts";
-import { hook } from "../../helpers/hooks.ts";
-import { eventsOfType, turnsEnded } from "../../helpers/runtime.ts";
+import { hook, testPlugin } from "../../helpers/hooks.ts";
+import { eventsOfType, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
-import { addQueue, answer, human, never, start } from "./stage.ts";
+import { addQueue, answer, echo, human, never, start } from "./stage.ts";
 
 describe("pre_turn", () => {
   it("puts text ahead, changes the prompt and adds history", async () => {
@@ -41,6 +42,20 @@ describe("pre_turn", () => {
         session: { id: session.id, handle: session.handle, depth: 0, harness: "scripted" },
       },
     ]);
+  });
+
+  it("is shown what was said before a fork, and not what its origin said since", async () => {
+    const seen: HookContexts["pre_turn"][] = [];
+    const runtime = await testRuntime(await tempDir(), testDriver(echo, { fork: true }));
+    runtime.hooks.registry.add(testPlugin("spy", [hook("pre_turn", (context) => void seen.push(context))]));
+    const first = await answer(runtime, "one");
+    const { session: fork } = await runtime.sessions.fork(first.id, {});
+    await runtime.inbox.admit({ session: first.id, sender: human, body: "only the first" });
+    await turnsEnded(runtime, 2);
+    const { session: second } = await runtime.sessions.fork(fork.id, { prompt: "two" });
+    await turnsEnded(runtime, 3);
+    expect(seen.at(-1)).toMatchObject({ session: { id: second.id }, turnIndex: 0, userMessage: "two" });
+    expect(seen.at(-1)?.history.map(({ text }) => text)).toEqual(["one", "heard: one"]);
   });
 
   it("blocks: the turn is refused, the session ready, the agent never started, the sender told", async () => {
