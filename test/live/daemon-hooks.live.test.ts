@@ -1,10 +1,13 @@
-/** A plugin with a real CLI under the built daemon: its hooks reach the model and its tools, its own tool is called over MCP. */
+/** A plugin with real CLIs under the built daemon: its hooks reach the model and its tools, its own tool is called over MCP. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { SessionView } from "../../src/contract/session.ts";
 import { createSession, eventsOf, openAsk, say } from "../behaviour/talk.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
+import { codex } from "./support/harnesses/codex.ts";
+import { gemini } from "./support/harnesses/gemini.ts";
+import { opencode } from "./support/harnesses/opencode.ts";
 import { turnFor, turnOf } from "./support/talk.ts";
 import { liveTeam } from "./support/team.ts";
 
@@ -27,8 +30,8 @@ export const weather = tool(
 );
 `;
 
-const team = liveTeam([claudeCode]);
-let session: SessionView;
+const harnesses = [claudeCode, codex, gemini, opencode];
+const team = liveTeam(harnesses);
 
 beforeAll(async () => {
   const folder = join(team.project, ".aegis", "plugins", "house");
@@ -37,31 +40,40 @@ beforeAll(async () => {
   await writeFile(join(folder, "rules.js"), rules);
   const { plugins } = await team.client.call("reloadPlugins", { body: {} });
   expect(plugins).toMatchObject([{ name: "house" }]);
-  session = await createSession(team.client, { agent: claudeCode.harness });
 });
 
-test("what pre_turn puts ahead reaches the model", async () => {
-  await turnFor(team.client, session.id, "hello");
-  expect(team.model(claudeCode).calls().at(-1)).toContain("The house is on the hill.");
-});
+describe.each(harnesses)("$harness", (harness) => {
+  let session: SessionView;
+  beforeAll(async () => {
+    session = await createSession(team.client, { agent: harness.harness });
+  });
 
-test("a tool of the plugin is called over MCP, and its result passes the hooks once", async () => {
-  const name = claudeCode.planeTool("weather");
-  const { text } = await turnFor(team.client, session.id, `TOOL ${name} {"place":"Bath"}`);
-  expect(text).toContain("sunny in Bath, says the house");
-  expect(text.match(/says the house/g)).toHaveLength(1);
-});
+  test("is told what pre_turn puts ahead", async () => {
+    await turnFor(team.client, session.id, "hello");
+    expect(team.model(harness).calls().at(-1)).toContain("The house is on the hill.");
+  });
 
-test("pre_tool_use denies a tool of the harness, with the reason to the model", async () => {
-  const path = join(team.project, "forbidden.txt");
-  const input = JSON.stringify({ file_path: path, content: "x" });
-  const { text } = await turnFor(team.client, session.id, `TOOL Write ${input}`);
-  expect(text).toContain("Write may not touch that");
-  await expect(readFile(path)).rejects.toThrow("ENOENT");
-  expect((await eventsOf(team.client, "ask.opened")).length).toBe(0);
+  test("calls a tool of the plugin over MCP, whose result passes the hooks once", async () => {
+    const name = harness.planeTool("weather");
+    const { text } = await turnFor(team.client, session.id, `TOOL ${name} {"place":"Bath"}`);
+    expect(text).toContain("sunny in Bath, says the house");
+    expect(text.match(/says the house/g)).toHaveLength(1);
+  });
+
+  test("may not use a tool of its own that pre_tool_use denies, and nobody is asked", async () => {
+    const path = join(team.project, "forbidden.txt");
+    const { text } = await turnFor(team.client, session.id, harness.makeFile(path));
+    const [result] = (await eventsOf(team.client, "turn.tool_result", session.id)).slice(-1);
+    expect(result?.data).toMatchObject({ is_error: true });
+    // The protocols of the others have no place for a reason.
+    if (harness === claudeCode) expect(text).toContain("Bash may not touch that");
+    await expect(readFile(path)).rejects.toThrow("ENOENT");
+    expect((await eventsOf(team.client, "ask.opened")).length).toBe(0);
+  });
 });
 
 test("pre_tool_use changes what a tool of the harness is given, also what a person is asked", async () => {
+  const session = await createSession(team.client, { agent: claudeCode.harness });
   const path = join(team.project, "note.txt");
   const input = JSON.stringify({ file_path: path, content: "mine" });
   const receipt = await say(team.client, session.id, `TOOL Write ${input}`);
