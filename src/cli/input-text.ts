@@ -4,12 +4,15 @@ import { usageError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `-`, or nothing at all with a pipe at the other end, reads standard input. */
-export async function textArgument(cx: Terminal, given: string | undefined, what: string): Promise<string> {
-  if (given === undefined && cx.stdinIsTerminal) {
-    throw usageError(`the ${what} is missing`, "give it as an argument, or pipe it in");
-  }
+export async function textArgument(
+  cx: Terminal,
+  given: string | undefined,
+  what: string,
+  hint = "give it as an argument, or pipe it in",
+): Promise<string> {
+  if (given === undefined && cx.stdinIsTerminal) throw usageError(`the ${what} is missing`, hint);
   const text = given === undefined || given === "-" ? decode(await buffer(cx.stdin), what) : given;
-  if (text.trim() === "") throw usageError(`the ${what} is empty`);
+  if (text.trim() === "") throw usageError(`the ${what} is empty`, hint);
   return text;
 }
 

@@ -58,7 +58,9 @@ export async function agentNew(
   if (args.description === undefined && from === null)
     throw usageError("the description is missing", "say with --description what the agent is for");
   const prompt =
-    args.prompt === undefined && from !== null ? from.prompt : await textArgument(cx, args.prompt, "prompt");
+    args.prompt === undefined && from !== null
+      ? from.prompt
+      : await textArgument(cx, args.prompt, "prompt", "say with --prompt what it is to do, or pipe it in");
   const { editAsOwner } = await import("../../daemon/trust/agree.ts");
   const made = { name, user, fields: changesOf(args), prompt, from, now: new Date() };
   const written = await editAsOwner({ ...project, env: cx.env }, () => createAgent(project, made));
