@@ -7,6 +7,7 @@ import { isObject, type Json, listAt, objectAt, oneLine, textAt } from "../cli-h
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
 import { judge } from "../gate.ts";
 import { unwrapShell } from "./items.ts";
+import { plainReading } from "./plain-reading.ts";
 
 export type Asked = {
   method: string;
@@ -41,12 +42,16 @@ export async function answerRequest(asked: Asked): Promise<Json | null> {
 }
 
 async function mayRun(asked: Asked): Promise<Json> {
-  const { params } = asked;
+  const { params, host, cwd } = asked;
   const command = unwrapShell(textAt(params, "command") ?? "");
   const input = { command, cwd: params.cwd, reason: params.reason };
   const title = oneLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
   const request = { call: textAt(params, "itemId"), tool: "shell", kind: "execute" as const, title, input };
-  return { decision: decide(await judged(asked, request), listAt(params, "availableDecisions")) };
+  // An agent that is judged asks also about what it would simply do: looking at the project needs nobody's consent.
+  const isLook = host.gated && plainReading(command, textAt(params, "cwd") ?? cwd, cwd) !== null;
+  return {
+    decision: decide(await judged(asked, request, isLook ? allowed : null), listAt(params, "availableDecisions")),
+  };
 }
 
 async function mayChange(asked: Asked): Promise<Json> {

@@ -4,28 +4,31 @@ import { planeServer } from "../../contract/tool-names.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { scopedSpec, toolRefusal } from "../cli-harness/scope.ts";
 import type { ConversationSpec, ToolUse } from "../driver.ts";
+import { plainReading } from "./plain-reading.ts";
 
 export function codexSpec(spec: ConversationSpec): ConversationSpec {
-  return scopedSpec(spec, ["bash", "edit", "write"], meaning);
+  return scopedSpec(spec, ["bash", "edit", "write"], (use) => meaning(use, spec.cwd));
 }
 
 /**
- * The features of Codex that go with the tools. It reads with its shell: an agent that may read keeps it, and is stopped
- * at every command that does more.
+ * The features of Codex that go with the tools. It reads with its shell: an agent that may read, search or list keeps it,
+ * and is stopped at every command that does more.
  */
 export function scopedFeatures(agent: ScopedAgent): Json {
   const refuse = toolRefusal(agent);
-  const hasShell = refuse("bash") === null || refuse("read") === null;
+  const hasShell = ["bash", "read", "grep", "ls"].some((tool) => refuse(tool) === null);
   return {
     ...(hasShell ? {} : { "features.shell_tool": false }),
     ...(refuse("WebSearch") === null ? {} : { web_search: "disabled" }),
   };
 }
 
-function meaning({ tool, input }: ToolUse): string[] {
+function meaning({ tool, input }: ToolUse, root: string): string[] {
   switch (tool) {
-    case "shell":
-      return ["bash"];
+    case "shell": {
+      const reading = plainReading(textAt(input, "command") ?? "", textAt(input, "cwd") ?? root, root);
+      return [reading ?? "bash"];
+    }
     case "apply_patch": {
       const changes = listAt(input, "changes").map((change) => textAt(objectAt(change, "kind"), "type"));
       // Codex may not say what a patch changes.

@@ -102,6 +102,28 @@ describe("starting", () => {
     }
   });
 
+  test("an agent whose calls are judged is set to ask, whatever its rights and the user's settings", async () => {
+    const judged = context({
+      agent: fixtureAgent([], { permission: "full" }),
+      gated: true,
+      env: {
+        HOME: "/nowhere",
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({ permission: { bash: "allow", read: "allow" } }),
+      },
+    });
+    const { permission } = JSON.parse((await opencode.launch(judged)).env.OPENCODE_CONFIG_CONTENT ?? "") as {
+      permission: Record<string, string>;
+    };
+    expect(permission).toMatchObject({ "*": "ask", bash: "ask", edit: "ask", read: "ask", webfetch: "ask" });
+    expect((await goose.launch(judged)).env.GOOSE_MODE).toBe(
+      (await goose.launch(context({ agent: fixtureAgent([], { permission: "read" }) }))).env.GOOSE_MODE,
+    );
+    expect((await goose.launch({ ...judged, gated: false })).env.GOOSE_MODE).not.toBe(
+      (await goose.launch(judged)).env.GOOSE_MODE,
+    );
+    expect((await copilot.launch(judged)).args).not.toContain("--allow-all");
+  });
+
   test("`auto` leaves OpenCode's own permissions alone", async () => {
     const plan = await opencode.launch(context());
     expect(JSON.parse(plan.env.OPENCODE_CONFIG_CONTENT ?? "")).not.toHaveProperty("permission");

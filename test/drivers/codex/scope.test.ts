@@ -26,6 +26,19 @@ describe("a command", () => {
     expect(bench.host.asked).toEqual([]);
   });
 
+  test("that only looks counts as reading, and nobody is asked about it", async () => {
+    const { bench, conversation } = await open({ tools: ["read"], permission: "auto" });
+    const run = async (command: string) => {
+      const params = { itemId: "i", command: `/bin/bash -lc '${command}'` };
+      const question = `do:question item/commandExecution/requestApproval ${JSON.stringify(params)}`;
+      return textOf(await runTurn(conversation, question));
+    };
+    expect(await run("cat a.txt")).toBe('{"decision":"accept"}');
+    expect(await run("ls")).toBe('{"decision":"decline"}');
+    expect(await run("cat a.txt > b.txt")).toBe('{"decision":"decline"}');
+    expect(bench.host.asked).toEqual([]);
+  });
+
   test("of an agent whose tools name it runs", async () => {
     const { conversation } = await open({ tools: ["Bash"] });
     expect(textOf(await runTurn(conversation, "do:asks"))).toBe("allowed accept");
@@ -72,7 +85,7 @@ describe("a thread", () => {
     { agent: {}, shell: undefined, search: undefined },
     { agent: { tools: ["read"] }, shell: undefined, search: "disabled" },
     { agent: { tools: ["edit", "write"] }, shell: false, search: "disabled" },
-    { agent: { deny_tools: ["bash", "read"] }, shell: false, search: undefined },
+    { agent: { deny_tools: ["bash", "read", "grep", "ls"] }, shell: false, search: undefined },
     { agent: { tools: ["Bash", "WebSearch"] }, shell: undefined, search: undefined },
   ])("$agent: the shell is $shell, the search $search", async ({ agent, shell, search }) => {
     const { config } = await paramsOf(agent);
