@@ -96,10 +96,11 @@ export class SkillLibrary {
       parsed.push({ page, result: this.#parse(page, known) });
       await slices.rest();
     }
+    const state = await this.#arrange(scan, parsed, new Set(below), slices);
     this.#known = known;
     this.#scan = scan;
     this.#rootKey = rootKey;
-    this.#state = this.#arrange(scan, parsed, new Set(below));
+    this.#state = state;
     return this.#state;
   }
 
@@ -123,11 +124,12 @@ export class SkillLibrary {
     return parsed;
   }
 
-  #arrange(
+  async #arrange(
     scan: Scan,
     parsed: { page: FoundPage; result: ParsedSkill }[],
     below: ReadonlySet<SkillRoot>,
-  ): LibraryState {
+    slices: Slices,
+  ): Promise<LibraryState> {
     const added = [...this.#added];
     const results = [...parsed.map(({ result }) => result), ...added];
     const diagnostics = [...scan.diagnostics, ...results.flatMap((result) => result.diagnostics)];
@@ -144,6 +146,7 @@ export class SkillLibrary {
       else {
         hidden.set(winner, [...(hidden.get(winner) ?? []), skill]);
         if (!isSame(winner, skill)) diagnostics.push(collision(winner, skill));
+        await slices.rest();
       }
     }
     const skills = [...byKey.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
