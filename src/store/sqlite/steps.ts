@@ -84,7 +84,9 @@ export class SqliteSteps implements StepTable {
   }
 
   async nextPlace(run: RunId): Promise<number> {
-    const last = this.#sql.get<{ last: number | null }>("SELECT max(ended) AS last FROM steps WHERE run = ?", run);
+    // Said in full, because only then the index of ended steps serves: a run may have tens of thousands of them.
+    const text = "SELECT max(ended) AS last FROM steps WHERE run = ? AND ended IS NOT NULL";
+    const last = this.#sql.get<{ last: number | null }>(text, run);
     return (last?.last ?? 0) + 1;
   }
 
