@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { completeLine } from "../../src/cli/chat/slash.ts";
+import type { Client } from "../../src/client/client.ts";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -94,4 +96,35 @@ it("of a plugin follow its changes", async () => {
     "the command answers as it is written now",
     async () => (await json<{ text: string }>("run", "/where now")).text === "now out of nobody",
   );
+});
+
+it("are completed while they are typed, and a daemon that does not answer costs nothing", async () => {
+  const commands = [
+    { name: "left", status: "ready" },
+    { name: "lost", status: "untrusted" },
+  ];
+  const client = { call: async () => ({ commands }) } as unknown as Client;
+  expect(await completeLine(client, "/l")).toEqual([["/left"], "/l"]);
+  expect((await completeLine(client, "/"))[0]).toEqual(expect.arrayContaining(["/help", "/left"]));
+  expect(await completeLine(client, "/left a")).toEqual([[], "/left a"]);
+  expect(await completeLine(client, "hello")).toEqual([[], "hello"]);
+  const broken = { call: () => Promise.reject(new Error("gone")) } as unknown as Client;
+  expect(await completeLine(broken, "/l")).toEqual([[], "/l"]);
+});
+
+it("of a Claude Code plugin are there, also when they are called by its name", async () => {
+  const { aegis, json } = await aegisProject({
+    ".aegis.yaml": offlineConfig,
+    ".aegis/plugins/theirs/.claude-plugin/plugin.json": '{ "name": "theirs" }',
+    ".aegis/plugins/theirs/commands/list-it.md": "---\ndescription: Lists\n---\nlist files $ARGUMENTS",
+    ".aegis/plugins/theirs/commands/help.md": "list files",
+    "a.md": "",
+  });
+  const { commands } = await json<Listed>("command", "list");
+  expect(commands.map(({ name, status }) => [name, status])).toEqual([
+    ["help", "shadowed"],
+    ["list-it", "ready"],
+  ]);
+  expect((await aegis("run", "/list-it")).stdout).toContain("a.md");
+  expect((await aegis("run", "/theirs:help")).stdout).toContain("a.md");
 });

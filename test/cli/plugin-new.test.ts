@@ -73,7 +73,7 @@ it("writes over nothing, and says what is wrong with a name or a kind", async ()
   await writeFile(join(folder, "mine", "keep.txt"), "kept");
   const taken = await aegis("plugin", "new", "mine");
   expect(taken.code).not.toBe(0);
-  expect(taken.stderr).toContain("is there already, and nothing was written");
+  expect(taken.stderr).toMatch(/is there already, and nothing was written|has a plugin "mine" already/);
   expect(await readdir(folder)).toEqual(["mine"]);
   expect(await readdir(join(folder, "mine"))).toEqual(["keep.txt"]);
   expect((await aegis("plugin", "new", "../out")).stderr).toContain("expected lower-case letters");
@@ -81,6 +81,11 @@ it("writes over nothing, and says what is wrong with a name or a kind", async ()
   expect(await aegis("plugin", "new", "x", "--kind", "hok")).toMatchObject({
     ...{ code: 2, stderr: expect.stringContaining('did you mean "hook"?') },
   });
+  await mkdir(join(folder, "other"));
+  await writeFile(join(folder, "other", "plugin.toml"), '[plugin]\nname = "named"\nversion = "1.0.0"\n');
+  expect((await aegis("plugin", "new", "named")).stderr).toContain(
+    'has a plugin "named" already: .aegis/plugins/other',
+  );
   const elsewhere = await aegis("plugin", "new", "far", "--dir", "shelf");
   expect(elsewhere.stdout).toContain("aegis config plugin-dir add shelf");
   expect(await readFile(join(env.HOME ?? "", ".aegis", "trust.json"), "utf8")).not.toContain("far");

@@ -53,8 +53,15 @@ export async function handleLine(chat: Chat, line: string): Promise<"stay" | "le
   return "stay";
 }
 
+/** What a line could become, and the line itself. A key press is no place to complain. */
+export async function completeLine(client: Client, line: string): Promise<[string[], string]> {
+  if (!/^\/\S*$/.test(line)) return [[], line];
+  const all = await completions(client).catch(() => []);
+  return [all.filter((name) => name.startsWith(line)), line];
+}
+
 /** Everything that can be typed after a slash, but for skills. */
-export async function completions(client: Client): Promise<string[]> {
+async function completions(client: Client): Promise<string[]> {
   const { commands } = await client.call("listCommands");
   const ready = commands.filter(({ status }) => status === "ready").map(({ name }) => name);
   return [...Object.keys(slashCommands), ...ready].map((name) => `/${name}`);

@@ -5,7 +5,7 @@ import type { SessionView } from "../../contract/session.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { Chat, complain, resolveSession } from "../chat/chat.ts";
 import { plainScreen, type Screen, TerminalScreen } from "../chat/screen.ts";
-import { completions, handleLine, isForThisTurn } from "../chat/slash.ts";
+import { completeLine, handleLine, isForThisTurn } from "../chat/slash.ts";
 import { type Connection, ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { usageError } from "../failure.ts";
@@ -58,7 +58,8 @@ function openSession(client: Client, args: ChatArgs): Promise<SessionView> {
 }
 
 async function typed(cx: Terminal, client: Client, build: (screen: Screen) => Built): Promise<Built> {
-  const completer = (line: string, done: Completed) => void complete(client, line).then((found) => done(null, found));
+  const completer = (line: string, done: Completed) =>
+    void completeLine(client, line).then((found) => done(null, found));
   const input = createInterface({ input: cx.stdin, output: cx.stdout, terminal: true, completer });
   const screen = new TerminalScreen(cx, input);
   const style = createStyle(cx.color);
@@ -105,13 +106,6 @@ async function typed(cx: Terminal, client: Client, build: (screen: Screen) => Bu
 }
 
 type Completed = (error: null, found: [string[], string]) => void;
-
-/** What a slash could become. A key press is no place to complain. */
-async function complete(client: Client, line: string): Promise<[string[], string]> {
-  if (!/^\/[^\s]*$/.test(line)) return [[], line];
-  const all = await completions(client).catch(() => []);
-  return [all.filter((name) => name.startsWith(line)), line];
-}
 
 /** Each line waits for the answer to the one before, but for those that are meant for that very answer. */
 async function piped(cx: Terminal, build: (screen: Screen) => Built): Promise<Built> {

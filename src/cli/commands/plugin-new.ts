@@ -1,12 +1,11 @@
 /** `aegis plugin new` and `aegis plugin link`: the beginnings of a plugin of one's own. */
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import { isAegisError } from "../../contract/errors.ts";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { findDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
-import { usageError } from "../failure.ts";
+import { CliError, usageError } from "../failure.ts";
 import { createStyle } from "../format/style.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -21,8 +20,18 @@ export async function pluginNew(cx: Terminal, args: NewArgs): Promise<number> {
     throw usageError(`there is no kind "${wanted}"${didYouMean(wanted, pluginKinds)}`, pluginKinds.join(", "));
   const root = findProjectRoot(cx.cwd);
   const dir = args.dir === undefined ? join(root, ".aegis", "plugins") : resolve(cx.cwd, args.dir);
+  const project = await projectOf(cx, root);
+  const other = await placeOf(project, args.name);
+  if (other !== null)
+    throw new CliError(
+      exitCodes.failed,
+      `this project has a plugin "${args.name}" already: ${relative(cx.cwd, other)}`,
+      {
+        hint: "choose another name",
+      },
+    );
   const { place, files } = await scaffoldPlugin(dir, args.name, kind);
-  const found = await trustOwn(cx, root, args.name, place);
+  const found = await trustOwn(cx, project, args.name, place);
   const status = found ? await loadedAs(cx, args.name) : null;
   if (cx.json) {
     cx.printJson({ ok: true, plugin: args.name, place, files: files.map((file) => file.path), found, status });
@@ -53,21 +62,28 @@ export async function pluginLink(cx: Terminal, args: { path: string | undefined 
   return exitCodes.ok;
 }
 
-/** Whoever has it made agrees to it. False when it lies where nothing looks for plugins. */
-async function trustOwn(cx: Terminal, root: string, name: string, place: string): Promise<boolean> {
-  const { findPlugin, trustPlugin } = await import("../../daemon/trust/agree.ts");
+type Project = { root: string; env: Terminal["env"]; harnesses: readonly string[] };
+
+async function projectOf(cx: Terminal, root: string): Promise<Project> {
   const { harnessNames } = await import("../../daemon/checkup.ts");
+  return { root, env: cx.env, harnesses: harnessNames(root, cx.env) };
+}
+
+/** Where the project has a plugin of that name, or null. Throws `invalid` when its files are too wrong to tell. */
+async function placeOf(project: Project, name: string): Promise<string | null> {
+  const { listTrust } = await import("../../daemon/trust/agree.ts");
+  const found = (await listTrust(project)).find(({ item }) => item.kind === "plugin" && item.name === name);
+  return found === undefined ? null : resolve(project.root, found.item.file);
+}
+
+/** Whoever has it made agrees to it. False when it lies where nothing looks for plugins. */
+async function trustOwn(cx: Terminal, project: Project, name: string, place: string): Promise<boolean> {
+  const { findPlugin, trustPlugin } = await import("../../daemon/trust/agree.ts");
   if (dirname(place) === join(cx.env.HOME ?? homedir(), ".aegis", "plugins")) return true;
-  const project = { root, env: cx.env, harnesses: harnessNames(root, cx.env) };
-  try {
-    const { item } = await findPlugin(project, name);
-    if (resolve(root, item.file) !== place) return false;
-    await trustPlugin(project, item, { dev: true });
-    return true;
-  } catch (error) {
-    if (isAegisError(error) && error.code === "not_found") return false;
-    throw error;
-  }
+  if ((await placeOf(project, name)) !== place) return false;
+  const { item } = await findPlugin(project, name);
+  await trustPlugin(project, item, { dev: true });
+  return true;
 }
 
 /** How a running daemon has it; null when none runs. */
