@@ -19,6 +19,7 @@ export function scopedFeatures(agent: ScopedAgent): Json {
   const hasShell = ["bash", "read", "grep", "ls"].some((tool) => refuse(tool) === null);
   return {
     ...(hasShell ? {} : { "features.shell_tool": false }),
+    ...(refuse("read") === null ? {} : { "features.view_image": false }),
     ...(refuse("WebSearch") === null ? {} : { web_search: "disabled" }),
   };
 }

@@ -82,14 +82,18 @@ describe("a thread", () => {
   });
 
   test.each([
-    { agent: {}, shell: undefined, search: undefined },
-    { agent: { tools: ["read"] }, shell: undefined, search: "disabled" },
-    { agent: { tools: ["edit", "write"] }, shell: false, search: "disabled" },
-    { agent: { deny_tools: ["bash", "read", "grep", "ls"] }, shell: false, search: undefined },
-    { agent: { tools: ["Bash", "WebSearch"] }, shell: undefined, search: undefined },
-  ])("$agent: the shell is $shell, the search $search", async ({ agent, shell, search }) => {
-    const { config } = await paramsOf(agent);
-    expect(config["features.shell_tool"]).toBe(shell);
-    expect(config.web_search).toBe(search);
-  });
+    { agent: {}, shell: undefined, pictures: undefined, search: undefined },
+    { agent: { tools: ["read"] }, shell: undefined, pictures: undefined, search: "disabled" },
+    { agent: { tools: ["edit", "write"] }, shell: false, pictures: false, search: "disabled" },
+    { agent: { deny_tools: ["bash", "read", "grep", "ls"] }, shell: false, pictures: false, search: undefined },
+    { agent: { tools: ["Bash", "WebSearch"] }, shell: undefined, pictures: false, search: undefined },
+  ])(
+    "$agent: the shell is $shell, pictures $pictures, the search $search",
+    async ({ agent, shell, pictures, search }) => {
+      const { config } = await paramsOf(agent);
+      expect(config["features.shell_tool"]).toBe(shell);
+      expect(config.web_search).toBe(search);
+      expect(config["features.view_image"]).toBe(pictures);
+    },
+  );
 });
