@@ -127,6 +127,7 @@ it("a plugin that keeps dying is failed, its gates stay shut, and a change bring
     20_000,
   );
   await untilPlugin(client, "dying", (view) => view.status === "failed");
+  expect((await pluginNamed(client, "dying")).reason).toMatch(/exited with code 1/);
   expect(await useTool(client, "aegis_meta")).toMatch(/dying/);
   await project.write(".aegis/plugins/dying.ts", dying.replace(/setTimeout.*/, ""));
   await untilPlugin(client, "dying", (view) => view.status === "loaded");

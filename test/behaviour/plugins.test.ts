@@ -1,5 +1,5 @@
 /** Plugins dropped into a project of the built daemon: what they bring works, and what is wrong with one is its own affair. */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sharedDaemon } from "../helpers/project.ts";
@@ -13,7 +13,7 @@ const say = (name: string, text: string) =>
 const shared = sharedDaemon(
   {
     ...toolUser,
-    ".aegis.yaml": `${toolUser[".aegis.yaml"]}plugins:\n  limits: { load_timeout: 7, unresponsive_timeout: 2 }\n  settings: { level: 3, key_env: PLUGIN_TEST_KEY }\n`,
+    ".aegis.yaml": `${toolUser[".aegis.yaml"]}plugins:\n  limits: { load_timeout: 7, unresponsive_timeout: 4 }\n  settings: { level: 3, key_env: PLUGIN_TEST_KEY }\n`,
     // The project is CommonJS; plugins are not.
     "package.json": '{ "type": "commonjs" }',
 
@@ -67,7 +67,8 @@ const shared = sharedDaemon(
       'import { tool } from "aegis";\n' +
       'export const die_now = tool({ description: "d" }, () => process.exit(7));\n' +
       'export const reject_later = tool({ description: "d" }, async () => { setTimeout(() => { void Promise.reject(new Error("nobody caught this")); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n' +
-      'export const alive = tool({ description: "d" }, () => "alive");\n',
+      'export const alive = tool({ description: "d" }, () => "alive");\n' +
+      'export const throw_later = tool({ description: "d" }, async () => { setTimeout(() => { throw new Error("from a timer"); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n',
     ".aegis/plugins/hangs.ts":
       'import { tool } from "aegis";\n' +
       'export const never_returns = tool({ description: "d", timeout: 0.3 }, () => new Promise(() => {}));\n' +
@@ -75,7 +76,13 @@ const shared = sharedDaemon(
       'export const after_hang = tool({ description: "d" }, () => "fine");\n',
     ".aegis/plugins/greedy.ts":
       'import { tool } from "aegis";\nexport const eat = tool({ description: "d" }, () => { const all: unknown[] = []; for (;;) all.push(new Array(100_000).fill(all.length)); });\n' +
-      'export const full = tool({ description: "d" }, () => "hungry again");\n',
+      'export const full = tool({ description: "d" }, () => "hungry again");\n' +
+      'export const eat_buffers = tool({ description: "d" }, () => { const all: unknown[] = []; for (let n = 0; n < 35; n++) all.push(new Uint8Array(8 << 20).fill(1)); for (;;); });\n',
+    // Both call what they bring by the same name.
+    ".aegis/plugins/tone-a.ts":
+      'import { hook } from "aegis";\nexport const tone = hook("pre_turn", ({ userMessage }) => (userMessage.includes("tone") ? { prependSystem: "a" } : null));\n',
+    ".aegis/plugins/tone-b.ts":
+      'import { hook } from "aegis";\nexport const tone = hook("pre_turn", ({ userMessage }) => (userMessage.includes("tone") ? { prependSystem: "b" } : null));\n',
 
     ".aegis/plugins/programs/plugin.json": JSON.stringify({
       name: "programs",
@@ -97,6 +104,8 @@ const shared = sharedDaemon(
         },
         { name: "fail_badly", description: "d", command: "sh", args: ["-c", "echo oops >&2; exit 4"] },
         { name: "hold_pipe", description: "d", command: "sh", args: ["-c", "sleep 30 & sleep 30"], timeout: 300 },
+        { name: "leave_holder", description: "d", command: "sh", args: ["-c", "sleep 30 & echo '{\"left\":1}'"] },
+        { name: "talk_much", description: "d", command: "sh", args: ["-c", "yes | head -c 3000000"] },
         { name: "not_there", description: "d", command: "./nothing" },
       ],
     }),
@@ -150,6 +159,8 @@ describe("what plugins bring", () => {
     const begun = performance.now();
     expect(await use("hold_pipe")).toMatch(/gave no answer within 0\.3 s/);
     expect(performance.now() - begun).toBeLessThan(1_500 + 1_000);
+    expect(JSON.parse(await use("leave_holder"))).toEqual({ left: 1 });
+    expect(await use("talk_much")).toMatch(/wrote more than 1048576 bytes/);
   });
 });
 
@@ -180,6 +191,11 @@ describe("a plugin that cannot be loaded", () => {
     expect(both[1]?.reason).toMatch(/plain\.js is a plugin of that name too/);
   });
 
+  it("two hooks of one name are two hooks, in the order of their plugins", async () => {
+    const session = await createSession(shared.daemon.client);
+    expect(await talk(shared.daemon.client, session.id, "tone")).toBe("you said: a\n\nb\n\ntone");
+  });
+
   it("what a plugin requires comes before it", async () => {
     const { plugins } = await shared.daemon.client.call("listPlugins");
     const names = plugins.map((plugin) => plugin.name);
@@ -208,7 +224,9 @@ describe("a plugin that misbehaves", () => {
   it("fails the calls under way when it ends, and comes back", async () => {
     expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was at work: .*exited with code 7/);
     expect(await use("alive")).toBe("alive");
-    expect(await use("reject_later")).toMatch(/nobody caught this/);
+    expect(await use("reject_later")).toMatch(/dies\.ts:3: nobody caught this/);
+    expect(await use("alive")).toBe("alive");
+    expect(await use("throw_later")).toMatch(/dies\.ts:5: from a timer/);
     expect(await use("alive")).toBe("alive");
     await untilPlugin(shared.daemon.client, "dies", (plugin) => plugin.status === "loaded");
   });
@@ -224,6 +242,18 @@ describe("a plugin that misbehaves", () => {
   it("ends when it eats its memory up, alone", async () => {
     expect(await use("eat")).toMatch(/more than 256 MB of memory|stopped while it was at work/);
     expect(await use("full")).toBe("hungry again");
+    expect(await use("eat_buffers")).toMatch(/more than 256 MB of memory/);
+    expect(await use("full")).toBe("hungry again");
+  });
+
+  it("leaves no secret behind that it was given, whatever it did with it", async () => {
+    const state = join(shared.project.dir, ".aegis/state");
+    for (const entry of await readdir(state, { recursive: true, withFileTypes: true }))
+      if (entry.isFile())
+        expect((await readFile(join(entry.parentPath, entry.name))).includes("a-long-secret-value"), entry.name).toBe(
+          false,
+        );
+    expect(shared.daemon.output).not.toContain("a-long-secret-value");
   });
 
   it("leaves the daemon as it was", async () => {

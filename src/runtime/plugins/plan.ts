@@ -3,6 +3,7 @@ import semver from "semver";
 import type { PluginManifest } from "../../contract/plugin.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { FoundPlugin } from "./find.ts";
+import { placeText } from "./host/errors.ts";
 
 export type Refusal = { status: "failed" | "disabled"; reason: string };
 
@@ -72,10 +73,7 @@ function judge(plugin: FoundPlugin, { enabled, deny, version }: PlanOptions): Re
   if (!enabled) return { status: "disabled", reason: "plugins.enabled is false" };
   if (deny.includes(plugin.name)) return { status: "disabled", reason: "plugins.deny names it" };
   const fault = plugin.diagnostics.find((diagnostic) => diagnostic.level === "error");
-  if (fault !== undefined) {
-    const place = fault.file === null ? "" : `${fault.file}${fault.line === null ? "" : `:${fault.line}`}: `;
-    return failed(`${place}${fault.message}`);
-  }
+  if (fault !== undefined) return failed(`${placeText(fault)}${fault.message}`);
   return plugin.manifest === null ? failed("it has no manifest") : judgeVersion(plugin.manifest, version);
 }
 

@@ -1,6 +1,7 @@
 /** Why a plugin could not be loaded, or is not there to answer. */
 import { AegisError } from "../../../contract/errors.ts";
-import type { Place, WireError } from "../protocol.ts";
+import type { Place, WireError, WorkerStart } from "../protocol.ts";
+import { placeOf } from "../worker/place.ts";
 
 /** `stuck`: it did not answer any more. `memory`: it used more than it may. */
 export type Death = { why: "exit" | "crash" | "stuck" | "memory" | "closed"; message: string; stack: string | null };
@@ -26,6 +27,19 @@ export class PluginLoadError extends Error {
     this.file = place.file;
     this.line = place.line;
   }
+}
+
+/** The death of a worker by an error that nobody caught, with where in the plugin it arose. */
+export function crashOf(error: unknown, start: WorkerStart, outOfMemory: string): Death {
+  const stack = error instanceof Error ? (error.stack ?? null) : null;
+  if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY")
+    return { why: "memory", message: outOfMemory, stack };
+  const said = error instanceof Error ? error.message : String(error);
+  return { why: "crash", message: `it failed: ${placeText(placeOf(error, start))}${said}`, stack };
+}
+
+export function placeText({ file, line }: Place): string {
+  return file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
 }
 
 /** Without the kind where it says nothing: most errors are just errors. */

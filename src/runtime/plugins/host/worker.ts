@@ -8,7 +8,8 @@ import type { Contributions, FromWorker, LogLevel, Outcome, ToWorker, WorkerCall
 import { fromWorker } from "../protocol.ts";
 import { fromWire } from "../wire-error.ts";
 import { workerEntry } from "./entries.ts";
-import { type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
+import { crashOf, type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
+import { watchMemory } from "./memory.ts";
 import { Pulse } from "./pulse.ts";
 
 export type WorkerLimits = {
@@ -60,6 +61,7 @@ export class PluginWorker {
   #death: Death | null = null;
   #last = 0;
   readonly #pulse: Pulse;
+  readonly #unwatch: () => void;
 
   /** Throws `PluginLoadError` when the modules cannot be loaded; nothing runs then. */
   static async start(options: WorkerOptions): Promise<{ worker: PluginWorker; contributions: Contributions }> {
@@ -104,6 +106,10 @@ export class PluginWorker {
         const seconds = Math.max(1, Math.round(ms / 1000));
         void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
       },
+    });
+    this.#unwatch = watchMemory(this.#worker, {
+      limitMb: memoryMb,
+      onOver: () => void this.terminate(this.#tooMuchMemory, "memory"),
     });
     this.#worker.on("message", (message: unknown) => this.#take(message));
     this.#worker.on("messageerror", (error) => options.log("error", `a message was lost: ${error.message}`));
@@ -266,13 +272,13 @@ export class PluginWorker {
   }
 
   #crashed(error: unknown): void {
-    const isMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    const message = isMemory
-      ? `it used more than ${this.#options.limits.memoryMb} MB of memory`
-      : `it failed: ${error instanceof Error ? error.message : String(error)}`;
-    const stack = error instanceof Error ? (error.stack ?? null) : null;
-    if (!isMemory) this.#options.log("error", stack ?? message);
-    this.#dies({ why: isMemory ? "memory" : "crash", message, stack });
+    const death = crashOf(error, this.#options.start, this.#tooMuchMemory);
+    if (death.why === "crash") this.#options.log("error", death.stack ?? death.message);
+    this.#dies(death);
+  }
+
+  get #tooMuchMemory(): string {
+    return `it used more than ${this.#options.limits.memoryMb} MB of memory`;
   }
 
   #exited(code: number): void {
@@ -284,6 +290,7 @@ export class PluginWorker {
     if (this.#death !== null) return;
     this.#death = death;
     this.#pulse.stop();
+    this.#unwatch();
     const gone = new PluginGone(this.plugin, death);
     this.#fail(new PluginLoadError(death.message, nowhere));
     const calls = [...this.#calls.values()];
