@@ -18,7 +18,7 @@ describe("what the shell is offered", () => {
 
   it("asks the daemon for sessions and agents where they belong", () => {
     expect(ask("send", "").ask).toBe("session");
-    expect(ask("send", "lucid-knuth", "").ask).toBeNull();
+    expect(ask("send", "lucid-knuth", "").ask).toBe("command");
     expect(ask("close", "one-two", "").ask).toBe("session");
     expect(ask("run", "--agent", "").ask).toBe("agent");
     expect(ask("-C", "").ask).toBe("file");
