@@ -110,11 +110,14 @@ describe("the source tree", () => {
 });
 
 describe("the check itself", () => {
-  let folder = "";
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const folders: string[] = [];
+  afterEach(() => {
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  });
 
   function problemsOf(tree: Record<string, string>): string[] {
-    folder = mkdtempSync(join(tmpdir(), "architecture-"));
+    const folder = mkdtempSync(join(tmpdir(), "architecture-"));
+    folders.push(folder);
     for (const [path, text] of Object.entries(tree)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
