@@ -151,6 +151,7 @@ const preTurn: HookContexts["pre_turn"] = {
   session: { id: "ses_1", handle: "lucid-knuth", agent: "parrot", harness: "scripted", depth: 0 },
   turn: "trn_1",
   turnIndex: 10,
+  summedUp: 0,
   userMessage: "what shall we do next?",
   senders: [{ kind: "human" }],
   history,

@@ -1,8 +1,9 @@
 /**
  * Shows agents a numbered menu of the skills they may load: all of them before the first turn and whenever the menu has
- * changed, and before later turns those that fit the message. `load_skill` of Aegis gives the whole text of one.
+ * changed or may be forgotten, and before later turns those that fit the message. `load_skill` of Aegis gives the whole
+ * text of one.
  *
- * While this plugin is loaded Aegis itself puts no skills into prompts (`offersSkills`), so nothing is told twice.
+ * While this plugin is loaded Aegis itself tells agents of no skills (`offersSkills`), so nothing is told twice.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +12,12 @@ import { type HookSkill, hook } from "aegis";
 /** A menu longer than that would push the work aside; the rest is found with `search_skills`. */
 const longestMenu = 100;
 
-export const menu = hook("pre_turn", { offersSkills: true }, async ({ session, skills }, { config, dataDir }) => {
+export const menu = hook("pre_turn", { offersSkills: true }, async (turn, { config, dataDir }) => {
+  const { session, skills, summedUp } = turn;
   const told = new Told(dataDir, session.id);
   const all = skills.toSorted((a, b) => a.name.localeCompare(b.name));
-  const signature = all.map(({ name, description }) => `${name} ${description}`).join("\n");
+  // An agent whose conversation was summed up has lost the menu with it.
+  const signature = [summedUp, ...all.map(({ name, description }) => `${name} ${description}`)].join("\n");
   if ((await told.read()) !== signature) {
     await told.write(signature);
     return all.length === 0 ? null : { prependSystem: wholeMenu(all) };

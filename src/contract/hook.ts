@@ -76,6 +76,8 @@ export type PreTurnContext = {
   turn: string;
   /** How many turns the session has had before this one. */
   turnIndex: number;
+  /** How often its conversation was summed up so far. Each time, what earlier turns began with may be forgotten. */
+  summedUp: number;
   userMessage: string;
   senders: readonly Sender[];
   history: readonly HookTurn[];

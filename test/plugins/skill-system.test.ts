@@ -2,7 +2,11 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { forget, menu } from "../../plugins/skill-system/menu.ts";
+import type { HookContexts } from "../../src/contract/hook.ts";
+import { callHook } from "../../src/plugin-api/testing/calls.ts";
 import { aegisProject } from "../helpers/aegis.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const skill = (name: string, description: string) =>
@@ -26,6 +30,25 @@ rules:
   ".aegis/skills/brew.md": skill("brew-tea", "Brew tea for guests"),
   ".aegis/skills/notes.md": skill("release-notes", "Write release notes from commits"),
 };
+
+it("shows the menu again when it may be forgotten, and never more than a hundred of it", async () => {
+  const dataDir = await tempDir();
+  const skills = [{ name: "tea", description: "Brew tea", score: 0 }];
+  const shown = async (over: Partial<HookContexts["pre_turn"]>) => {
+    const result = await callHook(menu, { skills, ...over }, { dataDir });
+    return result?.prependSystem?.split("\n").filter((line) => /^\d+\. |^…/.test(line)) ?? [];
+  };
+  expect(await shown({})).toEqual(["1. tea — Brew tea"]);
+  expect(await shown({})).toEqual([]);
+  expect(await shown({ summedUp: 1 })).toEqual(["1. tea — Brew tea"]);
+  expect(await shown({ summedUp: 1 })).toEqual([]);
+  const flood = Array.from({ length: 150 }, (_, n) => ({ name: `s${n}`, description: "x", score: 0 }));
+  const lines = await shown({ skills: flood });
+  expect(lines).toHaveLength(101);
+  expect(lines.at(-1)).toContain("50 more: find them with `search_skills(query)`");
+  await callHook(forget, {}, { dataDir });
+  expect(await shown({ summedUp: 1 })).toEqual(["1. tea — Brew tea"]);
+});
 
 it("shows the menu once, later what fits, again when it has changed; Aegis itself says nothing of skills", async () => {
   const project = await aegisProject(files);

@@ -19,7 +19,7 @@ function contexts(): HookContexts {
     pre_spawn: { session, argv: ["agent"], env: {}, cwd: projectRoot, projectRoot, priorResults: [] },
     pre_turn: {
       ...{ session, turn: "trn_test", turnIndex: 0, userMessage: "hello", senders: [{ kind: "human" }] },
-      ...{ history: [], skills: [], projectRoot, priorResults: [] },
+      ...{ summedUp: 0, history: [], skills: [], projectRoot, priorResults: [] },
     },
     message_received: { session, content: "hello", sender: { kind: "human" } },
     before_agent_start: { session, systemPrompt: "", messages: [] },

@@ -19,6 +19,8 @@ export type BeforeTurnOptions = {
   callsModel: (session: SessionRow) => boolean;
 };
 
+const mostSummaries = 10_000;
+
 export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions): TurnContributor {
   return async ({ session: id, turn, messages, text }, signal) => {
     if (!bus.has("pre_turn")) return null;
@@ -30,6 +32,7 @@ export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions):
       turn,
       // Turns that have ended: this one has not.
       turnIndex: await read.turns.countEndedAfter(id, 0),
+      summedUp: (await read.events.list({ session: id, types: ["turn.compaction"], limit: mostSummaries })).length,
       userMessage: text,
       senders: messages.map((message) => message.sender),
       history: await historyBefore(read, row, turn),

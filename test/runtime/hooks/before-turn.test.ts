@@ -44,6 +44,23 @@ describe("pre_turn", () => {
     ]);
   });
 
+  it("is told how often the conversation was summed up", async () => {
+    const seen: number[] = [];
+    const { runtime } = await start(
+      [hook("pre_turn", ({ summedUp }) => void seen.push(summedUp))],
+      async function* (turn) {
+        if (turn.prompt.text === "sum up") yield { type: "compaction", summary: "short" };
+        yield* echo(turn);
+      },
+    );
+    const session = await answer(runtime, "one");
+    for (const [index, body] of ["sum up", "sum up", "two"].entries()) {
+      await runtime.inbox.admit({ session: session.id, sender: human, body });
+      await turnsEnded(runtime, index + 2);
+    }
+    expect(seen).toEqual([0, 0, 1, 2]);
+  });
+
   it("is shown what was said before a fork, and not what its origin said since", async () => {
     const seen: HookContexts["pre_turn"][] = [];
     const runtime = await testRuntime(await tempDir(), testDriver(echo, { fork: true }));

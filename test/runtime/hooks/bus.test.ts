@@ -12,6 +12,7 @@ const preTurn: HookContexts["pre_turn"] = {
   session,
   turn: "trn_1",
   turnIndex: 0,
+  summedUp: 0,
   userMessage: "hello",
   senders: [],
   history: [],
