@@ -9,7 +9,7 @@ export async function uninstall(context: InstallContext): Promise<void> {
   const files = names.filter((entry) => entry.isFile());
   if (files.length === 0) return;
   const question = `Delete what is remembered: ${files.length} files in .aegis/memory?`;
-  if (!(await context.confirm(question, { default: false }))) {
+  if (!context.purge && !(await context.confirm(question, { default: false }))) {
     context.console.log("the memory stays in .aegis/memory");
     return;
   }

@@ -17,6 +17,8 @@ export interface InstallContext {
   readonly pluginName: string;
   /** The version that was there before an update; null otherwise. */
   readonly previousVersion: string | null;
+  /** The person wants what the plugin has gathered to go with it (`--purge`); false except when it is uninstalled. */
+  readonly purge: boolean;
   /** The manifest, read and completed. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** The project's configuration with every default in place; secrets are masked. */

@@ -18,6 +18,7 @@ export type ScriptStart = {
     installedDir: string;
     pluginName: string;
     previousVersion: string | null;
+    purge: boolean;
     manifest: Record<string, unknown>;
     config: Record<string, unknown>;
   };

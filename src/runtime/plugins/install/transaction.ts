@@ -47,6 +47,8 @@ export type ScriptRun = {
   action: "install" | "update" | "uninstall";
   dir: string;
   previous: string | null;
+  /** What it has gathered is to go with it. */
+  purge?: boolean;
   manifest: Record<string, unknown>;
   additions: Additions;
 };
@@ -111,6 +113,7 @@ export class Transactions {
         installedDir: join(root, pluginsFolder, run.name),
         pluginName: run.name,
         previousVersion: run.previous,
+        purge: run.purge ?? false,
         manifest: run.manifest,
         config: await config.describe(run.additions.plan),
       },

@@ -43,8 +43,7 @@ export async function uninstall(
       });
     await transactions.agree(`Uninstall ${name} ${entry.version}?`);
     const additions = new Additions(plan, config, entry.added);
-    if (there)
-      await runUninstallScript(transactions, transaction, options, { name, entry, additions, force: how.force });
+    if (there) await runUninstallScript(transactions, transaction, options, { name, entry, additions, ...how });
     await transactions.at("script");
     const kept = await additions.takeBack();
     const { [name]: _, ...others } = lock;
@@ -65,7 +64,7 @@ async function runUninstallScript(
   transactions: Transactions,
   transaction: Transaction,
   { root, trust, person }: InstallerOptions,
-  run: { name: string; entry: LockEntry; additions: Additions; force: boolean },
+  run: UninstallOptions & { name: string; entry: LockEntry; additions: Additions },
 ): Promise<void> {
   const { name, entry, additions } = run;
   const dir = join(root, pluginsFolder, name);
@@ -83,6 +82,7 @@ async function runUninstallScript(
       action: "uninstall",
       dir,
       previous: entry.version,
+      purge: run.purge,
       manifest,
       additions,
     });
