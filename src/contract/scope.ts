@@ -12,6 +12,8 @@ export type ScopedTool = {
   plugin: string | null;
   /** The rights it needs. An agent with `auto` has them all: a person is asked. */
   needs: Exclude<Permission, "auto">;
+  /** The tool of the native loop that it can do the work of: who is denied that one is denied this one too. */
+  implies?: string;
   /** The only agent that may call it: one of the tool's own plugin, or `plugin:agent`. */
   required_agent: string | null;
   /** The agents that see it; an empty list means everyone. */
@@ -118,7 +120,11 @@ function visibility(agent: ScopedAgent, tool: ScopedTool): Decision | null {
 /** Part of a tool that is denied takes the whole with it, for nobody here looks at the arguments. */
 function denial(agent: ScopedAgent, denied: readonly ToolEntry[], tool: ScopedTool): Decision | null {
   const entry = denied.find((candidate) => matchesEntry(candidate, tool));
-  return entry === undefined ? null : refuse(agent, tool, `its deny_tools name it (${entry.text})`);
+  if (entry !== undefined) return refuse(agent, tool, `its deny_tools name it (${entry.text})`);
+  if (tool.implies === undefined) return null;
+  const implied = { name: tool.implies, kind: "core" as const, plugin: null };
+  const other = denied.find((candidate) => matchesEntry(candidate, implied));
+  return other === undefined ? null : refuse(agent, tool, `it can do what its deny_tools name (${other.text})`);
 }
 
 /** What was started does not get past the tools of whoever started it. */

@@ -22,6 +22,9 @@ export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[
         from_handle: fromHandle,
       }),
       readOnly: false,
+      // Workflows run commands, some of them with what they are given.
+      permission: "write",
+      implies: "bash",
       async run({ name, kwargs, callback, from_handle }, context) {
         checkFromHandle(from_handle, context);
         const run = await workflows.start({

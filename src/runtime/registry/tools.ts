@@ -33,6 +33,8 @@ export type Tool = {
   visible_to?: readonly string[];
   /** The rights it needs; `read` when absent. */
   permission?: Exclude<Permission, "auto">;
+  /** The tool of the native loop that it can do the work of. */
+  implies?: string;
   /** The answer: text as it is, anything else as JSON. Throw `AegisError` to tell the agent what was wrong. */
   run(input: never, context: ToolContext): Promise<unknown>;
 };
@@ -54,6 +56,7 @@ export function scopedTool(tool: Tool): ScopedTool {
     kind: tool.plugin === undefined ? "plane" : "plugin",
     plugin: tool.plugin ?? null,
     needs: tool.permission ?? "read",
+    ...(tool.implies === undefined ? {} : { implies: tool.implies }),
     required_agent: tool.required_agent ?? null,
     visible_to: tool.visible_to ?? [],
   };

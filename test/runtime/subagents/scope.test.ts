@@ -80,6 +80,21 @@ describe.each(Object.entries(ways))("through %s", (_, start) => {
   });
 });
 
+it.each([
+  ["may only read", { permission: "read" as const }, /its permission is read/],
+  ["is denied commands", { deny_tools: ["Bash"] }, /it can do what its deny_tools name \(Bash\)/],
+])("an agent that %s runs no commands through a workflow", async (_, more, why) => {
+  const f = await forest();
+  const careful: Agent = { ...offlineAgent, slug: "careful", ref: "careful", ...more };
+  f.runtime.agents.replace([offlineAgent, careful], { slug: "careful", why: "a test" });
+  const root = await f.root();
+  const { tools } = (await f.turnOf(root)).spec.host;
+  expect((await tools.list()).map((tool) => tool.name)).not.toContain("aegis_run_workflow");
+  const kwargs = { feature: "x", test_path: "x", test_command: "touch ran" };
+  const outcome = await f.call(root, "aegis_run_workflow", { name: "tdd_cycle", kwargs });
+  expect(outcome).toMatchObject({ is_error: true, output: expect.stringMatching(why) });
+});
+
 it("who is meant to have an agent for what it cannot do itself names it in allow_agents", async () => {
   const chief = { ...held, subagents: { allow_agents: ["strong"] } };
   const { names, agent } = await startedBy(chief, ways["a subagent"]);
