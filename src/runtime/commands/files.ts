@@ -5,7 +5,6 @@ import { basename, join } from "node:path";
 import type { CommandDiagnostic } from "../../contract/command.ts";
 import { containedPath, isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
-import { maxPageBytes } from "./page.ts";
 
 export type CommandFile = {
   name: string;
@@ -18,6 +17,7 @@ export type FoundCommands = { files: CommandFile[]; diagnostics: CommandDiagnost
 
 const maxFiles = 500;
 const maxDepth = 8;
+const maxPageBytes = 64 * 1024;
 const namePart = /^[a-z0-9][a-z0-9_.-]*$/;
 
 /**
@@ -28,41 +28,58 @@ export async function findCommandFiles(root: string, folder: string): Promise<Fo
   const found: FoundCommands = { files: [], diagnostics: [] };
   const warn = (file: string, message: string) =>
     void found.diagnostics.push({ level: "warning", file, line: null, message });
-  const walk = async (path: string, above: readonly string[]): Promise<void> => {
-    for (const entry of await list(join(root, path))) {
-      if (found.files.length >= maxFiles) return;
-      const below = `${path}/${entry.name}`;
-      const part = entry.name.toLowerCase().replace(/\.md$/, "");
-      if (entry.isDirectory()) {
-        if (above.length < maxDepth) await walk(below, [...above, part]);
-      } else if (/\.md$/i.test(entry.name)) {
-        const parts = [...above, part];
-        if (!parts.every((one) => namePart.test(one)))
-          warn(below, "is no command: names are made of letters, digits, - and _");
-        else await take(below, parts.join(":"));
-      }
+  const pages = await pagesBelow(root, folder);
+  if (pages === null) warn(folder, "leads out of its folder; it is not read");
+  else if (pages.length > maxFiles)
+    warn(folder, `expected at most ${maxFiles} pages, found ${pages.length}; the others are left out`);
+  for (const { path, parts } of pages?.slice(0, maxFiles) ?? []) {
+    if (!parts.every((part) => namePart.test(part))) {
+      warn(path, "is no command: names are made of letters, digits, - and _");
+      continue;
     }
-  };
-  const take = async (path: string, name: string): Promise<void> => {
-    const real = await containedPath(root, path);
-    if (real === null) return warn(path, "is a link out of its folder; it is not read");
     try {
-      const { size } = await stat(real);
-      // A page that is too long is judged by its beginning, so that it can be told.
-      const bytes = size > maxPageBytes ? new Uint8Array(maxPageBytes + 1) : await readFile(real);
-      found.files.push({ name, path, bytes });
+      const bytes = await readContained(root, path);
+      if (bytes === null) warn(path, "is a link out of its folder; it is not read");
+      else found.files.push({ name: parts.join(":"), path, bytes });
     } catch (error) {
       if (!isErrno(error, "ENOENT")) warn(path, `cannot be read: ${errorText(error)}`);
     }
-  };
-  if (/\.md$/.test(folder)) await take(folder, basename(folder, ".md").toLowerCase());
-  else if (await isFolderInside(root, folder)) await walk(folder, []);
+  }
   return found;
 }
 
-async function isFolderInside(root: string, folder: string): Promise<boolean> {
-  const real = await containedPath(root, folder).catch(() => null);
-  return real !== null && ((await stat(real).catch(() => null))?.isDirectory() ?? false);
+type Page = { path: string; parts: string[] };
+
+/** Null when the folder lies outside of the root. */
+async function pagesBelow(root: string, folder: string): Promise<Page[] | null> {
+  if (/\.md$/i.test(folder)) return [{ path: folder, parts: [partOf(basename(folder))] }];
+  // A root that does not exist holds nothing.
+  const real = await containedPath(root, folder).catch(() => "");
+  if (real === null) return null;
+  const pages: Page[] = [];
+  const walk = async (path: string, above: readonly string[]): Promise<void> => {
+    for (const entry of await list(join(root, path))) {
+      const below = `${path}/${entry.name}`;
+      const parts = [...above, partOf(entry.name)];
+      if (entry.isDirectory() && parts.length <= maxDepth) await walk(below, parts);
+      else if (!entry.isDirectory() && /\.md$/i.test(entry.name)) pages.push({ path: below, parts });
+    }
+  };
+  await walk(folder, []);
+  return pages;
+}
+
+function partOf(name: string): string {
+  return name.toLowerCase().replace(/\.md$/, "");
+}
+
+/** Null when the file lies outside of the root. */
+async function readContained(root: string, path: string): Promise<Uint8Array | null> {
+  const real = await containedPath(root, path);
+  if (real === null) return null;
+  const { size } = await stat(real);
+  if (size > maxPageBytes) throw new RangeError(`expected at most ${maxPageBytes} bytes, found ${size}`);
+  return readFile(real);
 }
 
 async function list(folder: string): Promise<Dirent[]> {

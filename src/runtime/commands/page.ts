@@ -7,7 +7,6 @@ export type CommandPage = { description: string; argumentHint: string | null; bo
 
 export type ParsedPage = { page: CommandPage | null; diagnostics: CommandDiagnostic[] };
 
-export const maxPageBytes = 64 * 1024;
 const maxDescription = 200;
 
 const known: readonly string[] = ["description", "argument-hint"];
@@ -22,10 +21,6 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
   const diagnostics: CommandDiagnostic[] = [];
   const note = (level: CommandDiagnostic["level"], line: number | null, message: string) =>
     void diagnostics.push({ level, file, line, message });
-  if (bytes.byteLength > maxPageBytes) {
-    note("error", null, `expected at most ${maxPageBytes} bytes, found ${bytes.byteLength}`);
-    return { page: null, diagnostics };
-  }
   const { fields, body: text, problems, lineOf } = parseFrontmatter(quoteHint(new TextDecoder().decode(bytes)));
   for (const { line, message, fatal } of problems)
     note(fatal ? "warning" : "info", line, fatal ? `its fields are not used: ${message}` : message);

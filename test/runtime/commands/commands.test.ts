@@ -5,7 +5,7 @@ import { typedCommand } from "../../../src/contract/command-names.ts";
 import { type CommandFolder, Commands } from "../../../src/runtime/commands/commands.ts";
 import { findCommandFiles } from "../../../src/runtime/commands/files.ts";
 import { fillArguments } from "../../../src/runtime/commands/fill.ts";
-import { maxPageBytes, parseCommandPage } from "../../../src/runtime/commands/page.ts";
+import { parseCommandPage } from "../../../src/runtime/commands/page.ts";
 import { type Command, CommandRegistry } from "../../../src/runtime/registry/commands.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
@@ -87,9 +87,8 @@ describe("pages", () => {
     ]);
   });
 
-  it("are no commands without a text, or when they are too long", () => {
+  it("are no commands without a text", () => {
     expect(parse("---\ndescription: x\n---\n \n")).toMatchObject({ page: null, diagnostics: [{ level: "error" }] });
-    expect(parse("x".repeat(maxPageBytes + 1))).toMatchObject({ page: null, diagnostics: [{ level: "error" }] });
   });
 });
 
@@ -101,6 +100,7 @@ describe("files", () => {
       "c/_draft.md": "3",
       "c/what is it.md": "4",
       "c/notes.txt": "5",
+      "c/long.md": "x".repeat(70_000),
       "secret.md": "6",
       "outside/x.md": "7",
     });
@@ -111,10 +111,20 @@ describe("files", () => {
       ["git:sync", "c/Git/sync.md"],
       ["fix", "c/fix.md"],
     ]);
-    expect(diagnostics.map(({ file }) => file)).toEqual(["c/out.md", "c/what is it.md"]);
-    expect(await findCommandFiles(root, "../elsewhere")).toEqual({ files: [], diagnostics: [] });
+    expect(diagnostics.map(({ file }) => file)).toEqual(["c/long.md", "c/out.md", "c/what is it.md"]);
+    expect(await findCommandFiles(root, "../elsewhere")).toMatchObject({
+      ...{ files: [], diagnostics: [{ message: "leads out of its folder; it is not read" }] },
+    });
+    expect(await findCommandFiles(root, "nothing/there")).toEqual({ files: [], diagnostics: [] });
     expect((await findCommandFiles(root, "secret.md")).files).toMatchObject([{ name: "secret" }]);
   });
+});
+
+it("reads so many pages and says how many there are", async () => {
+  const root = await folderWith(Object.fromEntries(Array.from({ length: 502 }, (_, n) => [`c/p${n}.md`, "x"])));
+  const { files, diagnostics } = await findCommandFiles(root, "c");
+  expect(files).toHaveLength(500);
+  expect(diagnostics).toMatchObject([{ message: expect.stringContaining("found 502") }]);
 });
 
 describe("commands", () => {
