@@ -1,7 +1,8 @@
-/** `aegis plugin install|update|uninstall|search`: works on the project's files; a running daemon notices by itself. */
+/** `aegis plugin install|update|uninstall|search`: works on the project's files, and has a running daemon take over what changed. */
 import { resolve } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { askYesNo } from "../ask-yes-no.ts";
+import { findDaemon } from "../connection.ts";
 import { type CliContext, exitCodes } from "../context.ts";
 import { columns } from "../format/columns.ts";
 import { createStyle } from "../format/style.ts";
@@ -14,7 +15,7 @@ export async function pluginInstall(
   args: Yes & { name: string; from: string | undefined; force: boolean },
 ): Promise<number> {
   const from = args.from === undefined || isSource(args.from) ? args.from : resolve(cx.cwd, args.from);
-  return withInstaller(cx, args, async (installer) => {
+  return changing(cx, args, async (installer) => {
     const done = await installer.install(args.name, { from, force: args.force });
     if (cx.json) cx.printJson({ ok: true, installed: done });
     else {
@@ -30,7 +31,7 @@ export async function pluginUpdate(
   cx: Terminal,
   args: Yes & { name: string | undefined; force: boolean },
 ): Promise<number> {
-  return withInstaller(cx, args, async (installer) => {
+  return changing(cx, args, async (installer) => {
     const names = args.name === undefined ? Object.keys(await installer.installed()) : [args.name];
     const results = [];
     let failed = 0;
@@ -60,7 +61,7 @@ export async function pluginUninstall(
   cx: Terminal,
   args: Yes & { name: string; purge: boolean; force: boolean },
 ): Promise<number> {
-  return withInstaller(cx, args, async (installer) => {
+  return changing(cx, args, async (installer) => {
     const done = await installer.uninstall(args.name, { purge: args.purge, force: args.force });
     if (cx.json) {
       cx.printJson({ ok: true, uninstalled: done });
@@ -103,6 +104,15 @@ export async function pluginSearch(cx: Terminal, args: { text: string | undefine
 }
 
 type Installer = Awaited<ReturnType<typeof import("../../daemon/plugin-install/installer.ts")["createInstaller"]>>;
+
+/** A running daemon would notice by itself, a moment later than whoever looks next. */
+async function changing(cx: Terminal, yes: Yes, work: (installer: Installer) => Promise<number>): Promise<number> {
+  const code = await withInstaller(cx, yes, work);
+  const running = await findDaemon(cx);
+  await running?.client.call("reloadConfig").catch(() => {});
+  await running?.client.call("reloadPlugins", { body: {} }).catch(() => {});
+  return code;
+}
 
 async function withInstaller(
   cx: Terminal,

@@ -19,6 +19,7 @@ export type Capabilities = {
   agents: string[];
   skills: string[];
   scripts: string[];
+  cleanups: string[];
   /** Settings that hold secrets. */
   secrets: string[];
   /** What its code reaches for: programs, the network, files. */
@@ -26,7 +27,8 @@ export type Capabilities = {
 };
 
 export const capabilityTitles: Readonly<Record<keyof Capabilities, string>> = {
-  scripts: "runs once now",
+  scripts: "runs at install",
+  cleanups: "runs at uninstall",
   modules: "code",
   hooks: "hooks",
   tools: "tools",
@@ -74,7 +76,10 @@ export async function capabilitiesOf(dir: string, manifest: PluginManifest): Pro
     tools: new Set(),
     workflows: new Set(),
     commands: new Set(paths.filter((path) => inFolder(path, manifest.folders.commands)).map(stem)),
-    agents: new Set(manifest.agents.map(agentLine)),
+    agents: new Set([
+      ...manifest.agents.map(agentLine),
+      ...paths.filter((path) => inFolder(path, manifest.folders.agents)).map(stem),
+    ]),
     skills: new Set(paths.filter((path) => basename(path) === "SKILL.md")),
   };
   const uses = new Set<string>();
@@ -96,7 +101,8 @@ export async function capabilitiesOf(dir: string, manifest: PluginManifest): Pro
     ),
     agents: sorted(found.agents),
     skills: sorted(found.skills),
-    scripts: paths.filter((path) => /^_(un)?install\.[cm]?[jt]s$/.test(path)),
+    scripts: paths.filter((path) => /^_install\.[cm]?[jt]s$/.test(path)),
+    cleanups: paths.filter((path) => /^_uninstall\.[cm]?[jt]s$/.test(path)),
     secrets: settings.filter(([key, setting]) => setting.secret || key.endsWith("_env")).map(([key]) => key),
     uses: sorted(uses),
   };
