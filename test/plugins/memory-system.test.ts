@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Run, RunView } from "../../src/contract/run.ts";
+import type { Firing, ScheduleView } from "../../src/contract/schedule.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -121,12 +122,34 @@ it("dreams of each recent session, applies what fits, goes on after kill -9 and 
   expect(index).toContain("## Held for review\n\n- [a rumour]");
 });
 
-it("dreams of nothing when nothing was said, and only when asked to with the schedule", async () => {
+it("dreams of nothing when nothing was said, and every night at three by its schedule", async () => {
   const project = await installed();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "dream");
   expect(run).toMatchObject({ status: "ok", result: { sessions_read: 0, dream_log: null } });
-  const { schedules } = await project.json<{ schedules: { name: string }[] }>("schedule", "list");
-  expect(schedules.map((schedule) => schedule.name)).toEqual(["memory-dream"]);
+  const { schedules } = await project.json<{ schedules: ScheduleView[] }>("schedule", "list");
+  expect(schedules).toMatchObject([{ name: "memory-dream", state: "on", problem: null }]);
+  const next = ["schedule", "next", "memory-dream", "--count", "3"];
+  const { times, timezone } = await project.json<{ times: number[]; timezone: string }>(...next);
+  const hours = times.map((time) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone: timezone, timeStyle: "short" }).format(time),
+  );
+  expect(hours).toEqual(["03:00", "03:00", "03:00"]);
+  const { firing } = await project.json<{ firing: Firing }>("schedule", "run", "memory-dream", "--wait");
+  expect(firing).toMatchObject({ status: "ok", error: null });
+  expect(JSON.parse(firing.result ?? "")).toMatchObject({ sessions_read: 0 });
+});
+
+it("shows what is held, and remembers or forgets it as its user says", { timeout: 60_000 }, async () => {
+  const project = await installed();
+  const { session: victim } = await project.json<{ session: { handle: string } }>("spawn");
+  for (const word of ["lies", "truths"]) await project.aegis("run", `tell ${victim.handle} please remember ${word}`);
+  const memory = async (words: string) => (await project.aegis("send", victim.handle, `/memory ${words}`)).stdout;
+  await waitUntil("both are held", async () => /fact_truths.*\nfact_lies/.test(await memory("held")));
+  expect(await memory("list")).toContain("Nothing is remembered yet.");
+  expect(await memory("approve fact_truths")).toContain("fact_truths is remembered.");
+  expect(await memory("discard fact_lies")).toContain("fact_lies is gone.");
+  expect(await memory("list")).toContain("fact_truths (peer): about truths");
+  expect(await memory("held")).toContain("Nothing is held.");
 });
 
 it("takes its queue and schedule away and leaves what is remembered", async () => {
@@ -137,4 +160,16 @@ it("takes its queue and schedule away and leaves what is remembered", async () =
   expect(await text(project, ".aegis.yaml")).toBe(files[".aegis.yaml"]);
   expect(await readdir(join(project.root, ".aegis", "schedules")).catch(() => [])).toEqual([]);
   expect(await text(project, ".aegis/memory/entries/fact_rivers.md")).toContain("rivers is so");
+});
+
+it("takes what is remembered along when it is told to", { timeout: 60_000 }, async () => {
+  const project = await installed();
+  await project.aegis("run", "please remember rivers");
+  const result = await project.aegis("plugin", "uninstall", "memory-system", "--yes", "--purge");
+  expect(result.code, result.stderr).toBe(0);
+  expect(await readdir(join(project.root, ".aegis/memory"), { recursive: true }).catch(() => [])).not.toContain(
+    "entries/fact_rivers.md",
+  );
+  await expect(text(project, ".aegis/memory/SOUL.md")).rejects.toThrow("ENOENT");
+  await expect(readdir(join(project.root, ".aegis/state/plugins/memory-system"))).rejects.toThrow("ENOENT");
 });

@@ -265,3 +265,20 @@ describe("a changed configuration", () => {
     ]);
   });
 });
+
+it("does a thousand that are due at the same second, each once, in a few seconds", { timeout: 60_000 }, async () => {
+  const action = { kind: "workflow", workflow: "echo", args: {} } as const;
+  const declared = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`s${at}`, settings({ action })]));
+  const at = await kit(await tempDir(), declared, { clock: wallClock(start) });
+  await at.clock.advance(hour);
+  await waitUntil(
+    "all are over",
+    async () => (await firings(at)).filter((firing) => firing.status === "ok").length === 1_000,
+    40_000,
+  );
+  const done = await firings(at);
+  expect(done).toHaveLength(1_000);
+  expect(new Set(done.map((firing) => firing.effect)).size).toBe(1_000);
+  expect((await at.schedules.list()).every((view) => view.problem === null && view.fires === 1)).toBe(true);
+  await at.stop();
+});
