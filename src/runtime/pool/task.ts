@@ -23,7 +23,10 @@ export function checkAgentName(name: string): void {
     throw new AegisError("invalid", `agent_name is too long. Maximum length is ${longestName} characters`);
   }
   if (!/^[a-zA-Z0-9_:-]+$/.test(name)) {
-    throw new AegisError("invalid", "agent_name contains invalid characters: only letters, digits, _ and - are valid");
+    throw new AegisError(
+      "invalid",
+      "agent_name contains invalid characters: only letters, digits, _, - and the : of plugin:agent are valid",
+    );
   }
 }
 
