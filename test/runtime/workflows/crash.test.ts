@@ -3,22 +3,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { newId, type RunId } from "../../../src/contract/ids.ts";
-import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
-import { loadConfig } from "../../../src/daemon/config/load.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
-import type { Gated } from "../../../src/daemon/trust/gate.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
-import { createProcesses } from "../../../src/lib/process.ts";
 import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
-import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
-import { completed, said, testDriver } from "../../helpers/runtime.ts";
+import { completed, said, type TestReply } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
+import { type Alive, boot, takeUp } from "./mortal-runtime.ts";
 
 /** Everything that makes a run tricky: nested branches, agents, a question, a pause, a check that fails at first. */
 const tricky = (skips: boolean): Workflow =>
@@ -49,58 +43,17 @@ async function branches(engine: Engine): Promise<string[]> {
   ]);
 }
 
-type Alive = { runtime: Runtime; store: MortalStore; end: AbortController };
-
-async function boot(dir: string, sqlite: Store, lives: number, skips: boolean): Promise<Alive> {
-  const store = mortalStore(sqlite, lives);
-  const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
-  if (!config) throw new Error("the empty configuration must load");
-  const choice = { slug: offlineAgent.slug, why: "a test" };
-  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Gated;
-  const end = new AbortController();
-  const driver = testDriver(async function* ({ prompt }) {
+const repairs = (dir: string): TestReply =>
+  async function* ({ prompt }) {
     if (prompt.text.includes("repair it")) await writeFile(join(dir, "fixed"), "");
     yield said(`heard ${prompt.text.split("\n").at(-1)}`);
     yield completed;
-  });
-  const ledgerFile = join(dir, "processes.jsonl");
-  const runtime = buildRuntime({
-    root: dir,
-    stateDir: dir,
-    store,
-    drivers: new DriverRegistry([driver]),
-    clock: systemClock,
-    log: silentLogger,
-    processes: createProcesses({ ledgerFile, owner: dir, clock: systemClock, log: silentLogger }),
-    env: { PATH: process.env.PATH },
-    settings: () => settings,
-    version: "test",
-    url: () => "http://127.0.0.1:0",
-    addSecret: () => () => {},
-    redact: (text) => text,
-    trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
-    signal: end.signal,
-  });
-  runtime.workflows.add(tricky(skips), "a test");
-  store.onCommit((events) => {
-    for (const event of events) {
-      if (event.type === "ask.opened")
-        void runtime.asks.answer(event.data.ask.id, { choice: "yes", text: "" }).catch(() => {});
-    }
-  });
-  return { runtime, store, end };
-}
+  };
 
-/** As the daemon does, and as a person who sees what is still asked. */
-async function takeUp({ runtime, store }: Alive, id: RunId): Promise<void> {
-  await runtime.recover();
-  await runtime.asks.resume();
-  await runtime.sessions.wakeAll();
-  await runtime.workflows.launch();
-  for (const ask of await store.read.asks.list({ status: "open", limit: 10 })) {
-    await runtime.asks.answer(ask.id, { choice: "yes", text: "" }).catch(() => {});
-  }
-  await runtime.workflows.start({ id, workflow: "tricky" });
+async function bootTricky(dir: string, sqlite: Store, lives: number, skips: boolean): Promise<Alive> {
+  const alive = await boot(dir, sqlite, lives, repairs(dir));
+  alive.runtime.workflows.add(tricky(skips), "a test");
+  return alive;
 }
 
 type Effects = { commits: number; effects: unknown; shell: number };
@@ -109,17 +62,19 @@ async function live(skips: boolean, lives: number): Promise<Effects> {
   const dir = await tempDir();
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
   const id = newId("run", 1);
-  const first = await boot(dir, sqlite, lives, skips);
-  void takeUp(first, id);
+  const request = { id, workflow: "tricky" };
+  const first = await bootTricky(dir, sqlite, lives, skips);
+  void takeUp(first, request);
   const isOver = async () => (await sqlite.read.runs.get(id))?.status !== "running";
   await Promise.race([
     first.store.died,
     waitUntil("the run ends", async () => (await sqlite.read.runs.get(id)) !== null && isOver()),
   ]);
-  const last = lives === Number.POSITIVE_INFINITY ? first : await boot(dir, sqlite, Number.POSITIVE_INFINITY, skips);
+  const last =
+    lives === Number.POSITIVE_INFINITY ? first : await bootTricky(dir, sqlite, Number.POSITIVE_INFINITY, skips);
   if (last !== first) {
     first.store.die();
-    await takeUp(last, id);
+    await takeUp(last, request);
   }
   await waitUntil(`the run ends after a stop at commit ${lives}`, async () => {
     const sessions = await sqlite.read.sessions.list();

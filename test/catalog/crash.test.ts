@@ -1,0 +1,84 @@
+/** Stops runs of the catalog after every single commit: agents, people and files see what one whole run shows them. */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { newId, type RunId } from "../../src/contract/ids.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/log.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { completed, said, type TestReply } from "../helpers/runtime.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+import { boot, takeUp } from "../runtime/workflows/mortal-runtime.ts";
+
+const plan = "# Plan\n\n## Slice 1 — one\nfirst\n\n## Slice 2 — two\nsecond\n";
+
+const agent = (dir: string): TestReply =>
+  async function* ({ prompt }) {
+    const text = prompt.text.split("\n").slice(1).join("\n");
+    if (text.startsWith("Write a test")) await writeFile(join(dir, "test.txt"), "green");
+    if (text.startsWith("The test still fails")) await writeFile(join(dir, "feature.txt"), "green");
+    yield said(`did: ${text.split("\n")[0]}`);
+    yield completed;
+  };
+
+async function live(workflow: string, args: Record<string, unknown>, lives: number) {
+  const dir = await tempDir();
+  await writeFile(join(dir, "plan.md"), plan);
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  onTestFinished(() => sqlite.close());
+  const request = { id: newId("run", 1), workflow, args };
+  const first = await boot(dir, sqlite, lives, agent(dir));
+  void takeUp(first, request);
+  const isOver = async () => {
+    const run = await sqlite.read.runs.get(request.id);
+    return run !== null && run.status !== "running";
+  };
+  await Promise.race([first.store.died, waitUntil("the run ends", isOver, 20_000)]);
+  const last =
+    lives === Number.POSITIVE_INFINITY ? first : await boot(dir, sqlite, Number.POSITIVE_INFINITY, agent(dir));
+  if (last !== first) {
+    first.store.die();
+    await takeUp(last, request);
+  }
+  await waitUntil(`the run ends after a stop at commit ${lives}`, async () => {
+    const sessions = await sqlite.read.sessions.list();
+    return (await isOver()) && sessions.every((session) => session.closed_at !== null);
+  });
+  const seen = { commits: first.store.commits, effects: await effectsOf(sqlite, request.id, dir) };
+  last.store.die();
+  first.end.abort();
+  last.end.abort();
+  return seen;
+}
+
+async function effectsOf({ read }: Store, id: RunId, dir: string) {
+  const run = await read.runs.get(id);
+  const sessions = await read.sessions.list();
+  const messages = (await Promise.all(sessions.map((session) => read.messages.list(session.id)))).flat();
+  const checkpoints = await read.events.list({ types: ["run.checkpoint"], limit: 1_000 });
+  const names = (await readdir(dir, { recursive: true })).filter((name) => /\.(md|txt)$|part-/.test(name)).sort();
+  return {
+    status: run?.status,
+    result: run?.result,
+    sessions: sessions.length,
+    messages: messages.map((message) => `${message.body}: ${message.status}`).sort(),
+    asks: (await read.asks.list({ limit: 100 })).map((ask) => `${ask.question} ${ask.status}`).sort(),
+    checkpoints: checkpoints.map((event) => (event.type === "run.checkpoint" ? event.data.name : "")),
+    files: await Promise.all(names.map(async (name) => `${name}: ${await readFile(join(dir, name), "utf8")}`)),
+  };
+}
+
+it.each([
+  ["execute_plan", { plan_path: "plan.md", agent: "offline" }],
+  ["brainstorm_to_spec", { topic: "A clock", spec_writer: "offline" }],
+])("%s survives a stop after every commit", { timeout: 240_000 }, async (workflow, args) => {
+  const whole = await live(workflow, args, Number.POSITIVE_INFINITY);
+  expect(whole.effects).toMatchObject({ status: "ok" });
+  expect(whole.effects.checkpoints.length).toBeGreaterThan(1);
+  for (let lives = 1; lives < whole.commits; lives++) {
+    const cut = await live(workflow, args, lives);
+    expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
+  }
+});

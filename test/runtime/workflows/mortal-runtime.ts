@@ -1,0 +1,69 @@
+/** A runtime on a store that dies, for tests that stop runs after every commit. */
+import { join } from "node:path";
+import type { Ask } from "../../../src/contract/ask.ts";
+import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
+import { loadConfig } from "../../../src/daemon/config/load.ts";
+import { offlineAgent } from "../../../src/daemon/detect.ts";
+import type { Gated } from "../../../src/daemon/trust/gate.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/log.ts";
+import { createProcesses } from "../../../src/lib/process.ts";
+import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
+import type { RunRequest } from "../../../src/runtime/workflows/workflows.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
+import { type TestReply, testDriver } from "../../helpers/runtime.ts";
+
+export type Alive = { runtime: Runtime; store: MortalStore; end: AbortController };
+
+/** A runtime whose store dies after so many commits. Every question is answered with yes. */
+export async function boot(dir: string, sqlite: Store, lives: number, reply: TestReply): Promise<Alive> {
+  const store = mortalStore(sqlite, lives);
+  const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
+  if (!config) throw new Error("the empty configuration must load");
+  const choice = { slug: offlineAgent.slug, why: "a test" };
+  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Gated;
+  const end = new AbortController();
+  const driver = testDriver(reply);
+  const ledgerFile = join(dir, "processes.jsonl");
+  const runtime = buildRuntime({
+    root: dir,
+    stateDir: dir,
+    store,
+    drivers: new DriverRegistry([driver]),
+    clock: systemClock,
+    log: silentLogger,
+    processes: createProcesses({ ledgerFile, owner: dir, clock: systemClock, log: silentLogger }),
+    env: { PATH: process.env.PATH },
+    settings: () => settings,
+    version: "test",
+    url: () => "http://127.0.0.1:0",
+    addSecret: () => () => {},
+    redact: (text) => text,
+    trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
+    signal: end.signal,
+  });
+  store.onCommit((events) => {
+    for (const event of events) {
+      if (event.type === "ask.opened")
+        void runtime.asks.answer(event.data.ask.id, answerTo(event.data.ask)).catch(() => {});
+    }
+  });
+  return { runtime, store, end };
+}
+
+/** As the daemon does, and as a person who sees what is still asked. */
+export async function takeUp({ runtime, store }: Alive, request: RunRequest): Promise<void> {
+  await runtime.recover();
+  await runtime.asks.resume();
+  await runtime.sessions.wakeAll();
+  await runtime.workflows.launch();
+  for (const ask of await store.read.asks.list({ status: "open", limit: 10 })) {
+    await runtime.asks.answer(ask.id, answerTo(ask)).catch(() => {});
+  }
+  await runtime.workflows.start(request);
+}
+
+function answerTo({ options }: Pick<Ask, "options">): { choice: string | null; text: string } {
+  return options.length === 0 ? { choice: null, text: "yes" } : { choice: "yes", text: "" };
+}
