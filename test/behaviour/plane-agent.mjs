@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // An ACP agent that writes down the MCP server it was given, so that a test can call the plane in its place.
 // "show <name>" writes it to planes/<name>.json; "hold <name>" does the same and never ends the turn by itself, and the
-// process then outlives whoever started it.
+// process then outlives whoever started it by up to a minute.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -42,7 +42,7 @@ const methods = {
       );
     }
     if (verb === "hold") {
-      setInterval(() => {}, 60_000);
+      setTimeout(() => {}, 60_000);
       return new Promise((resolve) => {
         held = () => resolve({ stopReason: "cancelled" });
       });

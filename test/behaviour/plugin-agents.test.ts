@@ -149,7 +149,7 @@ describe("tools that belong to an agent", () => {
   it("are hidden and refused the same way on the plane", async () => {
     const project = await testProject({ ...withPlaneAgent, ...outside, ...db });
     const { client, file } = await project.start();
-    await createSession(client, { agent: "remote", prompt: "hold here" });
+    await createSession(client, { agent: "remote", prompt: "show here" });
     const { authorization } = await readPlace(project.dir, "here");
     const mcp = new McpClient({ name: "test", version: "1.0.0" });
     onTestFinished(() => mcp.close());
