@@ -64,6 +64,7 @@ export function createTrust(options: TrustOptions): Trust {
       const locked = await lockedHash(options.root, plugin);
       const fix = `look at ${plugin.dir}, then: aegis plugin trust ${plugin.name}`;
       // An installed plugin says what it must be, which holds also where everything else is trusted.
+      if (locked instanceof Error) return { allowed: false, reason: "changed", message: locked.message, fix };
       if (locked !== null && locked !== hash)
         return { allowed: false, reason: "changed", message: "its files were changed since it was installed", fix };
       if (project.always) return { allowed: true };
@@ -127,16 +128,15 @@ async function readProject({ store, root }: TrustOptions): Promise<TrustedProjec
   }
 }
 
-/** Null when the plugin was not installed into this place. */
-async function lockedHash(root: string, plugin: PluginPlace): Promise<string | null> {
+/** Null when the plugin was not installed into this place. A lock that cannot be read vouches for nothing. */
+async function lockedHash(root: string, plugin: PluginPlace): Promise<string | Error | null> {
   const installed = join(root, ".aegis", "plugins");
   if (dirname(plugin.dir) !== installed || basename(plugin.dir) !== plugin.name) return null;
   try {
     return parseLock(await readFile(join(root, lockFile)))[plugin.name]?.tree ?? null;
   } catch (error) {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    // A lock that cannot be read vouches for nothing.
-    return "unreadable";
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 

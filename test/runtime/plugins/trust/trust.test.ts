@@ -143,6 +143,11 @@ it("does not take a colleague's lock for the user's word", async () => {
   await (await project.installer()).install("hello", { from: project.source, force: false });
   await rm(join(project.home, ".aegis"), { recursive: true });
   expect(await verdictOf(project)).toMatchObject({ allowed: false, reason: "untrusted" });
+  await project.write(".aegis/plugins.lock", "{");
+  expect(await verdictOf(project)).toMatchObject({
+    allowed: false,
+    message: expect.stringMatching(/plugins\.lock cannot be used/),
+  });
 });
 
 it("refuses a plugin whose content lies outside of it, and runs those of the user's own folder", async () => {

@@ -1,0 +1,72 @@
+/** Plugins in a folder that came from elsewhere: they are seen and shown, and nothing of them runs before their user agrees. */
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { aegisProject } from "../helpers/aegis.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+
+type Plugin = { name: string; status: string; reason: string | null };
+type Detail = { plugin: { brings: { agents: string[]; skills: string[]; commands: { name: string }[] } } };
+
+const marks = (file: string) =>
+  `import { writeFileSync } from "node:fs";\nimport { join } from "node:path";\nimport { hook } from "aegis";\n` +
+  `writeFileSync(join(import.meta.dirname, "..", "..", "..", "${file}"), "");\n` +
+  `export const h = hook("pre_turn", () => ({ block: "${file} was here" }));\n`;
+
+const cloned = {
+  ".aegis.yaml": "default_agent: dev\nagents:\n  dev: { harness: scripted }\n",
+  ".aegis/plugins/sly/plugin.toml": '[plugin]\nname = "sly"\nversion = "1.0.0"\n',
+  ".aegis/plugins/sly/main.ts": marks("ran"),
+  ".aegis/plugins.lock": '{ "lock_version": 1, "plugins": {} }',
+  ".aegis/plugins/theirs/.claude-plugin/plugin.json": '{ "name": "theirs", "version": "2.0.0" }',
+  ".aegis/plugins/theirs/commands/ship.md": "---\ndescription: Ship it\n---\nShip $ARGUMENTS.\n",
+  ".aegis/plugins/theirs/agents/shipwright.md": "---\nname: shipwright\ndescription: builds ships\n---\nYou build.\n",
+  ".aegis/plugins/theirs/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: how to tidy up\n---\nTidy up.\n",
+};
+
+it("runs nothing of a cloned folder's plugins until its user agrees, and only what was agreed to", async () => {
+  const { aegis, json, root } = await aegisProject(cloned, { trusted: false });
+  const plugins = async () => (await json<{ plugins: Plugin[] }>("plugin", "list")).plugins;
+  const statuses = async () => (await plugins()).map(({ name, status }) => `${name} ${status}`);
+  expect((await aegis("trust", "--list")).stdout).toMatch(
+    /untrusted +plugin sly[\s\S]*code: main\.ts; hooks: pre_turn/,
+  );
+  expect(await statuses()).toEqual(["sly untrusted", "theirs untrusted"]);
+  expect((await aegis("run", "hello")).code).toBe(0);
+  expect((await aegis("plugin", "reload", "sly")).code).not.toBe(0);
+  expect((await aegis("agent", "list")).stdout).not.toContain("shipwright");
+  expect(existsSync(join(root, "ran"))).toBe(false);
+
+  expect((await aegis("plugin", "trust", "theirs", "--yes")).code).toBe(0);
+  await waitUntil("the trusted one is loaded", async () => (await statuses())[1] === "theirs loaded");
+  const { plugin } = await json<Detail>("plugin", "show", "theirs");
+  expect(plugin.brings).toMatchObject({ agents: ["shipwright"], commands: [{ name: "ship" }] });
+  expect(plugin.brings.skills.join()).toContain("tidy");
+  expect(await statuses()).toEqual(["sly untrusted", "theirs loaded"]);
+
+  expect((await aegis("trust", "--yes")).code).toBe(0);
+  await waitUntil("the other is loaded too", async () => (await statuses())[0] === "sly loaded");
+  expect(existsSync(join(root, "ran"))).toBe(true);
+  expect((await aegis("run", "hello")).stderr).toContain("ran was here");
+
+  await writeFile(join(root, ".aegis/plugins/sly/main.ts"), marks("again"));
+  await waitUntil("the changed one is refused", async () => (await statuses())[0] === "sly untrusted");
+  expect(existsSync(join(root, "again"))).toBe(false);
+  expect((await aegis("run", "hello")).code).toBe(0);
+});
+
+it("works in a folder below the user's own, without a configuration", async () => {
+  const { aegis, json, root, env } = await aegisProject({}, { trusted: false });
+  env.HOME = dirname(root);
+  await mkdir(join(root, ".aegis/plugins"), { recursive: true });
+  await writeFile(join(root, ".aegis/plugins/sly.ts"), marks("ran").replace('"..", "..", ', '"..", '));
+  expect((await aegis("plugin", "list")).stdout).toMatch(/sly +0\.0\.0 +untrusted/);
+  expect((await aegis("trust", "--yes")).stdout).toContain("Trusted: 1 item");
+  await waitUntil("it is loaded", async () => {
+    const { plugins } = await json<{ plugins: Plugin[] }>("plugin", "list");
+    return plugins[0]?.status === "loaded";
+  });
+  expect(existsSync(join(root, "ran"))).toBe(true);
+  expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
+});
