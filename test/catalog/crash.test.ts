@@ -1,5 +1,5 @@
 /** Stops runs of the catalog after every single commit: agents, people and files see what one whole run shows them. */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { newId, type RunId } from "../../src/contract/ids.ts";
@@ -7,11 +7,13 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { gitRepo } from "../helpers/git-repo.ts";
 import { completed, said, type TestReply } from "../helpers/runtime.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { boot, takeUp } from "../runtime/workflows/mortal-runtime.ts";
 
+const config = "workflows:\n  tdd_cycle: { implementer: offline, reviewer: offline }\n";
 const plan = "# Plan\n\n## Slice 1 — one\nfirst\n\n## Slice 2 — two\nsecond\n";
 
 const agent = (dir: string): TestReply =>
@@ -23,9 +25,17 @@ const agent = (dir: string): TestReply =>
     yield completed;
   };
 
-async function live(workflow: string, args: Record<string, unknown>, lives: number) {
+/** Copied for each life, so that all of them see the same commits. */
+async function repository(): Promise<string> {
+  const repo = await gitRepo({ "plan.md": plan, ".aegis.yaml": config });
+  await repo.git("checkout", "-qb", "feature");
+  await repo.commit({ "new.txt": "new\n" });
+  return repo.dir;
+}
+
+async function live(from: string, workflow: string, args: Record<string, unknown>, lives: number) {
   const dir = await tempDir();
-  await writeFile(join(dir, "plan.md"), plan);
+  await cp(from, dir, { recursive: true });
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
   onTestFinished(() => sqlite.close());
   const request = { id: newId("run", 1), workflow, args };
@@ -73,12 +83,15 @@ async function effectsOf({ read }: Store, id: RunId, dir: string) {
 it.each([
   ["execute_plan", { plan_path: "plan.md", agent: "offline" }],
   ["brainstorm_to_spec", { topic: "A clock", spec_writer: "offline" }],
+  ["review_branch", { base: "main", reviewers: ["offline", "offline"] }],
+  ["tdd_cycle", { feature: "it is green", test_path: "test.txt", test_command: "grep -q green feature.txt" }],
 ])("%s survives a stop after every commit", { timeout: 240_000 }, async (workflow, args) => {
-  const whole = await live(workflow, args, Number.POSITIVE_INFINITY);
+  const from = await repository();
+  const whole = await live(from, workflow, args, Number.POSITIVE_INFINITY);
   expect(whole.effects).toMatchObject({ status: "ok" });
-  expect(whole.effects.checkpoints.length).toBeGreaterThan(1);
+  expect(whole.effects.checkpoints.length).toBeGreaterThan(0);
   for (let lives = 1; lives < whole.commits; lives++) {
-    const cut = await live(workflow, args, lives);
+    const cut = await live(from, workflow, args, lives);
     expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
   }
 });
