@@ -11,7 +11,7 @@ import type { SessionView } from "../../../src/contract/session.ts";
 import { createSession, endings, eventsOf, messages, say } from "../../behaviour/talk.ts";
 import { failedStatuses, type LiveHarness } from "./harness.ts";
 import { Recorder } from "./record.ts";
-import { columnOf, committedColumn } from "./table.ts";
+import { capabilitiesOf, columnOf, committedColumn } from "./table.ts";
 import { heard, messageFrom, turnFor, turnOf, turnsEnded } from "./talk.ts";
 import { liveTeam, looker, queue } from "./team.ts";
 
@@ -20,6 +20,7 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
   const team = liveTeam([harness, peer]);
   const record = new Recorder(harness);
   const { expected } = harness;
+  const able = capabilitiesOf(harness.harness);
   let session: SessionView;
   beforeAll(async () => {
     session = await createSession(team.client, { agent: harness.harness });
@@ -91,6 +92,26 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     expect(await turnOf(team.client, held)).toMatchObject({ reason: "cancelled", error: null });
     expect((await ask("still there?")).text).toBe("reply: still there?");
     record.see("interrupt", true);
+  });
+
+  test.runIf(able.steer)("what is said into the turn under way reaches the model", async () => {
+    const held = await hold();
+    const body = { text: "by the way", mode: "steer" as const };
+    const { receipt } = await team.client.call("sendMessage", { path: { session: session.id }, body });
+    await team.client.call("interruptSession", { path: { session: session.id } });
+    await turnOf(team.client, held);
+    await turnOf(team.client, receipt);
+    expect((await ask("on we go")).text).toBe("reply: on we go");
+    expect(calls().at(-1)).toContain("by the way");
+  });
+
+  test.runIf(able.fork)("a fork begins with its memory, and keeps what it hears to itself", async () => {
+    const { client } = team;
+    const { session: fork } = await client.call("forkSession", { path: { session: session.id }, body: {} });
+    expect((await turnFor(client, fork.id, "only for the fork")).text).toBe("reply: only for the fork");
+    expect(calls().at(-1)).toContain("remember 42");
+    expect((await ask("still me?")).text).toBe("reply: still me?");
+    expect(calls().at(-1)).not.toContain("only for the fork");
   });
 
   test("a tool is denied with a reason, then allowed", async () => {

@@ -6,7 +6,7 @@ import { gemini } from "../../../src/drivers/acp/recipes/gemini.ts";
 import { opencode } from "../../../src/drivers/acp/recipes/opencode.ts";
 import { createClaudeCodeDriver } from "../../../src/drivers/claude-code/driver.ts";
 import { createCodexDriver } from "../../../src/drivers/codex/driver.ts";
-import type { Driver, DriverDeps } from "../../../src/drivers/driver.ts";
+import type { Capabilities, Driver, DriverDeps } from "../../../src/drivers/driver.ts";
 import { createNativeDriver } from "../../../src/drivers/native/driver.ts";
 import { createScriptedDriver } from "../../../src/drivers/scripted/driver.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -70,11 +70,16 @@ function inProcessColumn(name: string): readonly [string, Column] {
 }
 
 function claimed(harness: string): Column {
+  const able = capabilitiesOf(harness);
+  return Object.fromEntries(
+    (Object.keys(claims) as (keyof typeof claims)[]).map((key) => [claims[key], cell(able[key])]),
+  );
+}
+
+export function capabilitiesOf(harness: string): Capabilities {
   const driver = drivers().find((one) => one.harness === harness);
   if (driver === undefined) throw new Error(`no driver of ${harness}`);
-  return Object.fromEntries(
-    (Object.keys(claims) as (keyof typeof claims)[]).map((key) => [claims[key], cell(driver.capabilities[key])]),
-  );
+  return driver.capabilities;
 }
 
 function drivers(): Driver[] {
