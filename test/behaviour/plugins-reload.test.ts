@@ -119,7 +119,10 @@ it("without a critical plugin that guards them no agent runs, and one that is re
 it("a plugin that keeps dying is failed, its gates stay shut, and a change brings it back", async () => {
   const dying =
     'import { hook } from "aegis";\nexport const g = hook("pre_tool_use", () => ({ decision: "allow" }));\nexport const t = hook("pre_turn", () => ({ prependSystem: "seen" }));\nsetTimeout(() => process.exit(1), 50);\n';
-  const { project, daemon } = await started({ ".aegis/plugins/dying.ts": dying });
+  const { project, daemon } = await started({
+    ".aegis/plugins/dying.ts": dying,
+    ".aegis/plugins/throwing.ts": 'const why = "again and again";\nsetTimeout(() => { throw new Error(why); }, 50);\n',
+  });
   const { client } = daemon;
   await waitUntil(
     "it was started again",
@@ -128,6 +131,8 @@ it("a plugin that keeps dying is failed, its gates stay shut, and a change bring
   );
   await untilPlugin(client, "dying", (view) => view.status === "failed");
   expect((await pluginNamed(client, "dying")).reason).toMatch(/exited with code 1/);
+  await untilPlugin(client, "throwing", (view) => view.status === "failed");
+  expect((await pluginNamed(client, "throwing")).reason).toMatch(/throwing\.ts:2: again and again/);
   expect(await useTool(client, "aegis_meta")).toMatch(/dying/);
   await project.write(".aegis/plugins/dying.ts", dying.replace(/setTimeout.*/, ""));
   await untilPlugin(client, "dying", (view) => view.status === "loaded");
