@@ -39,22 +39,26 @@ it("runs nothing of a cloned folder's plugins until its user agrees, and only wh
   expect(existsSync(join(root, "ran"))).toBe(false);
 
   expect((await aegis("plugin", "trust", "theirs", "--yes")).code).toBe(0);
-  await waitUntil("the trusted one is loaded", async () => (await statuses())[1] === "theirs loaded");
   const { plugin } = await json<Detail>("plugin", "show", "theirs");
   expect(plugin.brings).toMatchObject({ agents: ["shipwright"], commands: [{ name: "ship" }] });
   expect(plugin.brings.skills.join()).toContain("tidy");
   expect(await statuses()).toEqual(["sly untrusted", "theirs loaded"]);
 
   expect((await aegis("trust", "--yes")).code).toBe(0);
-  await waitUntil("the other is loaded too", async () => (await statuses())[0] === "sly loaded");
+  expect(await statuses()).toEqual(["sly loaded", "theirs loaded"]);
   expect(existsSync(join(root, "ran"))).toBe(true);
   expect((await aegis("run", "hello")).stderr).toContain("ran was here");
 
+  expect((await aegis("trust", "--revoke")).code).toBe(0);
+  expect(await statuses()).toEqual(["sly untrusted", "theirs untrusted"]);
+  expect((await aegis("run", "hello")).code).toBe(0);
+
+  expect((await aegis("trust", "--yes")).code).toBe(0);
   await writeFile(join(root, ".aegis/plugins/sly/main.ts"), marks("again"));
   await waitUntil("the changed one is refused", async () => (await statuses())[0] === "sly untrusted");
   expect(existsSync(join(root, "again"))).toBe(false);
   expect((await aegis("run", "hello")).code).toBe(0);
-});
+}, 60_000);
 
 it("works in a folder below the user's own, without a configuration", async () => {
   const { aegis, json, root, env } = await aegisProject({}, { trusted: false });
@@ -63,10 +67,8 @@ it("works in a folder below the user's own, without a configuration", async () =
   await writeFile(join(root, ".aegis/plugins/sly.ts"), marks("ran").replace('"..", "..", ', '"..", '));
   expect((await aegis("plugin", "list")).stdout).toMatch(/sly +0\.0\.0 +untrusted/);
   expect((await aegis("trust", "--yes")).stdout).toContain("Trusted: 1 item");
-  await waitUntil("it is loaded", async () => {
-    const { plugins } = await json<{ plugins: Plugin[] }>("plugin", "list");
-    return plugins[0]?.status === "loaded";
-  });
+  const { plugins } = await json<{ plugins: Plugin[] }>("plugin", "list");
+  expect(plugins).toMatchObject([{ name: "sly", status: "loaded" }]);
   expect(existsSync(join(root, "ran"))).toBe(true);
   expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
 });

@@ -2,10 +2,10 @@
 import { resolve } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { askYesNo } from "../ask-yes-no.ts";
-import { findDaemon } from "../connection.ts";
 import { type CliContext, exitCodes } from "../context.ts";
 import { columns } from "../format/columns.ts";
 import { createStyle } from "../format/style.ts";
+import { tellDaemon } from "../tell-daemon.ts";
 import type { Terminal } from "../terminal.ts";
 
 type Yes = { yes: boolean };
@@ -105,12 +105,9 @@ export async function pluginSearch(cx: Terminal, args: { text: string | undefine
 
 type Installer = Awaited<ReturnType<typeof import("../../daemon/plugin-install/installer.ts")["createInstaller"]>>;
 
-/** A running daemon would notice by itself, a moment later than whoever looks next. */
 async function changing(cx: Terminal, yes: Yes, work: (installer: Installer) => Promise<number>): Promise<number> {
   const code = await withInstaller(cx, yes, work);
-  const running = await findDaemon(cx);
-  await running?.client.call("reloadConfig").catch(() => {});
-  await running?.client.call("reloadPlugins", { body: {} }).catch(() => {});
+  await tellDaemon(cx);
   return code;
 }
 

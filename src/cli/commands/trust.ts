@@ -1,11 +1,11 @@
 /** `aegis trust` and `aegis plugin trust`: shows what this folder would run, and agrees to exactly that. */
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { askYesNo } from "../ask-yes-no.ts";
-import { findDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { CliError } from "../failure.ts";
 import { createStyle } from "../format/style.ts";
 import { plural } from "../format/text.ts";
+import { tellDaemon } from "../tell-daemon.ts";
 import type { Terminal } from "../terminal.ts";
 
 export type TrustArgs = { yes: boolean; list: boolean; revoke: boolean; always: boolean };
@@ -84,12 +84,6 @@ async function consent(cx: Terminal, yes: boolean, question: string): Promise<vo
   if (!cx.interactive)
     throw new CliError(exitCodes.failed, "nothing was trusted: nobody is here to agree", { hint: "agree with --yes" });
   if ((await askYesNo(cx, question, false)) !== true) throw new CliError(exitCodes.failed, "nothing was trusted");
-}
-
-/** A running daemon would notice by itself, a moment later than whoever asks next. */
-async function tellDaemon(cx: Terminal): Promise<void> {
-  const running = await findDaemon(cx);
-  await running?.client.call("reloadConfig").catch(() => {});
 }
 
 async function projectOf(cx: Terminal) {

@@ -71,11 +71,12 @@ export async function prepare(
   const { manifest } = found;
   if (refusal !== null) return before?.key === key ? unchanged(about) : refuse(refusal.status, refusal.reason);
   if (manifest === null) return refuse("failed", "it has no manifest");
-  // One that failed is tried again only when something changed; trust may be given without that.
-  if (!force && before?.key === key && before.status !== "untrusted") return unchanged(about);
   try {
+    // Trust is given and taken back without anything else having changed.
     const verdict = await options.mayRun({ name: found.name, dir: found.place });
     if (!verdict.allowed) return refuse("untrusted", `${verdict.message}; ${verdict.fix}`);
+    // One that failed is tried again only when something changed.
+    if (!force && before?.key === key && before.status !== "untrusted") return unchanged(about);
     const config = resolveConfig(manifest, values, options.env);
     const notes = await placedProblems(found.name, config, options);
     const fault = notes.find((diagnostic) => diagnostic.level === "error");

@@ -41,6 +41,7 @@ export function changeLines({ changed, added, deleted }: TreeChanges): string[] 
 
 const diffLinesAtMost = 400;
 const maxLine = 1 << 20;
+const isHeader = /^(?:diff --git|---|\+\+\+|Binary files|(?:rename|copy) (?:from|to)) /;
 
 /** The lines that differ, as git shows them. Null when there is no git to show them. */
 export async function diffLines(
@@ -57,6 +58,8 @@ export async function diffLines(
   });
   if (child === null) return null;
   child.stdin.end();
+  // With empty prefixes git leaves out the first slash of a path.
+  const names = [before, after].flatMap((folder) => [`${folder}/`, `${folder.slice(1)}/`]);
   const shown: string[] = [];
   try {
     for await (const line of lines(child.stdout, { maxBytes: maxLine })) {
@@ -64,7 +67,7 @@ export async function diffLines(
         shown.push(`… more than ${diffLinesAtMost} lines differ`);
         break;
       }
-      shown.push(line.replaceAll(`${before}/`, "").replaceAll(`${after}/`, ""));
+      shown.push(isHeader.test(line) ? names.reduce((text, name) => text.replaceAll(name, ""), line) : line);
     }
   } finally {
     await child.stop({ graceMs: 200 });

@@ -1,4 +1,5 @@
 /** Takes a plugin away again: with what its install added and nobody has changed, and never its data unasked. */
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { exists } from "../../../lib/files.ts";
@@ -49,7 +50,8 @@ export async function uninstall(
     const { [name]: _, ...others } = lock;
     await plan.write(lockFile, formatLock(others));
     const data = dataDir(name);
-    const hasData = await exists(join(root, data));
+    // The daemon makes the folder; one that the plugin never used is nothing to ask about.
+    const hasData = (await readdir(join(root, data)).catch(() => [])).length > 0;
     const purge = hasData && (how.purge || (await person.confirm(`Delete the data of ${name} too (${data})?`, false)));
     const swaps: FolderSwap[] = [
       ...(there ? [{ target, prepared: null }] : []),

@@ -100,6 +100,7 @@ it("updates from the source on record, tells what changes, and not over local ed
   expect(told).toContain("+ hooks: post_turn");
   expect(told).toContain("+ code: more.ts");
   expect(told).toMatch(/^\+export const bye/m);
+  expect(told).toMatch(/^diff --git hello\.ts hello\.ts$/m);
   expect(await project.read(".aegis/plugins/hello/more.ts")).toBe(secondVersion["more.ts"]);
   expect(await project.read(".aegis.yaml")).toMatch(/size: 2/);
   await expect(stat(join(project.root, ".aegis/plugins/hello/new.ts"))).rejects.toThrow("ENOENT");
