@@ -21,6 +21,8 @@ const peer = await open({
   },
 });
 tell({ told: "open", syncs: peer.syncs, openMs: performance.now() - begun });
+// Nobody is left to measure for.
+process.on("disconnect", () => process.exit());
 process.on("message", (order: Order) => {
   obey(peer, order).catch((error: unknown) => {
     tell({ told: "failed", error: error instanceof Error ? (error.stack ?? error.message) : String(error) });

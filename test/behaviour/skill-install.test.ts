@@ -124,6 +124,8 @@ describe("an agent that wants a skill", () => {
     expect(await talk(asking.client, alone.id, "install pdf")).toContain("nobody is there");
     const reading = await (await ground("allow", "read")).start();
     const reader = await createSession(reading.client);
-    expect(await talk(reading.client, reader.id, "install pdf")).toContain("its permission is read, the tool needs write");
+    expect(await talk(reading.client, reader.id, "install pdf")).toContain(
+      "its permission is read, the tool needs write",
+    );
   });
 });
