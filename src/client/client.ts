@@ -118,5 +118,7 @@ function errorBody(text: string): ErrorBody | null {
 
 function codeOf(status: number): ErrorCode {
   const codes = Object.keys(errorStatus) as ErrorCode[];
-  return codes.find((code) => errorStatus[code] === status) ?? (status >= 500 ? "unavailable" : "invalid");
+  // A gateway's own words are not the daemon's: behind it nobody answered.
+  if (status >= 500) return "unavailable";
+  return codes.find((code) => errorStatus[code] === status) ?? "invalid";
 }

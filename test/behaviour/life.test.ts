@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { access, chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -210,7 +211,8 @@ describe("what keeps it from starting", () => {
     expect(exit.stderr).toMatch(/cannot write .*\.aegis.*permission denied/i);
     expect(exit.stderr).not.toContain("    at ");
 
-    await chown(project.dir, nobody, nobody);
+    const home = join(project.dir, "..", "home");
+    execFileSync("chown", ["-R", `${nobody}:${nobody}`, project.dir, home]);
     const daemon = await project.start({ through });
     const session = await createSession(daemon.client);
     expect(await talk(daemon.client, session.id, "now it works")).toBe("you said: now it works");

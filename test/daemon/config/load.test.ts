@@ -138,6 +138,7 @@ describe("loadConfig", () => {
       plugin: null,
       file: null,
       ref: "dev",
+      refused: null,
       overrides: [],
     });
     expect(dev).toMatchObject({ tools: ["read"], deny_tools: ["shell"] });

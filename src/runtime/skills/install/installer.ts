@@ -80,10 +80,12 @@ export class SkillInstaller {
   /** Finishes what a crash left in between. */
   async recover(signal: AbortSignal): Promise<void> {
     for (const place of Object.values(this.#places)) {
-      if (!(await exists(place.staging))) continue;
-      await holding(place, async () => {}, { clock: this.#options.clock, signal }).catch((error: unknown) =>
-        this.#options.log.warn("staged skills could not be swept", { place: place.staging, error: errorText(error) }),
-      );
+      try {
+        if (await exists(place.staging)) await holding(place, async () => {}, { clock: this.#options.clock, signal });
+      } catch (error) {
+        const about = { place: place.staging, error: errorText(error) };
+        this.#options.log.warn("staged skills could not be swept", about);
+      }
     }
   }
 
