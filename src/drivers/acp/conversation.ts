@@ -1,74 +1,42 @@
 /** One conversation with one agent process: prompts become turns, whatever becomes of the process. */
-import { z } from "zod";
 import type { TurnError } from "../../contract/turn.ts";
 import { AsyncQueue } from "../../lib/async-queue.ts";
 import { errorText } from "../../lib/log.ts";
-import { silentFor, Waits } from "../cli-harness/inactivity.ts";
-import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
+import { Waits } from "../cli-harness/inactivity.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
-import type { Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
-import type { Connection, PermissionOutcome } from "./connection.ts";
-import { turnErrorOf } from "./errors.ts";
+import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import type { PermissionOutcome } from "./connection.ts";
 import { introductionOf } from "./introduction.ts";
 import { askHost, chooseOption, isPlaneCall, settledAnswer } from "./permissions.ts";
-import type { AcpRecipe } from "./recipe.ts";
-import type { AcpSession } from "./session.ts";
+import { PlaneReach } from "./plane-reach.ts";
+import { deathOf, outcomeOf, type PromptOptions, turnEndOf } from "./prompt-outcome.ts";
 import { planeServer, titleOf } from "./tool-calls.ts";
 import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
 import type { SessionUpdate } from "./wire.ts";
 
-/** How long an agent may take to end a cancelled prompt before its process is ended. */
-const cancelMs = 5000;
-
-const answerSchema = z.looseObject({ stopReason: z.string() });
-type Answer = z.infer<typeof answerSchema>;
-
-const reasons: Record<string, TurnEnded["reason"]> = {
-  end_turn: "completed",
-  cancelled: "cancelled",
-  refusal: "refused",
-  max_tokens: "truncated",
-  max_turn_requests: "truncated",
-};
-
-export type AcpConversationOptions = {
-  deps: DriverDeps;
-  recipe: AcpRecipe;
-  spec: ConversationSpec;
-  inactivityMs: number;
-  process: JsonProcess;
-  connection: Connection;
-  session: AcpSession;
-};
+export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec };
 
 type Turn = { mapper: TurnMapper; waits: Waits; signal: AbortSignal };
-
-type Outcome =
-  | { kind: "answer"; answer: Answer }
-  | { kind: "error"; error: unknown }
-  | { kind: "died" }
-  | { kind: "stuck" }
-  | { kind: "silent" };
 
 export class AcpConversation implements Conversation {
   readonly #options: AcpConversationOptions;
   readonly #usage: UsageMeter;
   readonly #introduction: ReturnType<typeof introductionOf>;
   readonly #observer: ToolObserver;
+  readonly #planeReach: PlaneReach;
   #turn: Turn | null = null;
   /** Why calls were denied: the next prompt says it. */
   #untold: string[] = [];
-  #planeAwaited = false;
-  #planeChecked = false;
 
   constructor(options: AcpConversationOptions) {
     this.#options = options;
     this.#usage = new UsageMeter(options.recipe.usage, options.session.resumed);
     this.#introduction = introductionOf(options.recipe, options.spec, options.session);
     this.#observer = new ToolObserver(options.spec.host, (tool) => tool.startsWith(`mcp__${planeServer}__`));
+    this.#planeReach = new PlaneReach(options.spec.plane, options.recipe, options.deps.clock);
   }
 
   get alive(): boolean {
@@ -133,8 +101,8 @@ export class AcpConversation implements Conversation {
     const { recipe, process, session } = this.#options;
     if (prompt.images.length > 0 && !session.images) return failed(noImages(recipe.program.name));
     if (signal.aborted) return { type: "turn.ended", reason: "cancelled", error: null, usage: null };
-    if (!process.alive) return failed(await this.#death());
-    await this.#waitForPlane(signal);
+    if (!process.alive) return failed(await deathOf(recipe, process));
+    await this.#planeReach.wait(signal);
     if (signal.aborted) return { type: "turn.ended", reason: "cancelled", error: null, usage: null };
 
     let accepted = false;
@@ -160,10 +128,10 @@ export class AcpConversation implements Conversation {
     });
     this.#turn = { mapper, waits, signal };
     try {
-      const outcome = await this.#prompt(prompt, waits, signal);
+      const outcome = await outcomeOf(await this.#blocks(prompt), this.#options, waits, signal);
       if (outcome.kind === "answer") accept();
-      if (outcome.kind === "answer" && !signal.aborted) await this.#checkPlane(emit, signal);
-      const end = await this.#ending(outcome, signal);
+      if (outcome.kind === "answer" && !signal.aborted) await this.#planeReach.check(emit, signal);
+      const end = await turnEndOf(outcome, this.#options, this.#usage, signal);
       mapper.finish(end.reason === "completed" ? "The agent reported no result." : `The turn ended: ${end.reason}.`);
       return end;
     } finally {
@@ -171,98 +139,14 @@ export class AcpConversation implements Conversation {
     }
   }
 
-  /** Sends the prompt and waits for its answer, the end of the process, or the end of patience. */
-  async #prompt(prompt: Prompt, waits: Waits, signal: AbortSignal): Promise<Outcome> {
-    const { connection, process, session, deps, inactivityMs } = this.#options;
-    const over = new AbortController();
+  async #blocks(prompt: Prompt): Promise<object[]> {
     const pictures = (await readImages(prompt.images)).map(({ media_type, data }) => ({
       type: "image",
       mimeType: media_type,
       data,
     }));
     const text = promptText(prompt, this.#untold.splice(0));
-    const blocks = [...this.#introduction.blocks(), ...pictures, { type: "text", text }];
-    const answered = connection
-      .request("session/prompt", { sessionId: session.id, prompt: blocks }, answerSchema)
-      .then<Outcome, Outcome>(
-        (answer) => ({ kind: "answer", answer }),
-        (error: unknown) => ({ kind: "error", error }),
-      );
-    const stuck = this.#cancelled(signal, over.signal);
-    const silent = silentFor(inactivityMs, () => process.child.lastActivity(), waits, deps.clock, over.signal);
-    try {
-      const outcome = await Promise.race([answered, stuck, silent.then((): Outcome => ({ kind: "silent" }))]);
-      // A request fails when the connection ends, and the connection ends with the process.
-      return outcome.kind === "error" && !process.alive ? { kind: "died" } : outcome;
-    } finally {
-      over.abort();
-    }
-  }
-
-  /** Tells the agent to stop once the signal aborts; resolves when it should have stopped long ago. */
-  async #cancelled(signal: AbortSignal, over: AbortSignal): Promise<Outcome> {
-    const { connection, session, deps } = this.#options;
-    await aborted(signal, over);
-    if (signal.aborted && !over.aborted) {
-      await connection.notify("session/cancel", { sessionId: session.id }).catch(() => {});
-      await deps.clock.sleep(cancelMs, over).catch(() => {});
-    }
-    return { kind: "stuck" };
-  }
-
-  async #ending(outcome: Outcome, signal: AbortSignal): Promise<TurnEnded> {
-    const { recipe, process, inactivityMs } = this.#options;
-    const usage = this.#usage.endTurn(outcome.kind === "answer" ? outcome.answer : null);
-    // Some agents end a cancelled prompt like any other, or with an error: what we asked for is what happened.
-    const end = (reason: TurnEnded["reason"], error: TurnError | null = null): TurnEnded =>
-      signal.aborted
-        ? { type: "turn.ended", reason: "cancelled", error: null, usage }
-        : { type: "turn.ended", reason, error, usage };
-    switch (outcome.kind) {
-      case "answer": {
-        const reason = reasons[outcome.answer.stopReason];
-        if (reason !== undefined) return end(reason);
-        return end("failed", { code: "protocol", message: `unknown stop reason "${outcome.answer.stopReason}"` });
-      }
-      case "error":
-        return end("failed", turnErrorOf(outcome.error, recipe.login));
-      case "died":
-        return end("failed", await this.#death());
-      case "stuck":
-        await process.child.stop();
-        await process.ended;
-        return end("cancelled");
-      case "silent": {
-        await process.child.stop();
-        const { stderr } = await process.ended;
-        const message = `${recipe.program.name} was silent for ${Math.round(inactivityMs / 60_000)} minutes and was stopped`;
-        return end("failed", { code: "timeout", message, ...(stderr === "" ? {} : { stderr }) });
-      }
-    }
-  }
-
-  async #death(): Promise<TurnError> {
-    const end = await this.#options.process.ended;
-    const message = `${this.#options.recipe.program.name} ${endText(end, null)}`;
-    return { code: "died", message, ...(end.stderr === "" ? {} : { stderr: end.stderr }) };
-  }
-
-  async #waitForPlane(signal: AbortSignal): Promise<void> {
-    const { spec, recipe, deps } = this.#options;
-    if (this.#planeAwaited || spec.plane === null || recipe.plane.waitMs === 0) return;
-    this.#planeAwaited = true;
-    const listed = await spec.plane.listed(recipe.plane.waitMs, signal).catch(() => false);
-    if (listed && recipe.plane.settleMs > 0) await deps.clock.sleep(recipe.plane.settleMs, signal).catch(() => {});
-  }
-
-  /** Agents do not say when they cannot reach an MCP server; that nobody listed its tools is the only sign. */
-  async #checkPlane(emit: (event: DriverEvent) => void, signal: AbortSignal): Promise<void> {
-    const { spec, recipe } = this.#options;
-    if (this.#planeChecked || spec.plane === null) return;
-    this.#planeChecked = true;
-    if (await spec.plane.listed(0, signal).catch(() => true)) return;
-    const text = `${recipe.program.name} did not connect to Aegis, so this agent cannot see or call its peers.`;
-    emit({ type: "notice", level: "error", text });
+    return [...this.#introduction.blocks(), ...pictures, { type: "text", text }];
   }
 
   /** Between turns only the agent's notices concern anyone. */
@@ -296,13 +180,4 @@ function noImages(name: string): TurnError {
 
 function failed(error: TurnError): TurnEnded {
   return { type: "turn.ended", reason: "failed", error, usage: null };
-}
-
-/** Resolves when either signal aborts. */
-function aborted(first: AbortSignal, second: AbortSignal): Promise<void> {
-  const either = AbortSignal.any([first, second]);
-  return new Promise((resolve) => {
-    if (either.aborted) resolve();
-    else either.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
