@@ -78,7 +78,7 @@ export type Runtime = SessionParts &
   };
 
 export function buildRuntime(options: BuildOptions): Runtime {
-  const { drivers, clock, log, settings, signal, version, url, addSecret } = options;
+  const { drivers, clock, log, settings, signal, version, url } = options;
   const { agents: profiles, choice, refusal } = settings();
   const agents = new AgentRegistry(profiles, choice, refusal);
   // Hooks, skills, sessions and teamwork point at each other; these closures are called only once all of them exist.
@@ -94,7 +94,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const tools = new ToolRegistry({ log, clock, guard: hooks.guard, record: (call) => toolCalls.add(call) });
   const hub = new EventHub(store);
   const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
-  const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}`, addSecret });
+  const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}` });
   const { installer: skillInstall, tools: moreTools } = buildSkillInstall({ ...options, asks });
   const skills = buildSkills({
     ...options,

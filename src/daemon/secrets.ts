@@ -1,13 +1,14 @@
 /** Which values must never be written down: keys in the environment, in agents' settings, and Aegis's own tokens. */
 import type { AgentProfile } from "../contract/agent.ts";
 import { createRedactor, type Redact } from "../lib/redact.ts";
+import { sessionTokenPattern } from "../plane/credentials.ts";
 
 const secretName = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
 
 export class Secrets {
   readonly #own = new Set<string>();
   #configured: readonly string[] = [];
-  /** Made when it is asked for: every session brings a token, and hundreds may come and go before anything is written. */
+  /** Made when it is asked for: many values may come and go before anything is written. */
   #redact: Redact | null = null;
 
   constructor(env: Readonly<Record<string, string | undefined>>) {
@@ -39,7 +40,7 @@ export class Secrets {
     const values = [...this.#own, ...this.#configured];
     // A value with quotes or backslashes looks different inside JSON.
     const quoted = values.map((value) => JSON.stringify(value).slice(1, -1));
-    return createRedactor([...values, ...quoted]);
+    return createRedactor([...values, ...quoted], [sessionTokenPattern]);
   }
 }
 

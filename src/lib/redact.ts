@@ -4,12 +4,13 @@ export type Redact = (text: string) => string;
 /** Shorter values would blank ordinary words. */
 const shortestSecret = 8;
 
-export function createRedactor(secrets: Iterable<string>): Redact {
+/** `forms` are the looks of secrets that are too many to list. */
+export function createRedactor(secrets: Iterable<string>, forms: readonly RegExp[] = []): Redact {
   const values = [...new Set(secrets)].filter((value) => value.length >= shortestSecret);
-  if (values.length === 0) return (text) => text;
+  if (values.length + forms.length === 0) return (text) => text;
   // The longest first, so that a secret that contains another is removed whole.
   values.sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(values.map(escapePattern).join("|"), "g");
+  const pattern = new RegExp([...forms.map((form) => form.source), ...values.map(escapePattern)].join("|"), "g");
   return (text) => text.replace(pattern, "[redacted]");
 }
 

@@ -15,12 +15,18 @@ export type Credential = {
   readonly revoked: AbortSignal;
 };
 
+/**
+ * What a session's token looks like. Tokens are kept out of everything that is written down by their look: a list of
+ * those in use would be searched at each write, and grow with each session.
+ */
+export const sessionTokenPattern = /aegis-session-[\w-]{43}/;
+
 export class Credentials {
   readonly #byHash = new Map<string, Credential>();
 
   /** A token that speaks for the session until it is revoked. */
   issue(session: SessionId, tools: Toolset): { token: string; credential: Credential; revoke: () => void } {
-    const token = randomBytes(32).toString("base64url");
+    const token = `aegis-session-${randomBytes(32).toString("base64url")}`;
     const hash = hashOf(token);
     const listed = Promise.withResolvers<void>();
     const revoked = new AbortController();

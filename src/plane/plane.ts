@@ -15,8 +15,6 @@ export type PlaneOptions = {
   log: Logger;
   /** Where the plane is served; known once the server listens. */
   url: () => string;
-  /** Keeps a token out of everything that is written down. Returns its undo. */
-  addSecret: (value: string) => () => void;
 };
 
 export class Plane {
@@ -31,19 +29,12 @@ export class Plane {
   /** The session's own address. Revoking ends its calls and makes the token worthless. */
   open(session: Pick<SessionRow, "id">, tools: Toolset): { address: PlaneAddress; revoke: () => void } {
     const { token, credential, revoke } = this.#credentials.issue(session.id, tools);
-    const forget = this.#options.addSecret(token);
     const address: PlaneAddress = {
       url: this.#options.url(),
       token,
       listed: (ms, signal) => before(credential.listed, ms, signal),
     };
-    return {
-      address,
-      revoke: () => {
-        revoke();
-        forget();
-      },
-    };
+    return { address, revoke };
   }
 
   /** Serves one HTTP request whose Host and Origin have been checked. `text` reads its body. */

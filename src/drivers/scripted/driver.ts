@@ -4,9 +4,10 @@ import { containedPath } from "../../lib/files.ts";
 import type { ConversationSpec, Driver, DriverDeps } from "../driver.ts";
 import { DriverError } from "../driver.ts";
 import { createConversation } from "./conversation.ts";
-import { loadPlaybook, type Playbook, PlaybookError } from "./playbook/playbook.ts";
+import { createPlaybookShelf, type Playbook, PlaybookError, type PlaybookShelf } from "./playbook/playbook.ts";
 
 export function createScriptedDriver(deps: DriverDeps): Driver {
+  const shelf = createPlaybookShelf();
   return {
     harness: "scripted",
     capabilities: {
@@ -22,7 +23,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
       const path = defaultPlaybook();
       const ready = { version: null, path, detail: "offline scripted agent, no model" };
       try {
-        await loadPlaybook(path);
+        await shelf.load(path);
         return { ...ready, status: "ready", fix: null };
       } catch (error) {
         if (!(error instanceof PlaybookError)) throw error;
@@ -30,7 +31,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
       }
     },
     async open(spec, scope) {
-      const playbook = await playbookOf(spec);
+      const playbook = await playbookOf(spec, shelf);
       const closed = new AbortController();
       scope.defer(() => closed.abort());
       return createConversation({ spec, playbook, clock: deps.clock, closed: closed.signal });
@@ -42,7 +43,7 @@ function defaultPlaybook(): string {
   return assetPath("playbook.yaml");
 }
 
-async function playbookOf({ agent, cwd }: ConversationSpec): Promise<Playbook> {
+async function playbookOf({ agent, cwd }: ConversationSpec, shelf: PlaybookShelf): Promise<Playbook> {
   const { playbook } = agent.options;
   const fix = playbook === undefined ? "reinstall Aegis" : `correct the playbook of agent "${agent.slug}"`;
   const refuse = (message: string, cause?: unknown) => new DriverError({ code: "start", message, fix }, { cause });
@@ -54,7 +55,7 @@ async function playbookOf({ agent, cwd }: ConversationSpec): Promise<Playbook> {
     file = contained;
   }
   try {
-    return await loadPlaybook(file);
+    return await shelf.load(file);
   } catch (error) {
     throw error instanceof PlaybookError ? refuse(error.message, error) : error;
   }

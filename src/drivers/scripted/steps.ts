@@ -13,7 +13,8 @@ export type StepOutcome = "next" | "leave rule" | Pick<TurnEnded, "reason" | "er
 
 type StepRun = AsyncGenerator<DriverEvent, StepOutcome>;
 
-const gatePollMs = 20;
+/** Soon at first, seldom later: a thousand agents that wait must not keep the machine busy. */
+const gatePollMs = { first: 20, longest: 500, growth: 1.1 };
 
 export async function* runStep(step: Step, context: StepContext): StepRun {
   const text = (template: string) => render(template, context.values);
@@ -89,7 +90,9 @@ async function wait(step: Steps["wait"], { values, spec, clock, signal }: StepCo
   const path = render(step.wait.gate, values);
   const gate = await containedPath(spec.cwd, path);
   if (gate === null) return { reason: "failed", error: { code: "start", message: `${path} is outside the project` } };
-  while (!(await exists(gate))) await clock.sleep(gatePollMs, signal);
+  for (let pause = gatePollMs.first; !(await exists(gate)); pause *= gatePollMs.growth) {
+    await clock.sleep(Math.min(pause, gatePollMs.longest), signal);
+  }
   return "next";
 }
 

@@ -1,6 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DriverError } from "../../../src/drivers/driver.ts";
-import { parsePlaybook } from "../../../src/drivers/scripted/playbook/playbook.ts";
+import { createPlaybookShelf, parsePlaybook } from "../../../src/drivers/scripted/playbook/playbook.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
 import { openScripted } from "./scripted-conversation.ts";
 
 const wrong: [title: string, yaml: string, message: RegExp][] = [
@@ -71,4 +74,14 @@ test.each([
 ])("a playbook option of %o is refused", async (playbook, message) => {
   const error = await openScripted({ agent: { options: { playbook } } }).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ turnError: { code: "start", message: expect.stringMatching(message) } });
+});
+
+test("many agents share one copy of a playbook until its file changes", async () => {
+  const file = join(await tempDir(), "book.yaml");
+  const shelf = createPlaybookShelf();
+  await writeFile(file, "rules: [{ name: a, when: always, steps: [{ say: x }] }]");
+  const first = await shelf.load(file);
+  expect(await shelf.load(file)).toBe(first);
+  await writeFile(file, "rules: [{ name: b, when: always, steps: [{ say: y }] }]");
+  expect((await shelf.load(file)).rules).toMatchObject([{ name: "b" }]);
 });

@@ -33,14 +33,29 @@ const knownKeys = [...Object.keys(playbookSchema.shape), ...Object.keys(ruleSche
 type Path = readonly (string | number)[];
 type Fail = (path: Path, message: string, key?: string) => never;
 
-export async function loadPlaybook(file: string): Promise<Playbook> {
-  let text: string;
+export type PlaybookShelf = { load(file: string): Promise<Playbook> };
+
+/** Reads a file each time and parses it only when it changed: many agents that share a playbook hold one copy. */
+export function createPlaybookShelf(): PlaybookShelf {
+  const parsed = new Map<string, { text: string; playbook: Playbook }>();
+  return {
+    async load(file) {
+      const text = await readPlaybook(file);
+      const known = parsed.get(file);
+      if (known?.text === text) return known.playbook;
+      const playbook = parsePlaybook(text, file);
+      parsed.set(file, { text, playbook });
+      return playbook;
+    },
+  };
+}
+
+async function readPlaybook(file: string): Promise<string> {
   try {
-    text = await readFile(file, "utf8");
+    return await readFile(file, "utf8");
   } catch (error) {
     throw new PlaybookError(`cannot read the playbook: ${errorText(error)}`, { cause: error });
   }
-  return parsePlaybook(text, file);
 }
 
 export function parsePlaybook(text: string, file: string): Playbook {
