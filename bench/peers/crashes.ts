@@ -12,16 +12,17 @@ import { table } from "./table.ts";
 const stepMs = 2;
 const longestLifeMs = 120;
 
-export async function crashes({ peers, quick, url, folder, say }: Arena): Promise<void> {
+export async function crashes({ peers, quick, url, folder, say, progress }: Arena): Promise<void> {
   const kills = quick ? 5 : 200;
   const rows: string[][] = [];
   for (const peer of peers) {
     const dir = await folder(peer, "crash");
-    const { begun, resumeMs } = await killAgainAndAgain(peer, dir, url, kills);
+    const { begun, cut, resumeMs } = await killAgainAndAgain(peer, dir, url, kills, progress);
     const { repeated, lost } = await judge(dir, begun);
     rows.push([
       peer,
       `${kills}`,
+      `${cut}`,
       `${begun.size}`,
       `${begun.size * stepsPerRun}`,
       `${repeated}`,
@@ -30,7 +31,7 @@ export async function crashes({ peers, quick, url, folder, say }: Arena): Promis
     ]);
   }
   say(`\nW2, SIGKILL at random moments in steps of ${stepMs} ms`);
-  say(table(["engine", "kills", "runs", "effects", "done again", "lost", "start to caught up"], rows));
+  say(table(["engine", "kills", "runs cut", "runs", "effects", "done again", "lost", "start to caught up"], rows));
 }
 
 async function killAgainAndAgain(
@@ -38,16 +39,20 @@ async function killAgainAndAgain(
   dir: string,
   url: string,
   kills: number,
-): Promise<{ begun: Set<string>; resumeMs: number[] }> {
+  progress: Arena["progress"],
+): Promise<{ begun: Set<string>; cut: number; resumeMs: number[] }> {
   const begun = new Set<string>();
   const ended = new Set<string>();
+  let cut = 0;
   const resumeMs: number[] = [];
+  /** A run whose end was recorded, but not told before the kill, counts as cut. */
   const unfinished = () => [...begun].filter((run) => !ended.has(run));
   for (let kill = 0; kill < kills; kill++) {
-    const subject = new Subject(peer, dir, url);
+    if (kill % 20 === 0) progress(`${peer}: ${kill} of ${kills} kills`);
+    const subject = new Subject(peer, dir, url, stepMs);
     await subject.heard("open");
     const owed = unfinished();
-    subject.tell({ do: "crash", unfinished: owed, stepMs });
+    subject.tell({ do: "crash", unfinished: owed });
     await subject.heard(owed.length > 0 ? "resumed" : "begun");
     await delay(Math.random() * longestLifeMs);
     await subject.kill();
@@ -56,11 +61,12 @@ async function killAgainAndAgain(
       if (report.told === "ended") ended.add(report.run);
       if (report.told === "resumed") resumeMs.push(report.ms);
     }
+    cut += unfinished().length;
   }
-  const last = new Subject(peer, dir, url);
+  const last = new Subject(peer, dir, url, stepMs);
   await last.obey({ do: "finish", ids: unfinished() });
   await last.kill();
-  return { begun, resumeMs };
+  return { begun, cut, resumeMs };
 }
 
 async function judge(dir: string, begun: ReadonlySet<string>): Promise<{ repeated: number; lost: number }> {

@@ -22,6 +22,8 @@ export type Arena = {
   /** A fresh folder of a peer's own. */
   folder(peer: PeerName, round: string): Promise<string>;
   say(line: string): void;
+  /** What is going on, on the error output: results alone are on the standard one. */
+  progress(line: string): void;
 };
 
 const parts = { speed, crash: crashes, asks } as const;
@@ -50,6 +52,7 @@ async function main(): Promise<void> {
       return path;
     },
     say: (line) => process.stdout.write(`${line}\n`),
+    progress: (line) => process.stderr.write(`${line}\n`),
   };
   for (const part of chosen) await parts[part as keyof typeof parts](arena);
 }

@@ -28,7 +28,7 @@ export type PeerName = (typeof peerNames)[number];
 /** What the measuring process asks of a subject, and what it is told. */
 export type Order =
   | { do: "speed"; ids: readonly string[]; ways: number }
-  | { do: "crash"; unfinished: readonly string[]; stepMs: number }
+  | { do: "crash"; unfinished: readonly string[] }
   | { do: "finish"; ids: readonly string[] }
   | { do: "park"; ids: readonly string[] }
   | { do: "answer"; ids: readonly string[] };

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "../../src/contract/ids.ts";
 import { type OpenPeer, type Order, type Peer, type PeerName, type Report, stepsPerRun } from "./peer.ts";
 
-const [name, dir, url] = process.argv.slice(2) as [PeerName, string, string];
-let stepMs = 0;
+const [name, dir, url, stepMs] = process.argv.slice(2) as [PeerName, string, string, string];
+let isCounted = true;
 
 const begun = performance.now();
 const { open } = (await import(`./engines/${name}.ts`)) as { open: OpenPeer };
@@ -15,9 +15,11 @@ const peer = await open({
   url,
   steps: stepsPerRun,
   async effect(run, step) {
-    if (stepMs > 0) await delay(stepMs);
+    if (!isCounted) return;
+    // From the start: some engines take up what a kill cut before anybody asks.
+    if (Number(stepMs) > 0) await delay(Number(stepMs));
     // Appended by one call, so that a kill leaves whole lines.
-    if (stepMs >= 0) appendFileSync(join(dir, "effects"), `${run} ${step}\n`);
+    appendFileSync(join(dir, "effects"), `${run} ${step}\n`);
   },
 });
 tell({ told: "open", syncs: peer.syncs, openMs: performance.now() - begun });
@@ -40,11 +42,10 @@ async function obey(engine: Peer, order: Order): Promise<void> {
   switch (order.do) {
     case "speed":
       // No effect: only the engine's own work is measured.
-      stepMs = -1;
+      isCounted = false;
       await inParallel(order.ids, order.ways, (id) => timed(() => engine.run(id)));
       break;
     case "crash":
-      stepMs = order.stepMs;
       await Promise.all(order.unfinished.map((id) => engine.finish(id).then(() => tell({ told: "ended", run: id }))));
       if (order.unfinished.length > 0) tell({ told: "resumed", ms: performance.now() - begun });
       while (true) {

@@ -13,9 +13,10 @@ export class Subject {
   #exited = false;
   #stderr = "";
 
-  constructor(name: PeerName, dir: string, url: string) {
+  /** Each effect takes `stepMs`. */
+  constructor(name: PeerName, dir: string, url: string, stepMs = 0) {
     const file = fileURLToPath(new URL("subject.ts", import.meta.url));
-    this.#child = fork(file, [name, dir, url], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = fork(file, [name, dir, url, `${stepMs}`], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-4_000);
     });

@@ -2,12 +2,14 @@
 import { join } from "node:path";
 import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { Database } from "../node-sqlite.ts";
 import type { OpenPeer } from "../peer.ts";
 
 const State = Annotation.Root({ run: Annotation<string>(), step: Annotation<number>() });
 
 export const open: OpenPeer = async ({ dir, steps, effect }) => {
-  const checkpointer = SqliteSaver.fromConnString(join(dir, "langgraph.db"));
+  const db = new Database(join(dir, "langgraph.db"));
+  const checkpointer = new SqliteSaver(db as unknown as ConstructorParameters<typeof SqliteSaver>[0]);
   const names = Array.from({ length: steps }, (_, step) => `step_${step}`);
   // The type of a graph grows with each node; here nodes are made in a loop.
   const graph = new StateGraph(State) as unknown as {
@@ -50,7 +52,7 @@ export const open: OpenPeer = async ({ dir, steps, effect }) => {
   const run = async (id: string) => {
     await app.invoke({ run: id, step: -1 }, options(id));
   };
-  const level = checkpointer.db.pragma("synchronous", { simple: true });
+  const level = db.pragma("synchronous", { simple: true });
   return {
     syncs: `synchronous=${level === 2 ? "FULL: each commit" : "NORMAL: not with each commit"} (WAL)`,
     run,
@@ -66,7 +68,7 @@ export const open: OpenPeer = async ({ dir, steps, effect }) => {
       await asking.invoke(new Command({ resume: "yes" }), options(id));
     },
     async close() {
-      checkpointer.db.close();
+      db.close();
     },
   };
 };
