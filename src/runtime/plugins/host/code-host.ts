@@ -9,8 +9,9 @@ import { errorText } from "../../../lib/log.ts";
 import type { Engine } from "../../../plugin-api/engine.ts";
 import type { Contributions, WorkerCall } from "../protocol.ts";
 import { type Death, PluginGone } from "./errors.ts";
+import type { CallOptions } from "./open-calls.ts";
 import { type Body, runBody } from "./run-body.ts";
-import { type CallOptions, PluginWorker, type WorkerOptions } from "./worker.ts";
+import { PluginWorker, type WorkerOptions } from "./worker.ts";
 
 export type CodeHostOptions = WorkerOptions & {
   /** Told after each death that is followed by a new start, and once when there will be none. Must not throw. */

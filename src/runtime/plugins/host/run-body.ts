@@ -6,7 +6,8 @@ import type { Outcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import { plainMethods } from "../worker/run-engine.ts";
 import { PluginGone } from "./errors.ts";
-import type { PluginWorker, WorkerRequest } from "./worker.ts";
+import type { WorkerRequest } from "./open-calls.ts";
+import type { PluginWorker } from "./worker.ts";
 
 export type Body = {
   result: Promise<unknown>;

@@ -1,15 +1,11 @@
-/**
- * A plugin's worker as the daemon sees it: started, called, watched, ended. Calls keep their deadline here, whatever the
- * worker does, and each is settled exactly once; a worker that stops answering is ended.
- */
+/** A plugin's worker as the daemon sees it: started, called, watched, ended. One that stops answering is ended. */
 import { Worker } from "node:worker_threads";
-import { AegisError } from "../../../contract/errors.ts";
-import type { Contributions, FromWorker, LogLevel, Outcome, ToWorker, WorkerCall, WorkerStart } from "../protocol.ts";
+import type { Contributions, LogLevel, Outcome, ToWorker, WorkerCall, WorkerStart } from "../protocol.ts";
 import { fromWorker } from "../protocol.ts";
-import { fromWire } from "../wire-error.ts";
 import { workerEntry } from "./entries.ts";
 import { crashOf, type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
 import { watchMemory } from "./memory.ts";
+import { type CallOptions, OpenCalls } from "./open-calls.ts";
 import { Pulse } from "./pulse.ts";
 
 export type WorkerLimits = {
@@ -30,21 +26,6 @@ export type WorkerOptions = {
   log: (level: LogLevel, text: string) => void;
 };
 
-export type CallOptions = {
-  /** Null for a call that may take as long as it takes. */
-  timeoutMs: number | null;
-  signal?: AbortSignal;
-  /** Told in words when the time is over. */
-  what: string;
-  onRequest?: (request: WorkerRequest) => void;
-  /** Branches of a run. */
-  onBranch?: (request: number, index: number, outcome: Outcome) => void;
-};
-
-export type WorkerRequest = Extract<FromWorker, { type: "request" }>;
-
-type Call = CallOptions & { resolve(value: unknown): void; reject(error: unknown): void; end(): void };
-
 /** Once a call is late, its worker has this long to show that it still runs. */
 const lateMs = 1_000;
 
@@ -52,14 +33,10 @@ export class PluginWorker {
   readonly ended: Promise<Death>;
   readonly #options: WorkerOptions;
   readonly #worker: Worker;
-  readonly #calls = new Map<number, Call>();
-  readonly #performs = new Map<number, PromiseWithResolvers<unknown>>();
-  /** Requests that began branches → their call. */
-  readonly #requests = new Map<number, number>();
+  readonly #calls: OpenCalls;
   readonly #loaded = Promise.withResolvers<Contributions>();
   readonly #end = Promise.withResolvers<Death>();
   #death: Death | null = null;
-  #last = 0;
   readonly #pulse: Pulse;
   readonly #unwatch: () => void;
 
@@ -100,12 +77,18 @@ export class PluginWorker {
       stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
     this.#pulse = new Pulse({
       limitMs: options.limits.unresponsiveMs,
-      isBusy: () => this.#calls.size > 0,
+      isBusy: () => this.#calls.count > 0,
       ping: (id) => this.#post({ type: "ping", id }),
       onStuck: (ms) => {
         const seconds = Math.max(1, Math.round(ms / 1000));
         void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
       },
+    });
+    this.#calls = new OpenCalls({
+      post: (message) => this.#post(message),
+      onBegin: () => this.#pulse.watch(),
+      // A worker that is stuck, and not only slow, is found out.
+      onGiveUp: () => this.#pulse.demand(lateMs),
     });
     this.#unwatch = watchMemory(this.#worker, {
       limitMb: memoryMb,
@@ -132,12 +115,12 @@ export class PluginWorker {
 
   /** Calls under way. */
   get busy(): number {
-    return this.#calls.size;
+    return this.#calls.count;
   }
 
   /** Steps of runs that are being performed, also of runs that were let go. */
   get performing(): number {
-    return this.#performs.size;
+    return this.#calls.performing;
   }
 
   /** Rejects with what the plugin threw, `timeout`, the signal's reason, or `PluginGone`. */
@@ -147,25 +130,16 @@ export class PluginWorker {
 
   /** The same, for who has more to say about the call. */
   open(call: WorkerCall, options: CallOptions): { id: number; result: Promise<unknown> } {
-    this.#last += 1;
-    const id = this.#last;
-    return { id, result: this.#begin(id, call, options) };
+    return this.#calls.begin(call, options);
   }
 
   /** Runs the function that a request brought. */
   perform(request: number, value: unknown): Promise<unknown> {
-    if (this.#death !== null) return Promise.reject(new PluginGone(this.plugin, this.#death));
-    const performing = Promise.withResolvers<unknown>();
-    this.#last += 1;
-    const id = this.#last;
-    this.#performs.set(id, performing);
-    this.#post({ type: "perform", id, request, value });
-    return performing.promise;
+    return this.#calls.perform(request, value);
   }
 
   answer(request: number, outcome: Outcome): void {
-    this.#requests.delete(request);
-    this.#post({ type: "answer", id: request, outcome });
+    this.#calls.answer(request, outcome);
   }
 
   cut(message: Extract<ToWorker, { type: "cut" }>): void {
@@ -176,26 +150,6 @@ export class PluginWorker {
   async terminate(message: string, why: Death["why"] = "closed"): Promise<void> {
     this.#dies({ why, message, stack: null });
     await this.#worker.terminate();
-  }
-
-  #begin(id: number, call: WorkerCall, options: CallOptions): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    if (this.#death !== null) return Promise.reject(new PluginGone(this.plugin, this.#death));
-    const { signal, timeoutMs, what } = options;
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    const onAbort = () => this.#giveUp(id, signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    const late = () =>
-      this.#giveUp(id, new AegisError("timeout", `${what} gave no answer within ${(timeoutMs ?? 0) / 1000} s`));
-    const timer = timeoutMs === null ? null : setTimeout(late, timeoutMs);
-    const end = () => {
-      if (timer !== null) clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    this.#calls.set(id, { ...options, resolve, reject, end });
-    this.#post({ type: "call", id, call });
-    this.#pulse.watch();
-    return promise;
   }
 
   #post(message: ToWorker): void {
@@ -221,50 +175,9 @@ export class PluginWorker {
       case "log":
         this.#options.log(message.level, message.text);
         break;
-      case "done":
-        this.#settle(message.id, message.outcome);
-        break;
-      case "request":
-        this.#requests.set(message.id, message.call);
-        this.#calls.get(message.call)?.onRequest?.(message);
-        break;
-      case "performed":
-        this.#performed(message.id, message.outcome);
-        break;
-      case "branch": {
-        const call = this.#calls.get(this.#requests.get(message.request) ?? -1);
-        call?.onBranch?.(message.request, message.index, message.outcome);
-        break;
-      }
+      default:
+        this.#calls.take(message);
     }
-  }
-
-  #settle(id: number, outcome: Outcome): void {
-    const call = this.#calls.get(id);
-    if (call === undefined) return;
-    this.#calls.delete(id);
-    for (const [request, owner] of this.#requests) if (owner === id) this.#requests.delete(request);
-    call.end();
-    if (outcome.ok) call.resolve(outcome.value);
-    else call.reject(fromWire(outcome.error));
-  }
-
-  #performed(id: number, outcome: Outcome): void {
-    const performing = this.#performs.get(id);
-    this.#performs.delete(id);
-    if (outcome.ok) performing?.resolve(outcome.value);
-    else performing?.reject(fromWire(outcome.error));
-  }
-
-  /** Nobody waits any more. A worker that is stuck, and not only slow, is found out. */
-  #giveUp(id: number, reason: unknown): void {
-    const call = this.#calls.get(id);
-    if (call === undefined) return;
-    this.#calls.delete(id);
-    call.end();
-    this.#post({ type: "cancel", id, reason: reason instanceof Error ? reason.message : String(reason) });
-    call.reject(reason);
-    this.#pulse.demand(lateMs);
   }
 
   #fail(error: PluginLoadError): void {
@@ -291,16 +204,8 @@ export class PluginWorker {
     this.#death = death;
     this.#pulse.stop();
     this.#unwatch();
-    const gone = new PluginGone(this.plugin, death);
     this.#fail(new PluginLoadError(death.message, nowhere));
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
-    for (const call of calls) {
-      call.end();
-      call.reject(gone);
-    }
-    for (const performing of this.#performs.values()) performing.reject(gone);
-    this.#performs.clear();
+    this.#calls.fail(new PluginGone(this.plugin, death));
   }
 }
 
