@@ -11,7 +11,8 @@ import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import { limitedAgent } from "../registry/limits.ts";
-import type { Closed, Sessions } from "../sessions/sessions.ts";
+import type { Closed } from "../sessions/close.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import { agentKey, sameKey, shownKey } from "./key.ts";
 
 export type LeasesOptions = {

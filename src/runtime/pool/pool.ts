@@ -9,7 +9,7 @@ import type { Persist } from "../../store/persist.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { limitsBelow } from "../registry/limits.ts";
-import type { Closed } from "../sessions/sessions.ts";
+import type { Closed } from "../sessions/close.ts";
 import type { Turns } from "../sessions/turns.ts";
 import {
   checkAllowed,

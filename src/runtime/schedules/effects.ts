@@ -11,7 +11,8 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { Queues } from "../queues/queues.ts";
 import { judge, type StillWaiting } from "../queues/verdict.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
-import type { Closed, Sessions } from "../sessions/sessions.ts";
+import type { Closed } from "../sessions/close.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { Workflows } from "../workflows/workflows.ts";
 
 export type EffectsOptions = {

@@ -1,9 +1,31 @@
 /** Rows of sessions and turns: how they are found, and what clients see of them. */
 import { AegisError } from "../../contract/errors.ts";
-import type { SessionId } from "../../contract/ids.ts";
+import { isId, type SessionId } from "../../contract/ids.ts";
 import type { Session } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionReads, SessionRow, TurnRow } from "../../store/store.ts";
+
+/** By id, else by the handle of a live session, else by that of the one closed last. */
+export async function findSession(
+  { sessions }: { readonly sessions: SessionReads },
+  reference: string,
+): Promise<SessionRow> {
+  if (isId("ses", reference)) {
+    const row = await sessions.get(reference);
+    if (row) return row;
+  } else {
+    const live = await sessions.byHandle(reference);
+    if (live) return live;
+  }
+  const all = await sessions.list();
+  const closed = all.find((row) => row.handle === reference);
+  if (closed) return closed;
+  const handles = all.filter((row) => row.closed_at === null).map((row) => row.handle);
+  throw new AegisError("not_found", `no session "${reference}"${didYouMean(reference, handles)}`, {
+    hint: handles.length === 0 ? "no session is open" : `open sessions: ${handles.slice(0, 20).join(", ")}`,
+  });
+}
 
 /** Throws `closed` for one that is. */
 export async function liveRow(from: { readonly sessions: SessionReads }, id: SessionId): Promise<SessionRow> {

@@ -1,30 +1,25 @@
 /** Sessions: create, find, rename, close; what is waiting in them is drained one turn after the other. */
 import { AegisError } from "../../contract/errors.ts";
-import { isId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
-import type { Message, Receipt } from "../../contract/message.ts";
+import { type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import type { Receipt } from "../../contract/message.ts";
 import { handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
-import { type Admitted, type Inbox, receiptOf } from "../inbox/inbox.ts";
+import { type Inbox, receiptOf } from "../inbox/inbox.ts";
 import type { AgentRegistry } from "../registry/agents.ts";
 import type { DriverRegistry } from "../registry/drivers.ts";
-import { limitsOf } from "../registry/limits.ts";
+import { type Closed, closeSession } from "./close.ts";
 import type { Conversations } from "./conversations.ts";
+import { type Created, createSession } from "./create.ts";
 import { Drains } from "./drains.ts";
 import { forkPointOf } from "./fork.ts";
-import { handleCandidates, seededBy } from "./handles.ts";
-import { type NewSession, newRow } from "./new-session.ts";
-import { tellSender } from "./recover.ts";
-import { liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
+import type { NewSession } from "./new-session.ts";
+import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
 import { unfinished } from "./unfinished.ts";
-
-/** What a close inside a transaction leaves to do after the commit. */
-export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
 
 export type SessionsOptions = {
   store: Store;
@@ -77,36 +72,8 @@ export class Sessions {
   }
 
   /** Creates inside a transaction of the caller, who wakes the session after the commit. */
-  async createIn(tx: StoreTx, input: NewSession): Promise<{ row: SessionRow; admitted: Admitted | null }> {
-    const { agents, drivers, inbox, clock } = this.#options;
-    const agent = agents.startable(input.agent);
-    if (!drivers.find(agent.harness)) {
-      throw new AegisError(
-        "invalid",
-        `agent "${agent.slug}" wants harness "${agent.harness}", which Aegis cannot drive`,
-        {
-          hint: `harnesses here: ${drivers.names.join(", ")}`,
-        },
-      );
-    }
-    const before = input.id === undefined ? null : await tx.sessions.get(input.id);
-    if (before) return { row: before, admitted: null };
-    const starter = input.startedFor ? await tx.sessions.get(input.startedFor) : null;
-    const now = clock.now();
-    const id = input.id ?? newId("ses", now);
-    const handle = input.handle ?? (await this.#freeHandle(tx, id));
-    const inherited = starter && { depth: starter.depth, limits: limitsOf(starter, agents.find(starter.agent), agent) };
-    const row = newRow(input, { id, agent, handle, inherited, now });
-    await tx.sessions.insert(row);
-    await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
-    if (input.prompt === undefined) return { row, admitted: null };
-    const admitted = await inbox.admitIn(tx, {
-      session: row.id,
-      sender: input.sender ?? { kind: "human" },
-      body: input.prompt,
-      cause: input.cause,
-    });
-    return { row, admitted };
+  createIn(tx: StoreTx, input: NewSession): Promise<Created> {
+    return createSession(tx, input, this.#options);
   }
 
   /** A hint that the session has work. Safe to lose. */
@@ -126,22 +93,8 @@ export class Sessions {
   }
 
   /** By id, else by the handle of a live session, else by that of the one closed last. */
-  async resolve(reference: string): Promise<SessionRow> {
-    const { sessions } = this.#options.store.read;
-    if (isId("ses", reference)) {
-      const row = await sessions.get(reference);
-      if (row) return row;
-    } else {
-      const live = await sessions.byHandle(reference);
-      if (live) return live;
-    }
-    const all = await sessions.list();
-    const closed = all.find((row) => row.handle === reference);
-    if (closed) return closed;
-    const handles = all.filter((row) => row.closed_at === null).map((row) => row.handle);
-    throw new AegisError("not_found", `no session "${reference}"${didYouMean(reference, handles)}`, {
-      hint: handles.length === 0 ? "no session is open" : `open sessions: ${handles.slice(0, 20).join(", ")}`,
-    });
+  resolve(reference: string): Promise<SessionRow> {
+    return findSession(this.#options.store.read, reference);
   }
 
   async view(id: SessionId, client: string): Promise<SessionView> {
@@ -218,16 +171,8 @@ export class Sessions {
   }
 
   /** Closes inside a transaction of the caller, who has it leave after the commit. `informed` learns it elsewhere. */
-  async closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
-    const row = await liveRow(tx, id);
-    const waiting = await tx.messages.list(id, { status: "pending" });
-    const refused = waiting.map((message) => message.id);
-    const now = this.#options.clock.now();
-    await tx.messages.setStatus(refused, "refused", null);
-    await tx.sessions.update(id, { state: "closed", error: null, closed_at: now });
-    await tx.events.append({ type: "session.closed", session: id, data: { reason, refused } }, now);
-    const toTell = waiting.filter(({ sender }) => sender.kind !== "agent" || sender.session !== informed);
-    return { id, refused, told: await this.#tellRefused(tx, row, toTell) };
+  closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
+    return closeSession(tx, id, { ...this.#options, reason, informed });
   }
 
   /** Ends what a closed session still does. Resolves when its processes are gone. */
@@ -264,30 +209,9 @@ export class Sessions {
     await this.#drains.stop();
   }
 
-  async #opened({ row, admitted }: { row: SessionRow; admitted: Admitted | null }): Promise<{
-    session: SessionView;
-    receipt: Receipt | null;
-  }> {
+  async #opened({ row, admitted }: Created): Promise<{ session: SessionView; receipt: Receipt | null }> {
     if (admitted) this.wake(row.id);
     return { session: await this.view(row.id, "default"), receipt: admitted && receiptOf(admitted, false) };
-  }
-
-  /** The same for the same id: a transaction that runs again makes the same session. */
-  async #freeHandle(tx: StoreTx, id: SessionId): Promise<string> {
-    for (const handle of handleCandidates(seededBy(id))) {
-      if (!(await tx.sessions.byHandle(handle))) return handle;
-    }
-    throw new Error("unreachable: candidates never end");
-  }
-
-  async #tellRefused(tx: StoreTx, row: SessionRow, waiting: readonly Message[]): Promise<SessionId[]> {
-    const told: SessionId[] = [];
-    for (const message of waiting) {
-      const text = `Your message ${message.id} to "${row.handle}" was refused: that session was closed before reading it.`;
-      const sender = await tellSender(tx, message, text, this.#options.inbox);
-      if (sender) told.push(sender);
-    }
-    return told;
   }
 
   async #unseen(id: SessionId, client: string): Promise<number> {

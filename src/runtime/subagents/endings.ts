@@ -6,8 +6,9 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx, SubagentRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { Closed } from "../sessions/close.ts";
 import { lastWords } from "../sessions/last-words.ts";
-import type { Closed, Sessions } from "../sessions/sessions.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import { announcement, type Ending } from "./words.ts";
 
 export type EndingsOptions = { clock: Clock; inbox: Inbox; sessions: Sessions; maxHops: () => number };
