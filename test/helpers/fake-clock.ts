@@ -6,6 +6,8 @@ export type FakeClock = Clock & {
   advance(ms: number): Promise<void>;
   /** Resolves once at least `count` sleepers wait: only then does advancing reach them. */
   sleepers(count: number): Promise<void>;
+  /** How many sleep now. */
+  readonly sleeping: number;
 };
 
 type Sleeper = { at: number; wake: () => void };
@@ -22,6 +24,9 @@ export function fakeClock(start = 0): FakeClock {
 
   return {
     now: () => now,
+    get sleeping() {
+      return sleeping.length;
+    },
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
 import { Arrivals } from "../arrivals.ts";
 import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import type { Gates } from "./gates.ts";
 import { type Incoming, splitMessages } from "./incoming.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
 import { render } from "./playbook/template.ts";
@@ -12,6 +13,7 @@ export type ConversationOptions = {
   spec: ConversationSpec;
   playbook: Playbook;
   clock: Clock;
+  gates: Gates;
   /** Aborts when the conversation is closed. */
   closed: AbortSignal;
 };
@@ -102,7 +104,7 @@ async function* answer(
   { text, names: { turn, key } }: Said,
   common: Record<string, string>,
   signal: AbortSignal,
-  { spec, playbook, clock }: ConversationOptions,
+  { spec, playbook, clock, gates }: ConversationOptions,
 ): AsyncGenerator<DriverEvent, TurnEnded | null> {
   for (const [nth, message] of splitMessages(text).entries()) {
     const { rule, captures } = findRule(playbook, message);
@@ -112,7 +114,7 @@ async function* answer(
       // A step's place does not depend on how others went: a prompt that is sent again after a crash acts once.
       const place = `${nth}.${index}`;
       const names = { id: `${turn}/${place}`, key: `${key}/${place}` };
-      const outcome = yield* runStep(step, { ...names, values, spec, clock, signal });
+      const outcome = yield* runStep(step, { ...names, values, spec, clock, gates, signal });
       if (outcome === "leave rule") break;
       if (outcome !== "next") return ended(outcome.reason, outcome.error);
     }

@@ -4,10 +4,12 @@ import { containedPath } from "../../lib/files.ts";
 import type { ConversationSpec, Driver, DriverDeps } from "../driver.ts";
 import { DriverError } from "../driver.ts";
 import { createConversation } from "./conversation.ts";
+import { Gates } from "./gates.ts";
 import { createPlaybookShelf, type Playbook, PlaybookError, type PlaybookShelf } from "./playbook/playbook.ts";
 
 export function createScriptedDriver(deps: DriverDeps): Driver {
   const shelf = createPlaybookShelf();
+  const gates = new Gates(deps.clock);
   return {
     harness: "scripted",
     capabilities: {
@@ -34,7 +36,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
       const playbook = await playbookOf(spec, shelf);
       const closed = new AbortController();
       scope.defer(() => closed.abort());
-      return createConversation({ spec, playbook, clock: deps.clock, closed: closed.signal });
+      return createConversation({ spec, playbook, clock: deps.clock, gates, closed: closed.signal });
     },
   };
 }

@@ -1,6 +1,7 @@
 /** What a step knows of the turn it is part of. */
 import type { Clock } from "../../lib/clock.ts";
 import type { ConversationSpec } from "../driver.ts";
+import type { Gates } from "./gates.ts";
 
 export type StepContext = {
   /** Names this step in the turn's events. */
@@ -11,5 +12,6 @@ export type StepContext = {
   values: Record<string, string>;
   spec: ConversationSpec;
   clock: Clock;
+  gates: Gates;
   signal: AbortSignal;
 };

@@ -1,6 +1,6 @@
 /** What each step of a rule does. */
-import { access } from "node:fs/promises";
 import { containedPath } from "../../lib/files.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
 import { judge } from "../gate.ts";
 import type { Step, Steps } from "./playbook/schema.ts";
@@ -12,9 +12,6 @@ import { callTool } from "./tool-step.ts";
 export type StepOutcome = "next" | "leave rule" | Pick<TurnEnded, "reason" | "error">;
 
 type StepRun = AsyncGenerator<DriverEvent, StepOutcome>;
-
-/** Soon at first, seldom later: a thousand agents that wait must not keep the machine busy. */
-const gatePollMs = { first: 20, longest: 500, growth: 1.1 };
 
 export async function* runStep(step: Step, context: StepContext): StepRun {
   const text = (template: string) => render(template, context.values);
@@ -47,7 +44,7 @@ export async function* runStep(step: Step, context: StepContext): StepRun {
     const message = "the offline agent ended, as its playbook says";
     return { reason: "failed", error: { code: "died", message, stderr: text(step.die) } };
   }
-  return await untilAborted(context.signal);
+  return await untilAborted(new Promise<never>(() => {}), context.signal);
 }
 
 /** What was said before an abort stays on record. */
@@ -82,7 +79,7 @@ async function ask(step: Steps["ask"], { id, values, spec, signal }: StepContext
   return "next";
 }
 
-async function wait(step: Steps["wait"], { values, spec, clock, signal }: StepContext): Promise<StepOutcome> {
+async function wait(step: Steps["wait"], { values, spec, clock, gates, signal }: StepContext): Promise<StepOutcome> {
   if (typeof step.wait === "number") {
     await clock.sleep(step.wait, signal);
     return "next";
@@ -90,22 +87,6 @@ async function wait(step: Steps["wait"], { values, spec, clock, signal }: StepCo
   const path = render(step.wait.gate, values);
   const gate = await containedPath(spec.cwd, path);
   if (gate === null) return { reason: "failed", error: { code: "start", message: `${path} is outside the project` } };
-  for (let pause = gatePollMs.first; !(await exists(gate)); pause *= gatePollMs.growth) {
-    await clock.sleep(Math.min(pause, gatePollMs.longest), signal);
-  }
+  await gates.passed(gate, signal);
   return "next";
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }
