@@ -4,13 +4,14 @@
  * nothing was touched, so the folder is dropped. With one the changes are carried out, again after a crash; what cannot
  * be carried out is taken back.
  */
-import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../../../contract/errors.ts";
-import { exists, isErrno, makePrivateDir, syncFolder, writeAtomic } from "../../../lib/files.ts";
+import { exists, isErrno, makePrivateDir, writeAtomic } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
+import { backward, forward, hashOf, refuseChanged } from "./carry-out.ts";
 import type { PlannedFile } from "./file-plan.ts";
 
 /** A folder that is replaced by a prepared one, or goes away when there is none. Paths are relative to the root. */
@@ -39,8 +40,8 @@ const journalSchema = z.object({
   trust: z.string().nullable(),
 });
 export type Journal = z.infer<typeof journalSchema>;
-type FolderStep = Journal["folders"][number];
-type FileStep = Journal["files"][number];
+export type FolderStep = Journal["folders"][number];
+export type FileStep = Journal["files"][number];
 
 const journalName = "journal.json";
 const workspaceName = /^[0-9a-f]{12}$/;
@@ -160,88 +161,6 @@ async function settle(root: string, dir: string, journal: Journal, seal: Seal): 
   }
 }
 
-async function forward(root: string, dir: string, journal: Journal, at: Checkpoint): Promise<void> {
-  await refuseChanged(root, journal);
-  for (const folder of journal.made) await mkdir(join(root, folder), { recursive: true });
-  for (const step of journal.folders) await swapForward(root, dir, step, at);
-  for (const step of journal.files) {
-    await at(`file ${step.path}`);
-    await putFile(root, step, step.after === null ? null : join(dir, `${step.slot}.new`));
-  }
-  await at("done");
-}
-
-/** Safe to repeat, from wherever it was left. */
-async function swapForward(root: string, dir: string, step: FolderStep, at: Checkpoint): Promise<void> {
-  const target = join(root, step.target);
-  const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
-  if (step.replaces && !(await exists(old))) {
-    await at(`away ${step.target}`);
-    await move(target, old);
-  }
-  if (step.brings && (await exists(next))) {
-    await at(`in ${step.target}`);
-    await move(next, target);
-  }
-}
-
-/** Throws only when the system does not let it: then the journal stays, and the next command tries again. */
-async function backward(root: string, dir: string, journal: Journal): Promise<void> {
-  for (const step of [...journal.files].reverse()) {
-    const now = hashOf(await contentOf(join(root, step.path)));
-    if (now === step.after) await putFile(root, step, step.before === null ? null : join(dir, `${step.slot}.old`));
-  }
-  for (const step of [...journal.folders].reverse()) {
-    const target = join(root, step.target);
-    const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
-    const arrived = step.brings && !(await exists(next)) && (await exists(target));
-    if (arrived && (!step.replaces || (await exists(old)))) await move(target, next);
-    if (step.replaces && (await exists(old))) await move(old, target);
-  }
-  for (const folder of [...journal.made].reverse()) {
-    await rmdir(join(root, folder)).catch((error: unknown) => {
-      if (!isErrno(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
-    });
-  }
-}
-
-async function putFile(root: string, step: FileStep, from: string | null): Promise<void> {
-  const path = join(root, step.path);
-  if (from === null) {
-    await rm(path, { force: true });
-    await syncFolder(dirname(path));
-    return;
-  }
-  await writeAtomic(path, await readFile(from), { mode: step.mode });
-  // The umask applies to new files, and the replacement is one.
-  await chmod(path, step.mode);
-}
-
-/** What somebody else wrote in the meantime is not overwritten. */
-async function refuseChanged(root: string, journal: Journal): Promise<void> {
-  for (const { path, before, after } of journal.files) {
-    const now = hashOf(await contentOf(join(root, path)));
-    if (now !== before && now !== after)
-      throw new AegisError("conflict", `${path} was changed while the ${journal.action} was under way`, {
-        hint: "nothing was changed; try again",
-      });
-  }
-}
-
-async function move(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if (!isErrno(error, "EXDEV")) throw error;
-    throw new AegisError("unavailable", `${to} is on another file system than ${from}`, {
-      hint: "plugins are put in place by renaming; keep .aegis on one file system",
-      cause: error,
-    });
-  }
-  await syncFolder(dirname(to));
-  await syncFolder(dirname(from));
-}
-
 /** The journal goes first: a folder without one is known to be rubbish. */
 async function dropFolder(dir: string): Promise<void> {
   await rm(join(dir, journalName), { force: true });
@@ -279,17 +198,4 @@ async function missingFolders(root: string, paths: readonly string[]): Promise<s
       if (!(await exists(join(root, folder)))) missing.add(folder);
   }
   return [...missing].sort((a, b) => a.length - b.length);
-}
-
-async function contentOf(path: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw error;
-  }
-}
-
-function hashOf(bytes: Uint8Array | null): string | null {
-  return bytes === null ? null : createHash("sha256").update(bytes).digest("hex");
 }
