@@ -2,20 +2,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { newId } from "../../src/contract/ids.ts";
-import type { Arena } from "./main.ts";
-import { Subject } from "./subjects.ts";
+import type { Arena } from "./arena.ts";
 import { table } from "./table.ts";
 
-export async function asks({ peers, quick, url, folder, say }: Arena): Promise<void> {
+export async function asks({ peers, quick, folder, start, say, progress }: Arena): Promise<void> {
   const count = quick ? 50 : 1_000;
   const rows: string[][] = [];
   for (const peer of peers) {
+    progress(`asks: ${peer}`);
     const dir = await folder(peer, "asks");
     const ids = Array.from({ length: count }, () => newId("run", Date.now()));
-    const first = new Subject(peer, dir, url);
+    const first = start(peer, dir);
     const parked = await first.obey({ do: "park", ids });
     await first.kill();
-    const second = new Subject(peer, dir, url);
+    const second = start(peer, dir);
     const { openMs } = await second.heard("open");
     const answered = await second.obey({ do: "answer", ids });
     await second.kill();
@@ -32,6 +32,6 @@ export async function asks({ peers, quick, url, folder, say }: Arena): Promise<v
       `${once.length} of ${count}`,
     ]);
   }
-  say(`\nW3, ${count} runs that wait for an answer over a kill`);
-  say(table(["engine", "parked", "RSS then", "open again", "answered", "each effect once"], rows));
+  const columns = ["engine", "parked", "RSS then", "open again", "answered", "each effect once"];
+  say(table(`W3, ${count} runs that wait for an answer over a kill`, columns, rows));
 }

@@ -3,23 +3,23 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { median } from "../measure.ts";
-import type { Arena } from "./main.ts";
+import type { Arena } from "./arena.ts";
 import { type PeerName, stepsPerRun } from "./peer.ts";
-import { Subject } from "./subjects.ts";
 import { table } from "./table.ts";
 
 /** Long enough for a kill to hit the inside of a step now and then. */
 const stepMs = 2;
 const longestLifeMs = 120;
 
-export async function crashes({ peers, quick, url, folder, say, progress }: Arena): Promise<void> {
+export async function crashes(arena: Arena): Promise<void> {
+  const { peers, quick, folder, say, progress } = arena;
   const kills = quick ? 5 : 200;
   const rows: string[][] = [];
   for (const peer of peers) {
     const dir = await folder(peer, "crash");
-    const { begun, cut, resumeMs } = await killAgainAndAgain(peer, dir, url, kills, progress);
+    const { begun, cut, resumeMs } = await killAgainAndAgain(arena, peer, dir, kills);
     const { repeated, lost } = await judge(dir, begun);
-    rows.push([
+    const row = [
       peer,
       `${kills}`,
       `${cut}`,
@@ -28,18 +28,19 @@ export async function crashes({ peers, quick, url, folder, say, progress }: Aren
       `${repeated}`,
       `${lost}`,
       resumeMs.length === 0 ? "-" : `${median(resumeMs).toFixed(0)} ms`,
-    ]);
+    ];
+    progress(row.join(" | "));
+    rows.push(row);
   }
-  say(`\nW2, SIGKILL at random moments in steps of ${stepMs} ms`);
-  say(table(["engine", "kills", "runs cut", "runs", "effects", "done again", "lost", "start to caught up"], rows));
+  const columns = ["engine", "kills", "runs cut", "runs", "effects", "done again", "lost", "start to caught up"];
+  say(table(`W2, SIGKILL at random moments in steps of ${stepMs} ms`, columns, rows));
 }
 
 async function killAgainAndAgain(
+  { start, progress }: Arena,
   peer: PeerName,
   dir: string,
-  url: string,
   kills: number,
-  progress: Arena["progress"],
 ): Promise<{ begun: Set<string>; cut: number; resumeMs: number[] }> {
   const begun = new Set<string>();
   const ended = new Set<string>();
@@ -49,7 +50,7 @@ async function killAgainAndAgain(
   const unfinished = () => [...begun].filter((run) => !ended.has(run));
   for (let kill = 0; kill < kills; kill++) {
     if (kill % 20 === 0) progress(`${peer}: ${kill} of ${kills} kills`);
-    const subject = new Subject(peer, dir, url, stepMs);
+    const subject = start(peer, dir, { stepMs });
     await subject.heard("open");
     const owed = unfinished();
     subject.tell({ do: "crash", unfinished: owed });
@@ -63,7 +64,7 @@ async function killAgainAndAgain(
     }
     cut += unfinished().length;
   }
-  const last = new Subject(peer, dir, url, stepMs);
+  const last = start(peer, dir, { stepMs });
   await last.obey({ do: "finish", ids: unfinished() });
   await last.kill();
   return { begun, cut, resumeMs };

@@ -1,32 +1,20 @@
 /**
  * Our engine beside others, in one run: how fast steps are (W1), what a kill costs (W2), what a thousand questions that
- * wait for a person cost (W3).
+ * wait for a person cost (W3). Tables in Markdown go to the standard output, progress to the error output.
  *
- *   npm run bench:peers -- [--quick] [--only speed|crash|asks]… [--peer NAME]…
+ *   npm run bench:peers -- [--quick] [--only speed|crash|asks]… [--peer aegis|dbos|langgraph|mastra]…
  */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { didYouMean } from "../../src/lib/nearest.ts";
+import { openArena } from "./arena.ts";
 import { asks } from "./asks.ts";
 import { crashes } from "./crashes.ts";
-import { type PeerName, peerNames } from "./peer.ts";
-import { startPostgres } from "./postgres.ts";
+import { peerNames } from "./peer.ts";
 import { speed } from "./speed.ts";
 
-export type Arena = {
-  peers: readonly PeerName[];
-  quick: boolean;
-  /** The address of the database of those that need one. */
-  url: string;
-  /** A fresh folder of a peer's own. */
-  folder(peer: PeerName, round: string): Promise<string>;
-  say(line: string): void;
-  /** What is going on, on the error output: results alone are on the standard one. */
-  progress(line: string): void;
-};
-
 const parts = { speed, crash: crashes, asks } as const;
+const partNames = Object.keys(parts) as (keyof typeof parts)[];
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -36,25 +24,36 @@ async function main(): Promise<void> {
       peer: { type: "string", multiple: true, default: [] },
     },
   });
-  const chosen = Object.keys(parts).filter((part) => values.only.length === 0 || values.only.includes(part));
-  const peers = peerNames.filter((peer) => values.peer.length === 0 || values.peer.includes(peer));
+  const chosen = choose("--only", values.only, partNames);
+  const peers = choose("--peer", values.peer, peerNames);
+  // What was started must end, also when the run is cut: PostgreSQL would stay.
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort(new Error("stopped")));
   await using scope = new AsyncDisposableStack();
-  const root = await mkdtemp(join(tmpdir(), "aegis-peers-"));
-  scope.defer(() => rm(root, { recursive: true, force: true, maxRetries: 3 }));
-  const url = peers.includes("dbos") ? await startPostgres(root, scope) : "";
-  const arena: Arena = {
-    peers,
-    quick: values.quick,
-    url,
-    async folder(peer, round) {
-      const path = join(root, `${round}-${peer}`);
-      await mkdir(path, { recursive: true });
-      return path;
-    },
-    say: (line) => process.stdout.write(`${line}\n`),
-    progress: (line) => process.stderr.write(`${line}\n`),
-  };
-  for (const part of chosen) await parts[part as keyof typeof parts](arena);
+  const arena = await openArena({ peers, quick: values.quick }, scope, stop.signal);
+  arena.say(conditions());
+  for (const part of chosen) await parts[part](arena);
 }
 
-await main();
+/** All of them, or those that were named. */
+function choose<Name extends string>(option: string, wanted: readonly string[], names: readonly Name[]): Name[] {
+  const unknown = wanted.find((word) => !names.some((name) => name === word));
+  if (unknown !== undefined) {
+    throw new Error(`${option} ${unknown}: expected one of ${names.join(", ")}${didYouMean(unknown, names)}`);
+  }
+  return names.filter((name) => wanted.length === 0 || wanted.includes(name));
+}
+
+/** What the numbers depend on. */
+function conditions(): string {
+  const day = new Date().toISOString().slice(0, 10);
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  return `${day}, Node ${process.versions.node}, ${availableParallelism()} cores, load ${load} before the run.`;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}

@@ -17,13 +17,36 @@ export type Peer = {
   close(): Promise<void>;
 };
 
-/** `dir` is the peer's own folder; `url` that of a PostgreSQL database, for those that need one. */
-export type OpenPeer = (options: { dir: string; url: string; steps: number; effect: Effect }) => Promise<Peer>;
+export type PeerOptions = {
+  /** The peer's own folder. */
+  dir: string;
+  /** The address of a PostgreSQL database, for those that need one. */
+  url: string;
+  steps: number;
+  /** Sync each commit, also where the engine does not by itself. */
+  syncAll: boolean;
+  effect: Effect;
+};
+
+export type OpenPeer = (options: PeerOptions) => Promise<Peer>;
 
 export const stepsPerRun = 10;
 
 export const peerNames = ["aegis", "dbos", "langgraph", "mastra"] as const;
 export type PeerName = (typeof peerNames)[number];
+
+/** Those that leave commits unsynced unless told otherwise. */
+export const syncsLazily: ReadonlySet<PeerName> = new Set(["langgraph", "mastra"]);
+
+/** How a subject is started. */
+export type Setup = {
+  peer: PeerName;
+  dir: string;
+  url: string;
+  syncAll: boolean;
+  /** How long each effect takes. */
+  stepMs: number;
+};
 
 /** What the measuring process asks of a subject, and what it is told. */
 export type Order =

@@ -1,15 +1,24 @@
 /** A PostgreSQL of the benchmark's own, on loopback, with the durability it has by default. */
 import { execFile } from "node:child_process";
-import { access, chown, mkdir } from "node:fs/promises";
+import { access, chown, mkdir, readdir } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
-const run = promisify(execFile);
-const folders = ["/usr/lib/postgresql/15/bin", "/usr/lib/postgresql/16/bin", "/usr/lib/postgresql/17/bin", "/usr/bin"];
+export type Postgres = {
+  /** The address of a database. */
+  url: string;
+  /** What the database has on disk, without the server's log of writes. */
+  bytes(): Promise<number>;
+};
 
-/** Starts it below `dir` and gives the address of a database; the scope stops it. */
-export async function startPostgres(dir: string, scope: AsyncDisposableStack): Promise<string> {
+const run = promisify(execFile);
+/** Where Debian keeps the programs of each version, which it leaves out of PATH. */
+const versions = "/usr/lib/postgresql";
+const without = "or leave DBOS out: --peer aegis --peer langgraph --peer mastra";
+
+/** Starts it below `dir`; the scope stops it. */
+export async function startPostgres(dir: string, scope: AsyncDisposableStack): Promise<Postgres> {
   const bin = await programs();
   const data = join(dir, "postgres");
   await mkdir(data, { recursive: true });
@@ -27,27 +36,38 @@ export async function startPostgres(dir: string, scope: AsyncDisposableStack): P
     await run(join(bin, "pg_ctl"), ["-D", data, "-m", "immediate", "-w", "stop"], options);
   });
   await run(join(bin, "createdb"), ["-h", "127.0.0.1", "-p", `${port}`, "-U", "bench", "bench"], options);
-  return `postgresql://bench@127.0.0.1:${port}/bench`;
+  const url = `postgresql://bench@127.0.0.1:${port}/bench`;
+  return {
+    url,
+    async bytes() {
+      const query = "SELECT pg_database_size('bench')";
+      return Number((await run(join(bin, "psql"), ["-At", "-c", query, url], options)).stdout);
+    },
+  };
 }
 
 async function programs(): Promise<string> {
-  for (const folder of folders) {
+  const installed = await readdir(versions).catch(() => []);
+  const newestFirst = installed.toSorted((a, b) => Number(b) - Number(a)).map((name) => join(versions, name, "bin"));
+  for (const folder of [...newestFirst, ...(process.env.PATH ?? "").split(delimiter)]) {
     const found = await access(join(folder, "initdb")).then(
       () => true,
       () => false,
     );
     if (found) return folder;
   }
-  throw new Error("PostgreSQL is not installed: initdb is in none of its usual folders");
+  throw new Error(`initdb is neither in PATH nor below ${versions}: install PostgreSQL for DBOS, ${without}`);
 }
 
-/** PostgreSQL refuses to run as root. */
+/** PostgreSQL refuses to run as root; its packages make an account for it. */
 async function ordinaryAccount(): Promise<{ uid: number; gid: number } | null> {
   if (process.getuid?.() !== 0) return null;
-  const [uid, gid] = await Promise.all(
-    ["-u", "-g"].map(async (flag) => Number((await run("id", [flag, "postgres"])).stdout)),
-  );
-  return { uid: uid ?? 0, gid: gid ?? 0 };
+  const numbers = ["-u", "-g"].map(async (flag) => Number((await run("id", [flag, "postgres"])).stdout));
+  const [uid, gid] = await Promise.all(numbers).catch(() => []);
+  if (uid === undefined || gid === undefined) {
+    throw new Error(`PostgreSQL does not run as root, and no account "postgres" is there: use another one, ${without}`);
+  }
+  return { uid, gid };
 }
 
 function freePort(): Promise<number> {

@@ -3,9 +3,9 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "../../src/contract/ids.ts";
-import { type OpenPeer, type Order, type Peer, type PeerName, type Report, stepsPerRun } from "./peer.ts";
+import { type OpenPeer, type Order, type Peer, type Report, type Setup, stepsPerRun } from "./peer.ts";
 
-const [name, dir, url, stepMs] = process.argv.slice(2) as [PeerName, string, string, string];
+const { peer: name, dir, url, syncAll, stepMs } = JSON.parse(process.argv[2] ?? "") as Setup;
 let isCounted = true;
 
 const begun = performance.now();
@@ -14,10 +14,11 @@ const peer = await open({
   dir,
   url,
   steps: stepsPerRun,
+  syncAll,
   async effect(run, step) {
     if (!isCounted) return;
     // From the start: some engines take up what a kill cut before anybody asks.
-    if (Number(stepMs) > 0) await delay(Number(stepMs));
+    if (stepMs > 0) await delay(stepMs);
     // Appended by one call, so that a kill leaves whole lines.
     appendFileSync(join(dir, "effects"), `${run} ${step}\n`);
   },

@@ -2,21 +2,23 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Order, PeerName, Report } from "./peer.ts";
+import type { Order, Report, Setup } from "./peer.ts";
 
 export type Done = Extract<Report, { told: "done" }>;
 
 export class Subject {
   readonly #child: ChildProcess;
+  readonly #signal: AbortSignal;
   readonly #reports: Report[] = [];
   readonly #waiting = new Set<() => void>();
   #exited = false;
   #stderr = "";
 
-  /** Each effect takes `stepMs`. */
-  constructor(name: PeerName, dir: string, url: string, stepMs = 0) {
+  constructor(setup: Setup, signal: AbortSignal) {
+    signal.throwIfAborted();
+    this.#signal = signal;
     const file = fileURLToPath(new URL("subject.ts", import.meta.url));
-    this.#child = fork(file, [name, dir, url, `${stepMs}`], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = fork(file, [JSON.stringify(setup)], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-4_000);
     });
@@ -24,7 +26,10 @@ export class Subject {
       this.#reports.push(report);
       this.#wake();
     });
+    const end = () => this.#child.kill("SIGKILL");
+    signal.addEventListener("abort", end, { once: true });
     this.#child.on("exit", () => {
+      signal.removeEventListener("abort", end);
       this.#exited = true;
       this.#wake();
     });
@@ -41,6 +46,7 @@ export class Subject {
   /** The first report of that kind. Rejects when the subject fails or is gone. */
   async heard<T extends Report["told"]>(told: T): Promise<Extract<Report, { told: T }>> {
     while (true) {
+      this.#signal.throwIfAborted();
       const failed = this.#reports.find((report) => report.told === "failed");
       if (failed) throw new Error(failed.error);
       const found = this.#reports.find((report) => report.told === told);

@@ -9,6 +9,7 @@ import type { OpenPeer } from "../peer.ts";
 
 export const open: OpenPeer = async ({ dir, steps, effect }) => {
   const store = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  const waiting = new Map<string, () => void>();
   const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
   const engine = new EmbeddedEngine({ store, clock: systemClock, log: silentLogger, hooks, exclusive: true });
   engine.define({
@@ -27,6 +28,7 @@ export const open: OpenPeer = async ({ dir, steps, effect }) => {
     body: async (context) => {
       const spec = (step: number) => ({ method: "step", args: [step], label: `step ${step}` });
       await context.step(spec(0), { perform: async () => effect(context.run.id, 0) });
+      waiting.get(context.run.id)?.();
       await context.receive("answer");
       await context.step(spec(1), { perform: async () => effect(context.run.id, 1) });
     },
@@ -45,8 +47,9 @@ export const open: OpenPeer = async ({ dir, steps, effect }) => {
     run: finish,
     finish,
     async park(id) {
+      const waits = new Promise<void>((resolve) => waiting.set(id, resolve));
       await engine.start({ id: id as RunId, workflow: "ask", args: {} });
-      while ((await engine.steps(id as RunId)).length < 2) await new Promise(setImmediate);
+      await waits;
     },
     async answer(id) {
       await engine.signal(id as RunId, "answer", "yes", "the answer");

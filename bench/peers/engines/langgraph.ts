@@ -7,8 +7,9 @@ import type { OpenPeer } from "../peer.ts";
 
 const State = Annotation.Root({ run: Annotation<string>(), step: Annotation<number>() });
 
-export const open: OpenPeer = async ({ dir, steps, effect }) => {
+export const open: OpenPeer = async ({ dir, steps, syncAll, effect }) => {
   const db = new Database(join(dir, "langgraph.db"));
+  if (syncAll) db.pragma("synchronous=FULL");
   const checkpointer = new SqliteSaver(db as unknown as ConstructorParameters<typeof SqliteSaver>[0]);
   const names = Array.from({ length: steps }, (_, step) => `step_${step}`);
   // The type of a graph grows with each node; here nodes are made in a loop.
@@ -54,7 +55,7 @@ export const open: OpenPeer = async ({ dir, steps, effect }) => {
   };
   const level = db.pragma("synchronous", { simple: true });
   return {
-    syncs: `synchronous=${level === 2 ? "FULL: each commit" : "NORMAL: not with each commit"} (WAL)`,
+    syncs: level === 2 ? "each commit (WAL, synchronous=FULL)" : "now and then (WAL, synchronous=NORMAL)",
     run,
     async finish(id) {
       const state = await app.getState(options(id));
