@@ -452,6 +452,49 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(await other.settled(id)).toMatchObject({ status: "ok", result: 1, resumes: 1 });
     });
 
+    it("takes a run up once, however many ask for it at once", async () => {
+      let calls = 0;
+      const gate = Promise.withResolvers<void>();
+      const body: Body = async (context) => {
+        calls += 1;
+        await act(context, "hold", () => gate.promise);
+        return "once";
+      };
+      engine.define(define("work", body));
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      await until(() => calls === 1);
+      const next = await under.crash();
+      await next.launch();
+      expect(await next.settled(id)).toMatchObject({ status: "parked", parked: { reason: "missing" } });
+      // A plugin brings many workflows at once, and each may be the one that a run waits for.
+      for (const name of ["work", "other 1", "other 2"]) next.define(define(name, body));
+      await Promise.all([next.resume(id), next.resume(id)]);
+      await until(() => calls === 2);
+      gate.resolve();
+      expect(await next.settled(id)).toMatchObject({ status: "ok", result: "once", resumes: 1 });
+      expect(calls).toBe(2);
+    });
+
+    it("takes a run up by force while it is still being compared with its record", async () => {
+      let reached = false;
+      engine.define(
+        define("work", async (context) => {
+          await act(context, "old", () => 1);
+          await act(context, "hold", () => {
+            reached = true;
+            return new Promise(() => {});
+          });
+        }),
+      );
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      await until(() => reached);
+      const next = await under.crash();
+      next.define({ ...define("work", (context) => act(context, "new", () => "forced"), "2"), graceMs: 60_000 });
+      await next.launch();
+      await next.resume(id, { force: true });
+      expect(await next.settled(id)).toMatchObject({ status: "ok", result: "forced" });
+    });
+
     it("lets a run wait for a workflow that is not there", async () => {
       const gate = Promise.withResolvers<void>();
       let reached = false;

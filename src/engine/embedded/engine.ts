@@ -37,6 +37,8 @@ export class EmbeddedEngine implements Engine {
   readonly #executions: Executions;
   /** Who waits for the end of which run. */
   readonly #watchers = new Map<RunId, Set<() => void>>();
+  /** The last that takes runs up. */
+  #taking: Promise<unknown> = Promise.resolve();
   #launched = false;
 
   constructor(options: EmbeddedEngineOptions) {
@@ -115,14 +117,19 @@ export class EmbeddedEngine implements Engine {
 
   async resume(id: RunId, { force = false }: { force?: boolean } = {}): Promise<Run> {
     this.#refuseWhenStopped();
-    const row = await this.#row(id);
-    if (this.#executions.has(id)) return publicRun(row);
-    if (row.status === "ok") throw new AegisError("conflict", `run ${id} is finished: nothing is left to resume`);
-    const definition = this.#definition(row.workflow);
-    const taken = await this.#book.take(id, { exclusive: this.#options.exclusive, ended: true });
-    if (taken === null) throw new AegisError("conflict", `run ${id} is executed elsewhere`);
-    this.#executions.begin(taken, definition, { force });
-    return publicRun(taken);
+    return this.#alone(async () => {
+      const definition = this.#definition((await this.#row(id)).workflow);
+      // Beyond its record there is nothing that could be set aside.
+      if (force && this.#executions.isReplaying(id))
+        await this.#executions.abandon(id, new EngineStopped("the run is taken up by force"));
+      const row = await this.#row(id);
+      if (this.#executions.has(id)) return publicRun(row);
+      if (row.status === "ok") throw new AegisError("conflict", `run ${id} is finished: nothing is left to resume`);
+      const taken = await this.#book.take(id, { exclusive: this.#options.exclusive, ended: true });
+      if (taken === null) throw new AegisError("conflict", `run ${id} is executed elsewhere`);
+      this.#executions.begin(taken, definition, { force });
+      return publicRun(taken);
+    });
   }
 
   async restart(id: RunId, reason: string): Promise<void> {
@@ -157,6 +164,13 @@ export class EmbeddedEngine implements Engine {
     await this.#book.release(released);
   }
 
+  /** One after the other: of two that take runs up at once, both could be given the same one. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#taking.then(work);
+    this.#taking = turn.catch(() => {});
+    return turn;
+  }
+
   #refuseWhenStopped(): void {
     if (this.#stopped.signal.aborted) throw new AegisError("unavailable", "Aegis is stopping and starts no runs");
   }
@@ -177,7 +191,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** Takes what nobody has: after a crash, when a lease is over, or when a workflow that was missing is there. */
-  async #adopt(only: RunId | null = null): Promise<Run[]> {
+  #adopt(only: RunId | null = null): Promise<Run[]> {
+    return this.#alone(() => this.#takeFree(only));
+  }
+
+  async #takeFree(only: RunId | null): Promise<Run[]> {
     const taken: Run[] = [];
     for (const row of await this.#options.store.read.runs.unfinished()) {
       if (this.#stopped.signal.aborted) break;
@@ -189,7 +207,7 @@ export class EmbeddedEngine implements Engine {
         continue;
       }
       const mine = await this.#book.take(row.id, { exclusive: this.#options.exclusive, ended: false });
-      if (mine === null || this.#executions.has(row.id)) continue;
+      if (mine === null) continue;
       this.#executions.begin(mine, definition, { force: false });
       taken.push(publicRun(mine));
     }

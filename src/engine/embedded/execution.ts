@@ -77,6 +77,10 @@ export class Execution implements RunContext {
     return this.#scope.signal;
   }
 
+  get isReplaying(): boolean {
+    return !this.#replay.isLive;
+  }
+
   execute(): Promise<Ending> {
     const { definition, run } = this.#options;
     const body = async () => definition.body(this, structuredClone(run.args));

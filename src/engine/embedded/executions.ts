@@ -48,6 +48,12 @@ export class Executions {
     return this.#running.has(id);
   }
 
+  /** It is still given what is on record. */
+  isReplaying(id: RunId): boolean {
+    const running = this.#running.get(id);
+    return running !== undefined && (running.execution?.isReplaying ?? true);
+  }
+
   /** Calls the body of a run that is this executor's. */
   begin(row: RunRow, definition: Definition, { force }: { force: boolean }): void {
     const running: Running = { execution: null, done: Promise.resolve(), abandoned: null };

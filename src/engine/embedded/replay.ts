@@ -35,6 +35,11 @@ export class Replay {
     this.#isLive = options.recording.isUsedUp;
   }
 
+  /** What is asked for from now on is performed. */
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
   take(ask: Ask): void {
     if (!this.#isLive) {
       this.#waiting.set(nameText(ask.name), ask);

@@ -108,6 +108,7 @@ export class RunBook {
       await this.#checkMine(tx, run.id);
       await tx.runs.update(run.id, { code });
       await tx.steps.remove(run.id, { names: setAside });
+      for (const row of setAside) if (row.session !== null) await tx.steps.insert(heldBy(row));
       if (setAside.length === 0) return;
       const text = `set aside, because they are no longer asked for: ${setAside.map((row) => row.label).join("; ")}`;
       const data = { run: run.id, workflow: run.workflow, level: "warning" as const, text, place: null };
@@ -209,6 +210,12 @@ export class RunBook {
       lease_until: now + leaseMs,
     };
   }
+}
+
+/** A session is the run's to close, whatever becomes of the step that started it. Asked for again, it is given again. */
+function heldBy(row: StepRow): StepRow {
+  const label = `set aside: ${row.label}`;
+  return { ...row, label, status: "begun", ended: null, ended_at: null, result: null, failure: null, error: null };
 }
 
 export function publicRun({ owner: _owner, lease_until: _until, ...run }: RunRow): Run {

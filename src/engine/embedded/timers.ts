@@ -7,7 +7,11 @@ import type { Signals } from "./signals.ts";
 export async function sleep(context: RunContext, clock: Clock, ms: number): Promise<void> {
   if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`cannot sleep ${ms} ms: expected a number from 0 on`);
   await context.step(
-    { method: "sleep", args: { ms }, label: `sleep ${ms} ms` },
+    {
+      method: "sleep",
+      args: { ms },
+      label: `sleep ${ms >= 1000 ? `${Math.round(ms / 10) / 100} s` : `${Math.round(ms)} ms`}`,
+    },
     {
       begin: async () => ({ value: { until: clock.now() + ms } }),
       perform: async ({ begun, signal }) => sleepUntil(clock, untilOf(begun) ?? 0, signal),
