@@ -22,14 +22,13 @@ export type HookCall = PluginContext & {
   readonly signal: AbortSignal;
 };
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is how most observers look
-type Nothing = null | undefined | void;
-
 /** Null and nothing keep things as they are. */
 export type HookHandler<E extends HookEvent> = (
   context: HookContexts[E],
   plugin: HookCall,
-) => HookResults[E] | Nothing | Promise<HookResults[E] | Nothing>;
+) => Given<E> | void | Promise<Given<E>> | Promise<void>;
+
+type Given<E extends HookEvent> = HookResults[E] | null | undefined;
 
 export type Hook<E extends HookEvent = HookEvent> = Definition<"hook"> & {
   readonly event: E;

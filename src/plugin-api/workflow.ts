@@ -31,8 +31,7 @@ export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<st
   configure(values: Partial<Config>): Workflow<Input, Config>;
 };
 
-// biome-ignore lint/complexity/noBannedTypes: a body without input gets an empty object
-type None = {};
+type None = Record<never, never>;
 
 export function workflow(
   name: string,

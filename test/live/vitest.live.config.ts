@@ -1,7 +1,6 @@
 import { defineConfig } from "vitest/config";
 
 /** The real agent CLIs against fake model servers on loopback. Install them first: npm ci in this folder. */
-// biome-ignore lint/style/noDefaultExport: the runner reads the default export.
 export default defineConfig({
   test: {
     include: ["test/live/**/*.live.test.ts"],
