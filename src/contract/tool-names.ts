@@ -103,7 +103,7 @@ export function claudeNames(text: string): string[] {
 }
 
 /** Only `*` is special. Without a regular expression, so that no pattern can make it slow. */
-function matchesPattern(name: string, pattern: string): boolean {
+export function matchesPattern(name: string, pattern: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop() ?? "";
   if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;

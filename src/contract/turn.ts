@@ -27,7 +27,7 @@ export const usageSchema = z.object({
   cache_read: z.number(),
   cache_write: z.number(),
   output: z.number(),
-  /** US dollars, when the harness says. */
+  /** US dollars, as the harness says or the project's prices come to; null when neither is known. */
   cost: z.number().nullable(),
 });
 export type Usage = z.infer<typeof usageSchema>;

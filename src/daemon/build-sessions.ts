@@ -9,6 +9,7 @@ import type { AgentRegistry } from "../runtime/registry/agents.ts";
 import type { ToolRegistry } from "../runtime/registry/tools.ts";
 import { tellBlocked } from "../runtime/sessions/blocked.ts";
 import { Conversations, type ConversationsOptions } from "../runtime/sessions/conversations.ts";
+import { priceFinder } from "../runtime/sessions/pricing.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
@@ -95,6 +96,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     attachmentPath: (attachment) => attachments.pathOf(attachment),
     contributors: [(turn, abort) => skills.offer.contribute(turn, abort), ...hooks.contributors],
     outgoing: hooks.outgoing,
+    price: priceFinder({ store, agents, prices: () => settings().config.prices }),
     tellBlocked: (tx, session, messages, reason) => tellBlocked(tx, inbox, session, messages, reason),
     wake: (session) => sessions.wake(session),
   });

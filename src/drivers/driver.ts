@@ -21,6 +21,8 @@ export type DriverDeps = {
 export interface Driver {
   readonly harness: string;
   readonly capabilities: Capabilities;
+  /** Whether turns of the agent come with what they cost. */
+  costs(agent: Pick<Agent, "model">): Costs;
   /** Looks for the harness on this machine. Never throws: what is wrong is in the answer. */
   probe(signal: AbortSignal): Promise<Probe>;
   /**
@@ -42,6 +44,9 @@ export type Capabilities = {
   permissions: boolean;
   images: boolean;
 };
+
+/** Told with every turn, with some, with none; `nothing` where there is nothing to pay. */
+export type Costs = "told" | "sometimes" | "untold" | "nothing";
 
 export type Probe = {
   status: "ready" | "missing" | "broken";

@@ -24,11 +24,12 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
   };
   const turns: TurnTable = {
     get: (id) => tx.turns.get(id),
-    list: (session, limit) => tx.turns.list(session, limit),
+    list: (session, limit, until) => tx.turns.list(session, limit, until),
     open: () => tx.turns.open(),
     countEndedAfter: (session, seq) => tx.turns.countEndedAfter(session, seq),
     insert: (turn) => tx.turns.insert(turn),
     accept: (id) => tx.turns.accept(id),
+    spend: (id, usage) => tx.turns.spend(id, usage),
     end: (id, end) => tx.turns.end(id, redacted(end, redact)),
   };
   const runs: RunTable = {
@@ -46,7 +47,7 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
   const steps: StepTable = {
     list: (run, filter) => tx.steps.list(run, filter),
     countEnded: (run) => tx.steps.countEnded(run),
-    sessions: (run) => tx.steps.sessions(run),
+    sessions: (run, filter) => tx.steps.sessions(run, filter),
     straySessions: () => tx.steps.straySessions(),
     nextPlace: (run) => tx.steps.nextPlace(run),
     remove: (run, from) => tx.steps.remove(run, from),

@@ -151,6 +151,8 @@ export interface TurnReads {
 export interface TurnTable extends TurnReads {
   insert(turn: TurnRow): Promise<void>;
   accept(id: TurnId): Promise<void>;
+  /** What it has used so far: it counts towards budgets, and is kept when the turn is cut. */
+  spend(id: TurnId, usage: Usage): Promise<void>;
   /** Throws `conflict` when the turn has ended before. */
   end(id: TurnId, end: TurnEnd): Promise<void>;
 }

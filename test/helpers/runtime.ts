@@ -45,6 +45,7 @@ export function testDriver(
 ): TestDriver {
   const driver: TestDriver = {
     harness: "scripted",
+    costs: () => "untold",
     capabilities: { ...capabilities, ...able },
     turns: [],
     opened: 0,

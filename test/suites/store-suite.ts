@@ -407,6 +407,8 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         await store.transact((tx) => tx.turns.accept(turn.id));
         expect((await store.read.turns.get(turn.id))?.accepted).toBe(true);
         const usage = { input: 1, cache_read: 2, cache_write: 3, output: 4, cost: 0.25 };
+        await store.transact((tx) => tx.turns.spend(turn.id, { ...usage, cost: null }));
+        expect((await store.read.turns.get(turn.id))?.usage).toEqual({ ...usage, cost: null });
         const error = { code: "died", message: "gone", stderr: "x\ny" };
         await store.transact((tx) =>
           tx.turns.end(turn.id, { at: 2_000, reason: "failed", error, text: "so far", usage, seq: 12 }),
@@ -416,6 +418,8 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         expect(await store.read.turns.open()).toEqual([]);
         const again = store.transact((tx) => tx.turns.end(turn.id, { ...ended, reason: "completed", seq: 13 }));
         await expect(again).rejects.toMatchObject({ code: "conflict" });
+        const late = store.transact((tx) => tx.turns.spend(turn.id, usage));
+        await expect(late).rejects.toMatchObject({ code: "conflict" });
         expect(await store.read.turns.get(turn.id)).toEqual(after);
         const missing = store.transact((tx) => tx.turns.accept(newId("trn", 1)));
         await expect(missing).rejects.toMatchObject({ code: "not_found" });

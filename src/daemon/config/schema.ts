@@ -114,6 +114,15 @@ const modelSchema = z.strictObject({
   key_env: variableName.optional(),
 });
 
+const dollars = z.number().min(0);
+/** US dollars for a million tokens. */
+const priceSchema = z.strictObject({
+  input: dollars,
+  output: dollars,
+  cache_read: dollars.optional(),
+  cache_write: dollars.optional(),
+});
+
 export const configSchema = z.strictObject({
   default_agent: text.optional(),
   agents: named(agentEntrySchema),
@@ -173,6 +182,7 @@ export const configSchema = z.strictObject({
     .strictObject({ max_hops: positive.default(defaultMaxHops), max_per_minute: positive.default(defaultPerMinute) })
     .prefault({}),
   models: named(modelSchema),
+  prices: z.record(text, priceSchema).default({}),
   server: z
     .strictObject({
       bind: z

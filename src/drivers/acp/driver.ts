@@ -18,6 +18,8 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
   return {
     harness: recipe.harness,
     capabilities,
+    // Only its agent knows: some price their calls, others count tokens at most.
+    costs: () => "sometimes",
     probe: (signal) => probeRecipe(deps, recipe, signal),
     async open(spec, scope) {
       // The protocol's SDK is large; a daemon without an ACP agent does without it.

@@ -10,6 +10,7 @@ export function createClaudeCodeDriver(deps: DriverDeps): Driver {
   return {
     harness,
     capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
+    costs: () => "told",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
       const conversation = new ClaudeConversation(spec, parseCliOptions(spec.agent, program.command), deps);

@@ -13,6 +13,7 @@ export function createCodexDriver(deps: DriverDeps): Driver {
   return {
     harness,
     capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
+    costs: () => "untold",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
       const conversation = new CodexConversation(codexSpec(spec), parseCliOptions(spec.agent, program.command), deps);

@@ -4,7 +4,7 @@ import { contextSize } from "./context-size.ts";
 import { NativeConversation } from "./conversation.ts";
 import { detectNativeModel, probeNative } from "./detect.ts";
 import { History } from "./history.ts";
-import { type ModelSettings, resolveModel } from "./models.ts";
+import { costsOf, type ModelSettings, resolveModel } from "./models.ts";
 import { parseOptions } from "./options.ts";
 import { buildSystemPrompt } from "./prompt.ts";
 import { judgeCoreTools } from "./scope.ts";
@@ -27,6 +27,7 @@ export function createNativeDriver(deps: NativeDriverDeps): Driver {
   return {
     harness: "native",
     capabilities,
+    costs: ({ model }) => costsOf(model, deps.models, deps.env),
     probe: (signal) => probeNative(deps.env, deps.models, globalThis.fetch, signal),
     async open(spec, scope) {
       const options = parseOptions(spec.agent);

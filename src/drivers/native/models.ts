@@ -1,6 +1,6 @@
 /** Where a model id `provider/model` leads: which API to speak, at what address, with which key. */
 import { didYouMean } from "../../lib/nearest.ts";
-import { DriverError } from "../driver.ts";
+import { type Costs, DriverError } from "../driver.ts";
 
 export type ModelApi = "openai-chat" | "openai-responses" | "anthropic" | "google";
 
@@ -23,10 +23,12 @@ export type Provider = {
   baseUrl: string;
   /** Names of environment variables that may hold the key, the preferred one first. Empty when none is needed. */
   keyNames: readonly string[];
+  /** What its calls cost: `nothing` on one's own machine. */
+  costs: Exclude<Costs, "sometimes">;
 };
 
 /** Everything one model call needs to know about its target. `key` is never logged. */
-export type ModelTarget = {
+export type ModelTarget = Pick<Provider, "costs"> & {
   provider: string;
   model: string;
   api: ModelApi;
@@ -35,7 +37,9 @@ export type ModelTarget = {
   keyName: string | null;
 };
 
-type Builtin = Omit<Provider, "name"> & {
+type Builtin = Omit<Provider, "name" | "costs"> & {
+  /** `untold` when absent. */
+  costs?: Provider["costs"];
   /** Environment variables that move the address, as the vendors' own tools name them. */
   urlNames?: readonly string[];
 };
@@ -59,11 +63,16 @@ const builtins: Readonly<Record<string, Builtin>> = {
     keyNames: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
     urlNames: ["GOOGLE_GEMINI_BASE_URL", "GOOGLE_BASE_URL"],
   },
-  openrouter: { api: "openai-chat", baseUrl: "https://openrouter.ai/api/v1", keyNames: ["OPENROUTER_API_KEY"] },
-  ollama: { api: "openai-chat", baseUrl: "http://127.0.0.1:11434/v1", keyNames: [] },
-  lmstudio: { api: "openai-chat", baseUrl: "http://127.0.0.1:1234/v1", keyNames: [] },
-  llamacpp: { api: "openai-chat", baseUrl: "http://127.0.0.1:8080/v1", keyNames: [] },
-  vllm: { api: "openai-chat", baseUrl: "http://127.0.0.1:8000/v1", keyNames: [] },
+  openrouter: {
+    api: "openai-chat",
+    baseUrl: "https://openrouter.ai/api/v1",
+    keyNames: ["OPENROUTER_API_KEY"],
+    costs: "told",
+  },
+  ollama: { api: "openai-chat", baseUrl: "http://127.0.0.1:11434/v1", keyNames: [], costs: "nothing" },
+  lmstudio: { api: "openai-chat", baseUrl: "http://127.0.0.1:1234/v1", keyNames: [], costs: "nothing" },
+  llamacpp: { api: "openai-chat", baseUrl: "http://127.0.0.1:8080/v1", keyNames: [], costs: "nothing" },
+  vllm: { api: "openai-chat", baseUrl: "http://127.0.0.1:8000/v1", keyNames: [], costs: "nothing" },
 };
 
 /** The last part of an address when the API wants a version there and the user gave none. */
@@ -87,7 +96,10 @@ export function providers(settings: ModelSettings, env: Environment): Map<string
         fix: `Set models.${name}.base_url in .aegis.yaml.`,
       });
     const keyNames = setting.key_env !== undefined ? [setting.key_env] : (base?.keyNames ?? []);
-    all.set(name, { name, api, baseUrl: versioned(baseUrl, api), keyNames });
+    // Somewhere else than on this machine it may have a price.
+    const isMoved = base?.costs === "nothing" && setting.base_url !== undefined;
+    const costs = isMoved ? "untold" : (base?.costs ?? "untold");
+    all.set(name, { name, api, baseUrl: versioned(baseUrl, api), keyNames, costs });
   }
   return all;
 }
@@ -118,9 +130,21 @@ export function resolveModel(id: string, settings: ModelSettings, env: Environme
     model: id.slice(slash + 1),
     api: provider.api,
     baseUrl: provider.baseUrl,
+    costs: provider.costs,
     key: keyName === null ? null : (env[keyName] ?? null),
     keyName,
   };
+}
+
+/** Whether calls of a model come with what they cost; a model that cannot be reached tells nothing. */
+export function costsOf(id: string | null, settings: ModelSettings, env: Environment): Costs {
+  const name = id?.slice(0, Math.max(0, id.indexOf("/"))) ?? "";
+  try {
+    return providers(settings, env).get(name)?.costs ?? "untold";
+  } catch (error) {
+    if (error instanceof DriverError) return "untold";
+    throw error;
+  }
 }
 
 /** Ollama's own address, without the path of its OpenAI-like API. */
@@ -135,10 +159,10 @@ export function ollamaUrl(env: Environment): string {
 }
 
 function fromBuiltin(name: string, builtin: Builtin, env: Environment): Provider {
-  const { api, keyNames } = builtin;
-  if (name === "ollama") return { name, api, keyNames, baseUrl: `${ollamaUrl(env)}/v1` };
+  const { api, keyNames, costs = "untold" } = builtin;
+  if (name === "ollama") return { name, api, keyNames, costs, baseUrl: `${ollamaUrl(env)}/v1` };
   const moved = builtin.urlNames?.map((variable) => env[variable]).find(present);
-  return { name, api, keyNames, baseUrl: moved === undefined ? builtin.baseUrl : versioned(moved, api) };
+  return { name, api, keyNames, costs, baseUrl: moved === undefined ? builtin.baseUrl : versioned(moved, api) };
 }
 
 /** Vendors' tools take these addresses without the version, the model library with it. */

@@ -145,7 +145,7 @@ function translate(sdk: Sdk, part: TextStreamPart<ToolSet>, target: ModelTarget,
     case "start-step":
       return part.warnings.length === 0 ? null : { type: "warning", text: JSON.stringify(part.warnings) };
     case "finish-step":
-      return { type: "finish", reason: finishReason(part.finishReason), usage: usage(part.usage) };
+      return { type: "finish", reason: finishReason(part.finishReason), usage: usage(part.usage, target) };
     case "error":
       throw failure(sdk, part.error, target, clock);
     case "tool-input-start":
@@ -163,12 +163,18 @@ function finishReason(reason: string): FinishReason {
   return "other";
 }
 
-function usage(counted: LanguageModelUsage): Usage {
+function usage(counted: LanguageModelUsage, target: ModelTarget): Usage {
   const { noCacheTokens, cacheReadTokens, cacheWriteTokens } = counted.inputTokenDetails;
   const cache_read = cacheReadTokens ?? 0;
   const cache_write = cacheWriteTokens ?? 0;
   const input = noCacheTokens ?? Math.max(0, (counted.inputTokens ?? 0) - cache_read - cache_write);
-  return { input, cache_read, cache_write, output: counted.outputTokens ?? 0, cost: null };
+  return { input, cache_read, cache_write, output: counted.outputTokens ?? 0, cost: cost(counted, target) };
+}
+
+/** OpenRouter counts in US dollars. */
+function cost({ raw }: LanguageModelUsage, { costs }: ModelTarget): number | null {
+  if (costs === "nothing") return 0;
+  return costs === "told" && typeof raw?.cost === "number" ? raw.cost : null;
 }
 
 /** Through JSON, because it is stored: the library leaves `undefined` in it. */

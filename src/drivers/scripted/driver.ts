@@ -12,6 +12,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
   const gates = new Gates(deps.clock);
   return {
     harness: "scripted",
+    costs: () => "nothing",
     capabilities: {
       // Nothing is remembered, so nothing is lost: a cut turn's messages are simply sent again.
       resume: true,

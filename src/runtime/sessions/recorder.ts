@@ -5,6 +5,8 @@ import type { Usage } from "../../contract/turn.ts";
 import type { DriverEvent, TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Persist } from "../../store/persist.ts";
+import { costOf, type Price } from "../registry/prices.ts";
+import type { FindPrice } from "./pricing.ts";
 
 /** How long a driver has to end a turn that was cut before its conversation is given up. */
 const abortDeadlineMs = 10_000;
@@ -27,11 +29,14 @@ export type RecorderOptions = {
   clock: Clock;
   publishDelta: (delta: LiveDelta) => void;
   outgoing: OutgoingText;
+  price: FindPrice;
 };
 
 export class TurnRecorder {
   readonly #options: RecorderOptions;
   #usage: Usage | null = null;
+  #model: string | null = null;
+  #price: Promise<Price | null> | null = null;
   #lastMessage: string | null = null;
   #text = "";
   #isAnswering = false;
@@ -54,6 +59,14 @@ export class TurnRecorder {
 
   get usage(): Usage | null {
     return this.#usage;
+  }
+
+  /** With what it cost, where the harness does not say it and the price of its model is known. */
+  async priced(usage: Usage): Promise<Usage> {
+    if (usage.cost !== null) return usage;
+    this.#price ??= this.#options.price(this.#options.session, this.#model);
+    const price = await this.#price;
+    return price === null ? usage : { ...usage, cost: costOf(usage, price) };
   }
 
   /** Tells whoever watches the turn. */
@@ -123,8 +136,14 @@ export class TurnRecorder {
           await tx.events.append({ type: "turn.accepted", session, data: { turn } }, this.#options.clock.now());
         });
         return;
-      case "usage":
-        this.#usage = addUsage(this.#usage, event);
+      case "usage": {
+        const { type: _, ...used } = event;
+        return this.#spend(await this.priced(used));
+      }
+      case "mode":
+        if (event.model === null) break;
+        this.#model = event.model;
+        this.#price = null;
         break;
       case "text":
         this.#text = event.message === this.#lastMessage ? `${this.#text}\n\n${event.text}` : event.text;
@@ -139,6 +158,17 @@ export class TurnRecorder {
     // The event union is made from the same item schemas, so the type and its data always belong together.
     const durable = { type: `turn.${type}`, session, data: { ...item, turn } } as NewEvent;
     await persist((tx) => tx.events.append(durable, this.#options.clock.now()));
+  }
+
+  /** What was used counts from now on, not only when the turn has ended. */
+  async #spend(used: Usage): Promise<void> {
+    const { session, turn, persist, clock } = this.#options;
+    const sum = addUsage(this.#usage, used);
+    this.#usage = sum;
+    await persist(async (tx) => {
+      await tx.turns.spend(turn, sum);
+      await tx.events.append({ type: "turn.usage", session, data: { ...used, turn } }, clock.now());
+    });
   }
 }
 

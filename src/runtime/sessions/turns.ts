@@ -17,6 +17,7 @@ import type { Conversations } from "./conversations.ts";
 import { finishTurn, type TellBlocked } from "./finish.ts";
 import { Joining } from "./joining.ts";
 import { prepareTurn, type TurnContributor } from "./prepare.ts";
+import type { FindPrice } from "./pricing.ts";
 import { ended, type OutgoingText, TurnRecorder } from "./recorder.ts";
 import { autoTitle } from "./titles.ts";
 
@@ -38,6 +39,7 @@ export type TurnsOptions = {
   /** Add to what an agent is sent, in this order. */
   contributors: readonly TurnContributor[];
   outgoing: OutgoingText;
+  price: FindPrice;
   tellBlocked: TellBlocked;
   wake: (session: SessionId) => void;
 };
@@ -246,7 +248,8 @@ export class Turns {
       await joining.close();
       if (this.#abandoned) return;
       const messages = [...begun.messages, ...joining.messages];
-      const said = { text: recorder.text, usage: end.usage ?? recorder.usage };
+      const usage = end.usage === null ? recorder.usage : await recorder.priced(end.usage);
+      const said = { text: recorder.text, usage };
       const told = await this.#options.persist((tx) =>
         finishTurn(tx, { ...begun, messages }, { ...end, ...said }, this.#options),
       );

@@ -69,6 +69,15 @@ export class SqliteTurns implements TurnTable {
     if (changes === 0) throw new AegisError("not_found", `no turn ${id}`);
   }
 
+  async spend(id: TurnId, usage: Usage): Promise<void> {
+    const { changes } = this.#sql.run(
+      "UPDATE turns SET usage = ? WHERE id = ? AND ended_at IS NULL",
+      toJson(usage),
+      id,
+    );
+    if (changes === 0) throw new AegisError("conflict", `the turn ${id} is not under way`);
+  }
+
   async end(id: TurnId, { at, reason, error, text, usage, seq }: TurnEnd): Promise<void> {
     const { changes } = this.#sql.run(end, at, reason, toJson(error), text, toJson(usage), seq, id);
     if (changes > 0) return;

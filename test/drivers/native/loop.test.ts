@@ -213,3 +213,15 @@ test("settings reach the model", async () => {
   expect(request?.system).toContain("read AGENTS.md for the rest");
   expect(request?.system).not.toContain("not this");
 });
+
+test("what a call costs is taken from a provider that says it, and left open otherwise", async () => {
+  const usage = { input: 10, output: 5, cost: 0.125 };
+  const replies = [
+    { text: "looking", calls: [{ id: "c1", name: "ls", input: {} }], usage },
+    { text: "done", usage },
+  ];
+  const told = await seat(replies, { agent: { model: "openrouter/a/b" } });
+  expect(endOf(await told.say("hello"))).toMatchObject({ usage: { cost: 0.25 } });
+  const untold = await seat(replies);
+  expect(endOf(await untold.say("hello"))).toMatchObject({ usage: { cost: null } });
+});

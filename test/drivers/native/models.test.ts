@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { detectNativeModel, probeNative } from "../../../src/drivers/native/detect.ts";
-import { resolveModel } from "../../../src/drivers/native/models.ts";
+import { costsOf, resolveModel } from "../../../src/drivers/native/models.ts";
 
 const nowhere = { OLLAMA_HOST: "127.0.0.1:9" };
 const never = new AbortController().signal;
@@ -37,6 +37,23 @@ describe("a model id", () => {
   test("of a declared provider without an address is refused", () => {
     expect(() => resolveModel("mine/x", { mine: {} }, {})).toThrow("models.mine has no base_url");
   });
+});
+
+test.each([
+  ["anthropic/claude-sonnet-4-5", "untold"],
+  ["openrouter/a/b", "told"],
+  ["ollama/qwen3:8b", "nothing"],
+  ["lmstudio/x", "nothing"],
+  // Moved, so that it may be anybody's.
+  ["vllm/x", "untold"],
+  ["mine/x", "untold"],
+  ["nobody/x", "untold"],
+  ["x", "untold"],
+  [null, "untold"],
+])("what calls of %s cost is %s", (id, costs) => {
+  const settings = { mine: { base_url: "http://mine/" }, vllm: { base_url: "http://gpu:8000/v1" } };
+  expect(costsOf(id, settings, {})).toBe(costs);
+  expect(costsOf(id, { broken: {} }, {})).toBe("untold");
 });
 
 describe("without a named model", () => {

@@ -51,7 +51,10 @@ export async function seat(script: FakeScript, options: SeatOptions = {}): Promi
     processes: createProcesses(children),
     clock: options.clock ?? systemClock,
     log: silentLogger,
-    models: { fake: { base_url: models.url, api: wire.api, key_env: "FAKE_KEY" } },
+    models: {
+      fake: { base_url: models.url, api: wire.api, key_env: "FAKE_KEY" },
+      openrouter: { base_url: models.url, key_env: "FAKE_KEY" },
+    },
   });
   const scopes: AsyncDisposableStack[] = [];
   onTestFinished(async () => {

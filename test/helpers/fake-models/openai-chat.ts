@@ -23,13 +23,13 @@ export const openaiChatWire: Wire = {
         ],
       }),
     );
-    const { input, output } = usageOf(reply);
+    const { input, output, ...more } = usageOf(reply);
     rest.push(
       chunk({}, finishReason(reply)),
       data({
         ...envelope,
         choices: [],
-        usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+        usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output, ...more },
       }),
       "data: [DONE]\n\n",
     );

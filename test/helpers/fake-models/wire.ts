@@ -7,7 +7,8 @@ export type Reply = {
   text?: string | readonly string[];
   calls?: readonly FakeCall[];
   finish?: "stop" | "length" | "filter";
-  usage?: { input: number; output: number };
+  /** `cost` as OpenRouter tells it. */
+  usage?: { input: number; output: number; cost?: number };
   /** HTTP status and headers of a refusal. */
   status?: number;
   headers?: Record<string, string>;
@@ -54,6 +55,6 @@ export function argumentsOf(call: FakeCall): string {
   return typeof call.input === "string" ? call.input : JSON.stringify(call.input);
 }
 
-export function usageOf(reply: Reply): { input: number; output: number } {
+export function usageOf(reply: Reply): NonNullable<Reply["usage"]> {
   return reply.usage ?? { input: 100, output: 10 };
 }

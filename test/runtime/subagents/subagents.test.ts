@@ -156,6 +156,16 @@ describe("a spawn is refused", () => {
     expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain(reason);
   });
 
+  it("for what is used up in turns that are still under way", async () => {
+    const f = await forest({ config: "subagents: { budget: { output_tokens: 100 } }\n" });
+    const root = await f.root();
+    const child = await f.spawn(root);
+    const [turn] = await f.runtime.store.read.turns.list(child.session, 1);
+    const usage = { input: 1, cache_read: 0, cache_write: 0, output: 120, cost: null };
+    await f.runtime.store.transact(async (tx) => turn && tx.turns.spend(turn.id, usage));
+    expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain("120 of 100 output tokens");
+  });
+
   it("for want of time, and nobody gets more of it than its branch has left", async () => {
     const clock = fakeClock(Date.now());
     const f = await forest({ clock, config: "subagents: { budget: { minutes: 2 } }\n" });
@@ -186,8 +196,18 @@ describe("a spawn is refused", () => {
   });
 
   it("for the first reason in the order of the checks", async () => {
-    const f = await forest({ config: "subagents: { enabled: false, max_spawn_depth: 0 }\n" });
-    expect(await refusal(f, await f.root(), "sessions_spawn", { agent_id: "nobody", task: "x" })).toContain("off");
+    const f = await forest({ config: "subagents: { budget: { spawns: 1 } }\n" });
+    const root = await f.root();
+    await f.spawn(root);
+    const held = { enabled: false, max_spawn_depth: 0, max_children: 1, allow_agents: [] };
+    const reasons = ["switched off", "you are at depth 0", "1 of your subagents are running", "you may not start"];
+    const left = Object.entries(held);
+    for (const reason of [...reasons, "1 of 1 agents ever started"]) {
+      const callerAgent = { ...offlineAgent, subagents: Object.fromEntries(left) };
+      const spawned = f.runtime.subagents.spawn({ callerAgent, caller: root, key: reason, task: "x" });
+      await expect(spawned).rejects.toThrow(reason);
+      left.shift();
+    }
   });
 
   it("for agents that start themselves, once they are deep enough", async () => {
