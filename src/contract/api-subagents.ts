@@ -7,6 +7,8 @@ import {
   subagentRunIdSchema,
   subagentStatusSchema,
   subagentViewSchema,
+  treeBudgetSchema,
+  treeSchema,
 } from "./subagent.ts";
 
 const runPath = z.object({ run_id: subagentRunIdSchema });
@@ -36,6 +38,13 @@ export const subagentEndpoints = {
     query: none,
     body: none,
     output: killOutcomeSchema,
+  },
+  listTrees: {
+    summary: "What the agents below each open session have used up of the budget",
+    path: none,
+    query: none,
+    body: none,
+    output: z.object({ budget: treeBudgetSchema, trees: z.array(treeSchema) }),
   },
   listPool: {
     summary: "Pooled agents, the last used first",

@@ -182,6 +182,10 @@ export {
   subagentSchema,
   subagentStatusSchema,
   subagentViewSchema,
+  type Tree,
+  type TreeBudgetView,
+  treeBudgetSchema,
+  treeSchema,
 } from "./subagent.ts";
 export {
   type Attempt,

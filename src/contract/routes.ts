@@ -89,6 +89,7 @@ export const routes = {
   listSubagents: { method: "GET", path: "/v1/subagents" },
   getSubagent: { method: "GET", path: "/v1/subagents/:run_id" },
   killSubagent: { method: "POST", path: "/v1/subagents/:run_id/kill" },
+  listTrees: { method: "GET", path: "/v1/trees" },
   listPool: { method: "GET", path: "/v1/pool" },
   listEvents: { method: "GET", path: "/v1/events" },
   streamEvents: { method: "GET", path: "/v1/events/stream" },

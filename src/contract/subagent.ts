@@ -52,6 +52,30 @@ export type Subagent = z.infer<typeof subagentSchema>;
 export const subagentViewSchema = subagentSchema.extend({ handle: z.string(), parent_handle: z.string() });
 export type SubagentView = z.infer<typeof subagentViewSchema>;
 
+/** What has worked below one session, which is nobody's subagent itself, and for it in the pool. */
+export const treeSchema = z.object({
+  root: sessionIdSchema,
+  handle: z.string(),
+  live: z.number().int(),
+  spawned: z.number().int(),
+  output_tokens: z.number(),
+  /** US dollars, as far as they are known. */
+  cost: z.number(),
+  /** Turns of which nobody knows what they cost. */
+  untold: z.number().int(),
+});
+export type Tree = z.infer<typeof treeSchema>;
+
+/** What a tree may use up; null is without a limit. */
+export const treeBudgetSchema = z.object({
+  agents: z.number(),
+  spawns: z.number(),
+  minutes: z.number().nullable(),
+  output_tokens: z.number().nullable(),
+  usd: z.number().nullable(),
+});
+export type TreeBudgetView = z.infer<typeof treeBudgetSchema>;
+
 export const killOutcomeSchema = z.object({
   run_id: subagentRunIdSchema,
   status: subagentStatusSchema,

@@ -12,7 +12,14 @@ import type { Run, RunStatus, RunView, Step, WorkflowView } from "../contract/ru
 import type { Firing, FiringStatus, ScheduleEntry, ScheduleView } from "../contract/schedule.ts";
 import type { AskPolicy, Session, SessionView, TitleSource } from "../contract/session.ts";
 import type { InstalledSkillView, InstallOutcome, RegistryDetail, SkillScope } from "../contract/skill-install.ts";
-import type { KillOutcome, PooledAgentView, SubagentStatus, SubagentView } from "../contract/subagent.ts";
+import type {
+  KillOutcome,
+  PooledAgentView,
+  SubagentStatus,
+  SubagentView,
+  Tree,
+  TreeBudgetView,
+} from "../contract/subagent.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, TaskStatus, TaskView } from "../contract/task.ts";
 import type { Turn } from "../contract/turn.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
@@ -117,6 +124,7 @@ export interface SubagentService {
   view(runId: string): Promise<SubagentView>;
   /** Ends it and everything below it; what had ended before stays as it is. */
   killRun(runId: string): Promise<KillOutcome>;
+  trees(): Promise<{ budget: TreeBudgetView; trees: Tree[] }>;
 }
 
 export interface PoolService {

@@ -1,6 +1,7 @@
 /** What is stored of subagents and the pool; a part of the store port. */
 import type { MessageId, SessionId } from "../contract/ids.ts";
-import type { Lease, PooledAgent, Subagent, SubagentStatus } from "../contract/subagent.ts";
+import type { Lease, PooledAgent, Subagent, SubagentStatus, Tree } from "../contract/subagent.ts";
+import type { SessionRow } from "./session-tables.ts";
 
 /** A subagent as stored: what clients see, and the chain of causes it belongs to. */
 export type SubagentRow = Subagent & { chain: MessageId | null; hops: number };
@@ -9,7 +10,7 @@ export type SubagentRow = Subagent & { chain: MessageId | null; hops: number };
 export type TreeTotals = { live: number; spawned: number };
 
 /** What the subagents below one root, and pooled agents for them or the root, have used up. */
-export type TreeSpending = { output_tokens: number; cost: number };
+export type TreeSpending = Pick<Tree, "output_tokens" | "cost" | "untold">;
 
 export interface SubagentReads {
   get(runId: string): Promise<SubagentRow | null>;
@@ -27,7 +28,10 @@ export interface SubagentReads {
   running(): Promise<SubagentRow[]>;
   countRunning(parent: SessionId): Promise<number>;
   totals(root: SessionId): Promise<TreeTotals>;
-  spending(root: SessionId): Promise<TreeSpending>;
+  /** `free` is a harness whose turns cost nothing although they do not say so. */
+  spending(root: SessionId, free: string): Promise<TreeSpending>;
+  /** Open sessions, neither subagents nor pooled, that ever had a subagent or a pooled agent; oldest first. */
+  roots(): Promise<Pick<SessionRow, "id" | "handle">[]>;
   /** Labels that begin so, of the children that are not archived. */
   labels(parent: SessionId, prefix: string): Promise<string[]>;
   /** Ended ones whose announcement still waits for the session's next turn. */

@@ -123,6 +123,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       list: async () => [],
       view: async (run) => noSubagent(run),
       killRun: async (run) => noSubagent(run),
+      trees: async () => ({
+        budget: { agents: 20, spawns: 200, minutes: null, output_tokens: null, usd: null },
+        trees: [],
+      }),
     },
     pool: { max: 15, list: async () => [] },
     skills: {

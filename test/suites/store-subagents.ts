@@ -94,12 +94,17 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       await getStore().transact(async (tx) => {
         for (const { session } of [one, two]) await tx.turns.insert(turnRow(session, { usage }));
         await tx.turns.insert(turnRow(two.session, { usage: { ...usage, cost: null } }));
+        // Of turns that did nothing nobody need know what they cost.
+        await tx.turns.insert(turnRow(two.session, { reason: "failed" }));
+        await tx.turns.insert(turnRow(two.session, { reason: "completed" }));
       });
       expect(await read.subagents.totals(root.id)).toEqual({ live: 1, spawned: 2 });
-      expect(await read.subagents.spending(root.id)).toEqual({ output_tokens: 21, cost: 0.5 });
+      const { harness } = root;
+      expect(await read.subagents.spending(root.id, harness)).toEqual({ output_tokens: 21, cost: 0.5, untold: 1 });
+      expect(await read.subagents.spending(root.id, "other")).toMatchObject({ untold: 2 });
       const nobody = await addSession(getStore());
       expect(await read.subagents.totals(nobody.id)).toEqual({ live: 0, spawned: 0 });
-      expect(await read.subagents.spending(nobody.id)).toEqual({ output_tokens: 0, cost: 0 });
+      expect(await read.subagents.spending(nobody.id, "")).toEqual({ output_tokens: 0, cost: 0, untold: 0 });
     });
 
     it("are listed by status and parent until they are archived", async () => {
@@ -203,6 +208,32 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       expect(await read.pool.get(closed.session)).toBeNull();
       expect(await read.pool.count()).toBe((await read.pool.list()).length);
       expect(sessions(await read.pool.list())).not.toContain(closed.session);
+    });
+
+    it("has roots: open sessions that somebody works for, and that work for nobody", async () => {
+      const { read } = getStore();
+      const before = await read.subagents.roots();
+      const [above, asking] = [await addSession(getStore()), await addSession(getStore())];
+      const [idle, closed] = [
+        await addSession(getStore()),
+        await addSession(getStore(), { closed_at: 1, state: "closed" }),
+      ];
+      const child = await add(above.id);
+      await add(child.session, { root: above.id, depth: 2 });
+      await add(closed.id);
+      const helper = await pooled();
+      const sender = (from: { id: SessionId; handle: string }) => ({
+        kind: "agent" as const,
+        session: from.id,
+        handle: from.handle,
+      });
+      await getStore().transact(async (tx) => {
+        await tx.messages.insert(message(helper.session, { sender: sender(asking) }));
+        await tx.messages.insert(message(helper.session));
+        await tx.messages.insert(message(idle.id, { sender: sender(asking) }));
+      });
+      const roots = (await read.subagents.roots()).filter((row) => !before.some((one) => one.id === row.id));
+      expect(roots).toEqual([above, asking].map(({ id, handle }) => ({ id, handle })));
     });
 
     it("knows who gave a session work", async () => {

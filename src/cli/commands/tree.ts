@@ -1,6 +1,6 @@
 /** `aegis tree` and `aegis kill`: who started whom, and an end to it. */
 import type { SessionView } from "../../contract/session.ts";
-import type { SubagentView } from "../../contract/subagent.ts";
+import type { SubagentView, Tree, TreeBudgetView } from "../../contract/subagent.ts";
 import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { type Cell, columns } from "../format/columns.ts";
@@ -23,15 +23,18 @@ export async function tree(cx: Terminal, args: { session: string | undefined; al
   const { subagents } = await client.call("listSubagents", {
     query: { archived: String(args.all), limit: mostSubagents },
   });
+  const { budget, trees } = await client.call("listTrees");
   const roots = wanted === null ? rootsOf(sessions, subagents, args.all) : [withChildren(wanted.session, subagents)];
   if (cx.json) {
-    cx.printJson({ sessions: roots });
+    cx.printJson({ sessions: roots, budget, trees });
     return exitCodes.ok;
   }
+  const style = createStyle(cx.color);
   if (roots.length === 0) cx.print("No open sessions.");
-  else
-    for (const line of draw(roots, { style: createStyle(cx.color), now: Date.now(), width: cx.columns }))
-      cx.print(line);
+  else for (const line of draw(roots, { style, now: Date.now(), width: cx.columns })) cx.print(line);
+  const shown = trees.filter((one) => roots.some((root) => root.id === one.root));
+  if (shown.length > 0) cx.print("");
+  for (const one of shown) cx.print(`${style.cyan(one.handle)}  ${budgetLine(one, budget)}`);
   return exitCodes.ok;
 }
 
@@ -47,6 +50,18 @@ export async function kill(cx: Terminal, args: { run: string }): Promise<number>
         : `ended ${plural(answer.killed, "subagent")}`,
     );
   return answer.killed === 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** What a tree has used of what it may use; what has no limit is left out. */
+function budgetLine(tree: Tree, budget: TreeBudgetView): string {
+  const parts = [
+    `${tree.live} of ${budget.agents} at work`,
+    `${tree.spawned} of ${budget.spawns} ever started`,
+    ...(budget.output_tokens === null ? [] : [`${tree.output_tokens} of ${budget.output_tokens} output tokens`]),
+    ...(budget.usd === null ? [] : [`$${tree.cost.toFixed(2)} of $${budget.usd.toFixed(2)}`]),
+  ];
+  if (budget.usd === null || tree.untold === 0) return parts.join(", ");
+  return `${parts.join(", ")} and what ${plural(tree.untold, "turn")} cost is not known`;
 }
 
 /** Sessions that are nobody's subagent: those that are open, and those with something below them that is shown. */

@@ -4,6 +4,7 @@ import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
+import { offlineHarness } from "../registry/agents.ts";
 import { isNamed } from "../registry/limits.ts";
 
 /** What all subagents below one session that a person started may use up together. */
@@ -87,7 +88,7 @@ export function checkAllowed(rules: SpawnRules, agent: Agent): void {
 export async function checkBudget(tx: StoreTx, { budget }: SpawnRules, root: SessionId): Promise<void> {
   const { live, spawned } = await tx.subagents.totals(root);
   const isLimited = budget.output_tokens !== undefined || budget.usd !== undefined;
-  const spent = isLimited ? await tx.subagents.spending(root) : { output_tokens: 0, cost: 0 };
+  const spent = isLimited ? await tx.subagents.spending(root, offlineHarness) : { output_tokens: 0, cost: 0 };
   const parts: [string, number, number | undefined][] = [
     ["agents at work", live, budget.agents],
     ["agents ever started", spawned, budget.spawns],

@@ -2,7 +2,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
-import type { KillOutcome, SubagentStatus, SubagentView } from "../../contract/subagent.ts";
+import type { KillOutcome, SubagentStatus, SubagentView, Tree, TreeBudgetView } from "../../contract/subagent.ts";
 import { errorText } from "../../lib/log.ts";
 import type { SessionRow, StoreReads, SubagentRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -13,6 +13,7 @@ import { historyOf } from "./history.ts";
 import { interruptedError, judge } from "./judge.ts";
 import { type Reply, replyTo } from "./reply.ts";
 import { type NewSubagent, type SpawnOptions, spawnIn } from "./spawn.ts";
+import { listTrees } from "./trees.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
 import { awaitingDelivery, preamble } from "./words.ts";
 
@@ -128,6 +129,12 @@ export class Subagents {
   }): Promise<SubagentView[]> {
     const rows = await this.#options.store.read.subagents.list(filter);
     return Promise.all(rows.map((row) => this.#view(row)));
+  }
+
+  async trees(): Promise<{ budget: TreeBudgetView; trees: Tree[] }> {
+    const { agents, spawns, minutes = null, output_tokens = null, usd = null } = this.#options.settings().budget;
+    const trees = await listTrees(this.#options.store.read);
+    return { budget: { agents, spawns, minutes, output_tokens, usd }, trees };
   }
 
   /** What keeps a session from being done although its turn is over. */

@@ -2,6 +2,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Subagent, SubagentStatus } from "../../contract/subagent.ts";
+import type { SessionRow } from "../session-tables.ts";
 import type { SubagentEnd, SubagentRow, SubagentTable, TreeTotals } from "../store.ts";
 import type { TreeSpending } from "../subagent-tables.ts";
 import type { Sql, Value } from "./connection.ts";
@@ -45,14 +46,22 @@ const totals = `SELECT count(*) AS spawned,
       + (SELECT count(*) FROM pool WHERE holder = ?1 OR holder IN (SELECT session FROM subagents WHERE root = ?1)) AS live
   FROM subagents WHERE root = ?1`;
 /** A pooled agent works for one tree after the other: its turns count by who asked for them. */
-const spending = `SELECT coalesce(sum(usage ->> '$.output'), 0) AS output_tokens, coalesce(sum(usage ->> '$.cost'), 0) AS cost
+const spending = `SELECT coalesce(sum(usage ->> '$.output'), 0) AS output_tokens, coalesce(sum(usage ->> '$.cost'), 0) AS cost,
+    coalesce(sum(usage ->> '$.cost' IS NULL AND (usage IS NOT NULL OR reason = 'completed' AND harness <> ?2)), 0) AS untold
   FROM (
-    SELECT turns.usage FROM subagents JOIN turns ON turns.session = subagents.session WHERE subagents.root = ?1
+    SELECT turns.usage, turns.reason, turns.session FROM subagents JOIN turns ON turns.session = subagents.session
+      WHERE subagents.root = ?1
     UNION ALL
-    SELECT turns.usage FROM pool JOIN turns ON turns.session = pool.session WHERE EXISTS (
+    SELECT turns.usage, turns.reason, turns.session FROM pool JOIN turns ON turns.session = pool.session WHERE EXISTS (
       SELECT 1 FROM messages WHERE messages.turn = turns.id AND (messages.sender ->> '$.session' = ?1
         OR messages.sender ->> '$.session' IN (SELECT session FROM subagents WHERE root = ?1)))
-  )`;
+  ) AS used JOIN sessions ON sessions.id = used.session`;
+const roots = `SELECT id, handle FROM sessions WHERE closed_at IS NULL
+  AND id NOT IN (SELECT session FROM subagents) AND id NOT IN (SELECT session FROM pool)
+  AND (id IN (SELECT root FROM subagents)
+    OR id IN (SELECT messages.sender ->> '$.session' FROM pool JOIN messages ON messages.session = pool.session
+      WHERE messages.sender ->> '$.session' IS NOT NULL))
+  ORDER BY position`;
 const labels = "SELECT label FROM subagents WHERE parent = ? AND archived_at IS NULL AND substr(label, 1, ?) = ?";
 
 export class SqliteSubagents implements SubagentTable {
@@ -108,8 +117,12 @@ export class SqliteSubagents implements SubagentTable {
     return this.#sql.get<TreeTotals>(totals, root) ?? { live: 0, spawned: 0 };
   }
 
-  async spending(root: SessionId): Promise<TreeSpending> {
-    return this.#sql.get<TreeSpending>(spending, root) ?? { output_tokens: 0, cost: 0 };
+  async spending(root: SessionId, free: string): Promise<TreeSpending> {
+    return this.#sql.get<TreeSpending>(spending, root, free) ?? { output_tokens: 0, cost: 0, untold: 0 };
+  }
+
+  async roots(): Promise<Pick<SessionRow, "id" | "handle">[]> {
+    return this.#sql.all<Pick<SessionRow, "id" | "handle">>(roots);
   }
 
   async labels(parent: SessionId, prefix: string): Promise<string[]> {
