@@ -1,5 +1,6 @@
 /** Stops the engine after every commit, with a clock that stands still, and compares with a run that was never stopped. */
 import { join } from "node:path";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
 import { EmbeddedEngine } from "../../src/engine/embedded/engine.ts";
@@ -9,7 +10,7 @@ import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { act, type Body, define } from "../suites/engine-suite.ts";
-import { mortalStore } from "./mortal-store.ts";
+import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
 const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
 const day = 86_400_000;
@@ -77,13 +78,13 @@ async function live(body: Body, lives: number): Promise<{ commits: number; seen:
   };
   const first = boot(lives);
   void begin(first.engine, id);
-  await Promise.race([first.store.died, ended(first.engine, id, clock, () => first.store.commits >= lives)]);
+  await Promise.race([first.store.died, ended(first, id, clock, () => first.store.commits >= lives)]);
   const last = lives === Number.POSITIVE_INFINITY ? first : boot(Number.POSITIVE_INFINITY);
   if (last !== first) {
     first.store.die();
     await begin(last.engine, id);
   }
-  const run = await ended(last.engine, id, clock, () => false);
+  const run = await ended(last, id, clock, () => false);
   last.store.die();
   const lines = await sqlite.read.events.list({ types: ["run.log", "run.checkpoint"], limit: 1000 });
   const steps = (await sqlite.read.steps.list(id)).filter((step) => step.status !== "begun");
@@ -104,15 +105,31 @@ async function begin(engine: Engine, id: ReturnType<typeof newId<"run">>): Promi
   await engine.signal(id, "go", "now", "once");
 }
 
-/** Lets days pass until the run has ended. */
-async function ended(engine: Engine, id: ReturnType<typeof newId<"run">>, clock: FakeClock, dead: () => boolean) {
+/** Lets days pass until the run has ended, but none while it is at work: that takes no time. */
+async function ended(
+  { engine, store }: { engine: Engine; store: MortalStore },
+  id: ReturnType<typeof newId<"run">>,
+  clock: FakeClock,
+  dead: () => boolean,
+) {
   while (!dead()) {
+    await quiet(store);
     const run = await engine.get(id);
     if (run && run.status !== "running") return run;
     await clock.advance(day);
-    await new Promise((resolve) => setTimeout(resolve, 1));
   }
   return null;
+}
+
+/** Returns once nothing was written for some rounds of the event loop: all there is to do waits for the clock. */
+async function quiet(store: MortalStore): Promise<void> {
+  let commits = store.commits;
+  for (let rounds = 0; rounds < 20; rounds++) {
+    await nextRound();
+    if (store.commits === commits) continue;
+    commits = store.commits;
+    rounds = 0;
+  }
 }
 
 it.each(Object.keys(bodies))("survives a stop after every commit: %s", { timeout: 120_000 }, async (name) => {

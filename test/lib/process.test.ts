@@ -7,6 +7,7 @@ import { silentLogger } from "../../src/lib/log.ts";
 import { type Child, createProcesses, type Processes } from "../../src/lib/process.ts";
 import { fixture, isRunning } from "../helpers/pids.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 const env = { PATH: process.env.PATH ?? "" };
 
@@ -51,14 +52,15 @@ test("stop lets a child that listens to SIGTERM finish", async () => {
 test("what a child leaves in its group ends with it", async () => {
   const script = `
     const { spawn } = require("node:child_process");
-    spawn(process.execPath, ["-e", "console.log(process.pid); setInterval(() => {}, 1e3)"], { stdio: "inherit" });
-    setTimeout(() => process.exit(0), 300);`;
+    const code = "console.log(process.pid); process.send(0); setInterval(() => {}, 1e3)";
+    const grandchild = spawn(process.execPath, ["-e", code], { stdio: ["inherit", "inherit", "inherit", "ipc"] });
+    grandchild.once("message", () => process.exit(0));`;
   const child = await startNode(["-e", script]);
   const [pid] = await readPids(child, 1);
   await child.exited;
   // Only the end of the grandchild closes the pipe.
   await text(child);
-  expect(isRunning(Number(pid))).toBe(false);
+  await waitUntil("the grandchild is gone", () => !isRunning(Number(pid)));
 });
 
 test("output ends although a process outside the group keeps the pipe open", async () => {

@@ -71,7 +71,9 @@ describe("a reducer", () => {
     runtime.reducers.add("late", async () => Promise.reject(new Error("fell over")));
     runtime.reducers.add("odd", () => 10n);
     runtime.reducers.add("nothing", () => undefined);
+    const begun = Promise.withResolvers<void>();
     runtime.reducers.add("endless", (_, signal) => {
+      begun.resolve();
       signal.addEventListener("abort", () => stopped.push(signal.reason));
       return new Promise(() => {});
     });
@@ -85,7 +87,8 @@ describe("a reducer", () => {
     const wait = { group: "scouts", mode: "all", timeout: 0, reducer: "endless" } as const;
     const waiting = runtime.broadcasts.wait(wait, hangUp.signal);
     const gone = new Error("gone");
-    setTimeout(() => hangUp.abort(gone), 50);
+    await begun.promise;
+    hangUp.abort(gone);
     await expect(waiting).rejects.toBe(gone);
     expect(stopped).toEqual([gone]);
   });

@@ -208,12 +208,16 @@ describe("changes on disk", () => {
     writeTree(root, { "a/SKILL.md": simplePage("a", "one"), "group/b/SKILL.md": simplePage("b") });
     const old = new Date(Date.now() - 60_000);
     for (const name of ["a", "group/b"]) utimesSync(join(root, name, "SKILL.md"), old, old);
-    const library = libraryOf(rootAt(root));
+    let ahead = 0;
+    const roots = { above: [rootAt(root)], below: [] };
+    const library = new SkillLibrary({ roots: () => roots, now: () => Date.now() + ahead });
     const first = await library.refresh(never);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    // Pages that were written just now are read again; later on they are not.
+    ahead = 60;
     await library.refresh(never);
     const steady = await library.refresh(never);
     expect(await library.refresh(never)).toBe(steady);
+    ahead = 0;
     expect(names(first)).toEqual(["a", "b"]);
     const look = async () =>
       (await library.refresh(never)).skills.map((skill) => `${skill.name}: ${skill.description}`);

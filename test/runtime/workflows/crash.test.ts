@@ -82,7 +82,6 @@ async function live(skips: boolean, lives: number): Promise<Effects> {
   });
   const commits = first.store.commits;
   const seen = { commits, effects: await effectsOf(sqlite, id), shell: await shellRuns(dir) };
-  await new Promise((resolve) => setTimeout(resolve, 5));
   last.store.die();
   first.end.abort();
   last.end.abort();
