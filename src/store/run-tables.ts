@@ -50,12 +50,14 @@ export type StepRow = Step & {
 
 export type StepName = Pick<StepRow, "run" | "epoch" | "scope" | "key" | "occurrence">;
 
+export type StepFilter = { status?: StepStatus; methods?: readonly string[]; limit?: number };
+
 export interface StepReads {
   /** In the order they were begun. */
-  list(run: RunId, filter?: { status?: StepStatus; limit?: number }): Promise<StepRow[]>;
+  list(run: RunId, filter?: StepFilter): Promise<StepRow[]>;
   countEnded(run: RunId): Promise<number>;
-  /** Sessions of the run, in the order they were started. */
-  sessions(run: RunId): Promise<SessionId[]>;
+  /** Sessions of the run, in the order they were started; without those that another run, still under way, has as well. */
+  sessions(run: RunId, filter?: { unshared: boolean }): Promise<SessionId[]>;
   /** Open sessions of runs that have ended. */
   straySessions(): Promise<SessionId[]>;
 }

@@ -47,19 +47,22 @@ export class Groups {
 
   /** Adds members to the group, which is made if there is none of that name. All of them start, or none. */
   async spawn(input: NewMembers): Promise<{ group: GroupView; handles: string[] }> {
-    const { store, reducers, sessions } = this.#options;
+    const { group, made } = await this.#options.store.transact((tx) => this.spawnIn(tx, input));
+    return { group: await this.#view(group), handles: made.map((session) => session.handle) };
+  }
+
+  /** The same within a transaction of the caller's. */
+  async spawnIn(tx: StoreTx, input: NewMembers): Promise<{ group: Group; made: SessionRow[] }> {
+    const { reducers, sessions } = this.#options;
     const { handle, startedFor } = input;
     const recipe = this.#recipe(input);
     if (recipe.reducer !== undefined) reducers.get(recipe.reducer);
-    const { group, made } = await store.transact(async (tx) => {
-      const made: SessionRow[] = [];
-      for (const [index, agent] of recipe.agents.entries()) {
-        const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
-        made.push((await sessions.createIn(tx, { id, agent, handle, startedFor })).row);
-      }
-      return { group: await this.#join(tx, input, recipe, made), made };
-    });
-    return { group: await this.#view(group), handles: made.map((session) => session.handle) };
+    const made: SessionRow[] = [];
+    for (const [index, agent] of recipe.agents.entries()) {
+      const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
+      made.push((await sessions.createIn(tx, { id, agent, handle, startedFor })).row);
+    }
+    return { group: await this.#join(tx, input, recipe, made), made };
   }
 
   async list(): Promise<GroupView[]> {

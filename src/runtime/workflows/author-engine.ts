@@ -18,7 +18,7 @@ export function authorEngine(
   about: { host: string | null; config: Readonly<Record<string, unknown>> },
 ): Engine {
   const own = new OwnSessions();
-  if (context.run.host !== null && about.host !== null) own.add(about.host, context.run.host);
+  if (context.run.host !== null && about.host !== null) own.know(about.host, context.run.host);
   const talk = sessionSteps(context, deps, own);
   return {
     name: context.run.workflow,

@@ -6,17 +6,24 @@ import type { SessionReads, SessionRow } from "../../store/store.ts";
 
 export class OwnSessions {
   readonly #byHandle = new Map<string, SessionId>();
+  readonly #started = new Set<SessionId>();
 
-  add(handle: string, session: SessionId): void {
+  /** One that the run works with and did not start. */
+  know(handle: string, session: SessionId): void {
     this.#byHandle.set(handle, session);
   }
 
+  add(handle: string, session: SessionId): void {
+    this.know(handle, session);
+    this.#started.add(session);
+  }
+
   has(session: SessionId): boolean {
-    return [...this.#byHandle.values()].includes(session);
+    return this.#started.has(session);
   }
 
   get ids(): SessionId[] {
-    return [...this.#byHandle.values()];
+    return [...this.#started];
   }
 
   /** Inside or outside of a transaction. Throws `not_found` with the nearest handle. */

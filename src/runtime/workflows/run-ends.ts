@@ -10,6 +10,7 @@ import type { Groups } from "../groups/groups.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { groupsOf } from "./run-sessions.ts";
 
 export type RunEndsOptions = {
   store: Store;
@@ -53,8 +54,9 @@ export class RunEnds implements RunHooks {
     const { store, sessions, log } = this.#options;
     if (run.callback && run.host !== null) sessions.wake(run.host);
     try {
-      for (const session of await store.read.steps.sessions(run.id)) await this.#close(session, run);
-      await this.#dissolveGroups(run);
+      const own = await store.read.steps.sessions(run.id, { unshared: true });
+      for (const session of own) await this.#close(session, run);
+      await this.#dissolveGroups(run, own);
     } catch (error) {
       log.warn("the sessions of a run could not be closed", { run: run.id, error: errorText(error) });
     }
@@ -64,7 +66,9 @@ export class RunEnds implements RunHooks {
   async recover(): Promise<void> {
     const { store } = this.#options;
     const recent = await store.read.runs.list({ limit: recentRuns });
-    for (const run of recent) if (run.ended_at !== null) await this.#dissolveGroups(run);
+    for (const run of recent.filter(({ ended_at }) => ended_at !== null)) {
+      await this.#dissolveGroups(run, await store.read.steps.sessions(run.id, { unshared: true }));
+    }
     for (const session of await store.read.steps.straySessions()) await this.#close(session, null);
   }
 
@@ -77,14 +81,14 @@ export class RunEnds implements RunHooks {
     });
   }
 
-  async #dissolveGroups(run: Run): Promise<void> {
+  /** A group is held by its first member: where that one is not `own`, another run works with it still. */
+  async #dissolveGroups(run: Run, own: readonly SessionId[]): Promise<void> {
     const { store, groups } = this.#options;
-    for (const step of await store.read.steps.list(run.id)) {
-      if (step.method !== "spawnGroup" || step.result === null) continue;
-      const made = JSON.parse(step.result) as { group: string; members: { session: SessionId }[] };
-      for (const { session } of made.members) await this.#close(session, run);
-      const left = await groups.view(made.group).catch(() => null);
-      if (left?.members.every((member) => member.state === "closed")) await groups.dissolve(made.group).catch(() => {});
+    for (const { group, members } of await groupsOf(store.read, run.id)) {
+      if (!members.some(({ session }) => own.includes(session))) continue;
+      for (const { session } of members) await this.#close(session, run);
+      const left = await groups.view(group).catch(() => null);
+      if (left?.members.every((member) => member.state === "closed")) await groups.dissolve(group).catch(() => {});
     }
   }
 }

@@ -5,6 +5,7 @@ import { type AskId, isId, type RunId } from "../../contract/ids.ts";
 import type { Run, RunStatus, RunView, Step } from "../../contract/run.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
+import { sessionsOf } from "./run-sessions.ts";
 
 const mostTurns = 1_000;
 const mostOpenSteps = 100;
@@ -34,7 +35,7 @@ export class RunViews {
     const run = await this.find(reference);
     const { read } = this.#store;
     const begun = run.ended_at === null ? await read.steps.list(run.id, { status: "begun", limit: mostOpenSteps }) : [];
-    const sessions = await Promise.all((await read.steps.sessions(run.id)).map((id) => read.sessions.get(id)));
+    const sessions = await Promise.all((await sessionsOf(read, run.id)).map((id) => read.sessions.get(id)));
     const agents = sessions.flatMap((row) =>
       row === null ? [] : [{ session: row.id, handle: row.handle, agent: row.agent, open: row.closed_at === null }],
     );

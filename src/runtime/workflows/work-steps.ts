@@ -1,13 +1,15 @@
 /** Steps that give work away: to queues, to groups, to a person. */
-import { defaultGroupTimeout, type GroupResult } from "../../contract/group.ts";
+import type { GroupResult } from "../../contract/group.ts";
 import type { AskId, BroadcastId, SessionId, TaskId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
 import type { Engine, GroupWait } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { StoreTx } from "../../store/store.ts";
+import { newestGroup } from "../groups/find.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import type { OwnSessions } from "./own-sessions.ts";
+import type { SpawnedGroup } from "./run-sessions.ts";
 import { expected } from "./session-steps.ts";
 
 export type WorkSteps = Pick<
@@ -47,7 +49,10 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
         label: `wait for ${mode} of ${group}`,
       },
       {
-        begin: async () => ({ value: { until: clock.now() + (options.timeout ?? defaultGroupTimeout) * 1000 } }),
+        async begin(tx) {
+          const { timeout } = broadcasts.terms(await newestGroup(tx, group).catch(expected));
+          return { value: { until: clock.now() + (options.timeout ?? timeout) * 1000 } };
+        },
         perform({ begun, signal }) {
           const timeout = Math.max(0, (begun as { until: number }).until - clock.now()) / 1000;
           return broadcasts.wait({ group, mode, timeout, reducer: options.reducer }, signal).catch(expected);
@@ -133,17 +138,19 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
     },
 
     async spawnGroup(name, agents) {
-      const { members } = await context.step<{ group: string; members: { handle: string; session: SessionId }[] }>(
+      const { members } = await context.step<SpawnedGroup>(
         { method: "spawnGroup", args: { name, agents }, label: `spawn group ${name}` },
         {
-          async perform({ key }) {
+          // With the beginning, so that there is no member which the run does not know to be its own.
+          async begin(tx, key) {
             const input = "preset" in agents ? { preset: agents.preset } : { agents };
-            const { handles, group } = await groups
-              .spawn({ group: name, ...input, startedFor: run.host, key })
-              .catch(expected);
-            const made = group.members.filter(({ handle }) => handles.includes(handle));
-            return { group: name, members: made.map(({ handle, session }) => ({ handle, session })) };
+            const asked = { group: name, ...input, startedFor: run.host, key };
+            const { made } = await groups.spawnIn(tx, asked).catch(expected);
+            const [first] = made;
+            const value = { group: name, members: made.map(({ handle, id }) => ({ handle, session: id })) };
+            return { value, ...(first === undefined ? {} : { session: first.id }) };
           },
+          perform: async ({ begun }) => begun as SpawnedGroup,
         },
       );
       for (const { handle, session } of members) own.add(handle, session);

@@ -1,7 +1,7 @@
 /** Steps of runs, in the order they were begun. */
 import { AegisError } from "../../contract/errors.ts";
 import type { RunId, SessionId } from "../../contract/ids.ts";
-import type { StepStatus } from "../../contract/run.ts";
+import type { StepFilter } from "../run-tables.ts";
 import type { StepEnd, StepName, StepRow, StepTable } from "../store.ts";
 import type { Sql } from "./connection.ts";
 import { onConstraint } from "./errors.ts";
@@ -28,6 +28,9 @@ const columns = [
 const select = `SELECT ${columns.join(", ")} FROM steps`;
 const insert = `INSERT INTO steps (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
 const byName = "run = ? AND epoch = ? AND scope = ? AND key = ? AND occurrence = ?";
+/** A run that was forked shares sessions with the one it came from. */
+const heldByLive = `SELECT 1 FROM steps AS other JOIN runs AS live ON live.id = other.run
+  WHERE other.session = steps.session AND live.ended_at IS NULL`;
 const copied = columns.filter((column) => column !== "run").join(", ");
 
 export class SqliteSteps implements StepTable {
@@ -37,12 +40,11 @@ export class SqliteSteps implements StepTable {
     this.#sql = sql;
   }
 
-  async list(run: RunId, filter: { status?: StepStatus; limit?: number } = {}): Promise<StepRow[]> {
-    const limit = filter.limit ?? -1;
-    if (filter.status === undefined)
-      return this.#sql.all<StepRow>(`${select} WHERE run = ? ORDER BY position LIMIT ?`, run, limit);
-    const text = `${select} WHERE run = ? AND status = ? ORDER BY position LIMIT ?`;
-    return this.#sql.all<StepRow>(text, run, filter.status, limit);
+  async list(run: RunId, { status, methods, limit = -1 }: StepFilter = {}): Promise<StepRow[]> {
+    const values = [run, ...(status === undefined ? [] : [status]), ...(methods ?? []), limit];
+    const ofStatus = status === undefined ? "" : " AND status = ?";
+    const ofMethod = methods === undefined ? "" : ` AND method IN (${methods.map(() => "?").join(", ")})`;
+    return this.#sql.all<StepRow>(`${select} WHERE run = ?${ofStatus}${ofMethod} ORDER BY position LIMIT ?`, ...values);
   }
 
   async countEnded(run: RunId): Promise<number> {
@@ -50,8 +52,9 @@ export class SqliteSteps implements StepTable {
     return this.#sql.get<{ count: number }>(text, run)?.count ?? 0;
   }
 
-  async sessions(run: RunId): Promise<SessionId[]> {
-    const text = "SELECT session FROM steps WHERE run = ? AND session IS NOT NULL ORDER BY position";
+  async sessions(run: RunId, { unshared }: { unshared: boolean } = { unshared: false }): Promise<SessionId[]> {
+    const alone = unshared ? `AND NOT EXISTS (${heldByLive} AND other.run <> steps.run)` : "";
+    const text = `SELECT session FROM steps WHERE run = ? AND session IS NOT NULL ${alone} ORDER BY position`;
     return this.#sql.all<{ session: SessionId }>(text, run).map((row) => row.session);
   }
 
@@ -59,8 +62,7 @@ export class SqliteSteps implements StepTable {
     const text = `SELECT DISTINCT sessions.id FROM steps JOIN sessions ON sessions.id = steps.session
       JOIN runs ON runs.id = steps.run
       WHERE steps.session IS NOT NULL AND sessions.closed_at IS NULL AND runs.ended_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM steps AS other JOIN runs AS live ON live.id = other.run
-        WHERE other.session = steps.session AND live.ended_at IS NULL)`;
+      AND NOT EXISTS (${heldByLive})`;
     return this.#sql.all<{ id: SessionId }>(text).map((row) => row.id);
   }
 

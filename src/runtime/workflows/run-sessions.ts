@@ -1,0 +1,31 @@
+/** The sessions that work for a run: those it started, the members of its groups, the workers of its tasks. */
+import type { RunId, SessionId, TaskId } from "../../contract/ids.ts";
+import type { StoreReads } from "../../store/store.ts";
+
+/** What `spawnGroup` writes down. */
+export type SpawnedGroup = { group: string; members: { handle: string; session: SessionId }[] };
+
+export async function groupsOf(read: StoreReads, run: RunId): Promise<SpawnedGroup[]> {
+  const steps = await read.steps.list(run, { methods: ["spawnGroup"] });
+  return steps.flatMap(({ begun, result }) => {
+    const text = result ?? begun;
+    return text === null ? [] : [JSON.parse(text) as SpawnedGroup];
+  });
+}
+
+/** In the order they were started, those of tasks last. */
+export async function sessionsOf(read: StoreReads, run: RunId): Promise<SessionId[]> {
+  const members = (await groupsOf(read, run)).flatMap((group) => group.members.map(({ session }) => session));
+  return [...new Set([...(await read.steps.sessions(run)), ...members, ...(await workersOf(read, run))])];
+}
+
+async function workersOf(read: StoreReads, run: RunId): Promise<SessionId[]> {
+  const steps = await read.steps.list(run, { methods: ["delegate"] });
+  const tasks = await Promise.all(
+    steps.map(({ begun }) => {
+      const { task } = JSON.parse(begun ?? "{}") as { task?: TaskId };
+      return task === undefined ? null : read.tasks.get(task);
+    }),
+  );
+  return tasks.flatMap((task) => task?.worker ?? []);
+}
