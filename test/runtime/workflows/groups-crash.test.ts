@@ -1,0 +1,115 @@
+/** Stops a run that works with groups after every single commit: members are asked once, answer once and are gone in the end. */
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { newId, type RunId } from "../../../src/contract/ids.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/log.ts";
+import { workflow } from "../../../src/plugin-api/workflow.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { completed, said, type TestReply } from "../../helpers/runtime.ts";
+import { tempDir } from "../../helpers/temp-dir.ts";
+import { waitUntil } from "../../helpers/wait-until.ts";
+import { type Alive, boot, takeUp } from "./mortal-runtime.ts";
+
+/** Two groups side by side, one asked twice, replies made one by two reducers, a checkpoint in between. */
+const team = workflow("team", async (engine) => {
+  const votes = await engine.parallel(
+    ["left", "right"].map((name) => async () => {
+      const members = await engine.spawnGroup(name, ["offline", "offline"]);
+      await engine.broadcast(name, { objective: `vote ${name}`, outputFormat: "one word" });
+      const { combined, by_member } = await engine.waitAll(name, { reducer: "majority_vote", timeout: 60 });
+      engine.log(`${members.length} of ${name} voted`);
+      return { combined, replies: Object.values(by_member).map((reply) => reply.text) };
+    }),
+  );
+  await engine.checkpoint("voted", votes.length);
+  await engine.broadcast("left", "again");
+  const first = await engine.waitAny("left", { timeout: 60 });
+  return { votes, first: first.combined, late: first.timeouts };
+});
+
+const heard: TestReply = async function* ({ prompt }) {
+  yield said(`heard ${/^objective: (.*)$/m.exec(prompt.text)?.[1]}`);
+  yield completed;
+};
+
+type Seen = { commits: number; effects: Record<string, unknown> };
+
+async function live(lives: number, then: "goes on" | "is cancelled"): Promise<Seen> {
+  const dir = await tempDir();
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  onTestFinished(() => sqlite.close());
+  const start = async (most: number): Promise<Alive> => {
+    const alive = await boot(dir, sqlite, most, heard);
+    alive.runtime.workflows.add(team, "a test");
+    return alive;
+  };
+  const request = { id: newId("run", 1), workflow: "team" };
+  const isOver = async () => ((await sqlite.read.runs.get(request.id))?.ended_at ?? null) !== null;
+  const first = await start(lives);
+  void takeUp(first, request);
+  await Promise.race([first.store.died, waitUntil("the run ends", isOver, 20_000)]);
+  const last = lives === Number.POSITIVE_INFINITY ? first : await start(Number.POSITIVE_INFINITY);
+  if (last !== first) {
+    first.store.die();
+    await takeUp(last, request);
+  }
+  if (then === "is cancelled") await last.runtime.workflows.cancel(request.id, "a test");
+  await waitUntil(`nothing is left of the run after a stop at commit ${lives}`, async () => {
+    const sessions = await sqlite.read.sessions.list();
+    const groups = await sqlite.read.groups.list();
+    return (await isOver()) && groups.length === 0 && sessions.every((session) => session.closed_at !== null);
+  });
+  const seen = { commits: first.store.commits, effects: await effectsOf(sqlite, request.id) };
+  last.store.die();
+  first.end.abort();
+  last.end.abort();
+  return seen;
+}
+
+async function effectsOf({ read }: Store, id: RunId): Promise<Record<string, unknown>> {
+  const run = await read.runs.get(id);
+  const sessions = await read.sessions.list();
+  const messages = (await Promise.all(sessions.map((session) => read.messages.list(session.id)))).flat();
+  const events = await read.events.list({ types: ["group.created", "group.broadcast", "run.log"], limit: 1000 });
+  const asked = messages.map(({ body }) => /^objective: (.*)$/m.exec(body)?.[1]);
+  return {
+    status: run?.status,
+    result: run?.result,
+    sessions: sessions.length,
+    asked: asked.sort(),
+    events: events.map((event) => (event.type === "run.log" ? event.data.text : event.type)).sort(),
+  };
+}
+
+it("survives a stop after every commit", { timeout: 240_000 }, async () => {
+  const whole = await live(Number.POSITIVE_INFINITY, "goes on");
+  const replies = (name: string) => [`heard vote ${name}`, `heard vote ${name}`];
+  expect(whole.effects).toEqual({
+    status: "ok",
+    result: {
+      votes: ["left", "right"].map((name) => ({ combined: `heard vote ${name}`, replies: replies(name) })),
+      first: "heard again",
+      late: [],
+    },
+    sessions: 4,
+    asked: ["again", "again", "vote left", "vote left", "vote right", "vote right"],
+    events: [
+      ...["2 of left voted", "2 of right voted"],
+      ...["group.broadcast", "group.broadcast", "group.broadcast", "group.created", "group.created"],
+    ],
+  });
+  for (let lives = 1; lives < whole.commits; lives++) {
+    const cut = await live(lives, "goes on");
+    expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
+  }
+});
+
+it("leaves no member behind when it is cancelled after a stop", { timeout: 240_000 }, async () => {
+  const { commits } = await live(Number.POSITIVE_INFINITY, "goes on");
+  for (let lives = 1; lives < commits; lives++) {
+    const { effects } = await live(lives, "is cancelled");
+    expect(["cancelled", "ok"], `after a stop at commit ${lives} of ${commits}`).toContain(effects.status);
+  }
+});
