@@ -49,7 +49,6 @@ function redactingTx(tx: StoreTx, redact: Redact): StoreTx {
     countEnded: (run) => tx.steps.countEnded(run),
     sessions: (run, filter) => tx.steps.sessions(run, filter),
     straySessions: () => tx.steps.straySessions(),
-    nextPlace: (run) => tx.steps.nextPlace(run),
     remove: (run, from) => tx.steps.remove(run, from),
     copy: (from, to, epochs) => tx.steps.copy(from, to, epochs),
     insert: (step) => tx.steps.insert({ ...step, label: redact(step.label), error: redacted(step.error, redact) }),

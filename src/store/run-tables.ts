@@ -67,8 +67,6 @@ export interface StepTable extends StepReads {
   insert(step: StepRow): Promise<void>;
   /** Ends a step that was begun. Throws `conflict` when none is. */
   end(name: StepName, end: StepEnd): Promise<void>;
-  /** The next place among the ended steps of the run. */
-  nextPlace(run: RunId): Promise<number>;
   /** Forgets these steps. */
   remove(run: RunId, from: { epoch: number } | { names: readonly StepName[] }): Promise<void>;
   /** The ended steps of the first epochs of one run become steps of another. */

@@ -1,8 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
-import { Connection } from "../../src/store/sqlite/connection.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Connection, type Sql } from "../../src/store/sqlite/connection.ts";
+import { SqliteEvents } from "../../src/store/sqlite/events.ts";
 import { type Migration, migrate, schemaVersion } from "../../src/store/sqlite/migrate.ts";
 import { migrations } from "../../src/store/sqlite/migrations/list.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
@@ -45,6 +46,34 @@ describe("the database file", () => {
     other.exec("ROLLBACK");
     other.close();
     await addSession(store);
+  });
+});
+
+describe("events", () => {
+  it.each(["queue", "run", "schedule"])("of a %s are found by an index, which holds nothing else", async (noun) => {
+    const connection = new Connection(join(await tempDir(), "aegis.db"));
+    onTestFinished(() => connection.close());
+    migrate(connection, migrations);
+    const plans: string[] = [];
+    const explain: Sql = {
+      get: () => undefined,
+      all(text, ...values) {
+        plans.push(
+          ...connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ...values).map((row) => row.detail),
+        );
+        return [];
+      },
+      run: () => ({ changes: 0, rowid: 0 }),
+    };
+    const events = new SqliteEvents(explain, []);
+    await events.list({ [noun]: "x", limit: 1 });
+    await events.list({ [noun]: "x", after: 3, limit: 1, from: "newest" });
+    expect(plans).toEqual([
+      `SEARCH events USING INDEX events_by_${noun} (<expr>=?)`,
+      `SEARCH events USING INDEX events_by_${noun} (<expr>=? AND seq>?)`,
+    ]);
+    const index = connection.get<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE name = ?", `events_by_${noun}`);
+    expect(index?.sql).toContain("IS NOT NULL");
   });
 });
 

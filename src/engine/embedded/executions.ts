@@ -101,13 +101,14 @@ export class Executions {
       replayed.catch(() => {});
     };
     if (recording.isUsedUp) onReplayed([]);
+    const records = new Records({ ...this.#options, run, lastPlace: recording.lastPlace });
     const execution = new Execution({
       ...this.#options,
       run,
       definition,
       recording,
       logged,
-      records: new Records({ ...this.#options, run }),
+      records,
       force,
       onReplayed,
     });
@@ -119,28 +120,8 @@ export class Executions {
       await book.park(run, ending.parked);
       return;
     }
-    const ended = await book.end(row.id, this.#judge(row, ending));
+    const ended = await book.end(row.id, judge(row, ending, records));
     await hooks.afterEnd(ended);
-  }
-
-  #judge(row: RunRow, ending: Extract<Ending, { kind: "returned" | "threw" }>): RunEnding {
-    if (ending.kind === "threw") return this.#failed(row, ending.error);
-    try {
-      const text = toJson(ending.value, `the result of ${row.workflow}`);
-      return { status: "ok", result: text === undefined ? null : JSON.parse(text), error: null };
-    } catch (error) {
-      return this.#failed(row, error);
-    }
-  }
-
-  /** A fault of the workflow is told with its stack, where its author will look. */
-  #failed(row: RunRow, error: unknown): RunEnding {
-    if (!isExpected(error)) {
-      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const records = new Records({ ...this.#options, run: row });
-      records.logLine(`unexpected: ${stack}`, "error", null);
-    }
-    return { status: "error", result: null, error: runErrorOf(error) };
   }
 
   async #loggedPlaces(run: RunId): Promise<Set<string>> {
@@ -155,6 +136,29 @@ export class Executions {
       if (page.length < logPage) return places;
     }
   }
+}
+
+function judge(
+  { workflow }: RunRow,
+  ending: Extract<Ending, { kind: "returned" | "threw" }>,
+  records: Records,
+): RunEnding {
+  if (ending.kind === "threw") return failed(ending.error, records);
+  try {
+    const text = toJson(ending.value, `the result of ${workflow}`);
+    return { status: "ok", result: text === undefined ? null : JSON.parse(text), error: null };
+  } catch (error) {
+    return failed(error, records);
+  }
+}
+
+/** A fault of the workflow is told with its stack, where its author will look. */
+function failed(error: unknown, records: Records): RunEnding {
+  if (!isExpected(error)) {
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    records.logLine(`unexpected: ${stack}`, "error", null);
+  }
+  return { status: "error", result: null, error: runErrorOf(error) };
 }
 
 function patience(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What can be written down: checked strictly, so that nothing changes silently on the way. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** JSON of the value, or undefined for none. Throws `TypeError` that names the place which is not JSON. */
 export function toJson(value: unknown, what: string): string | undefined {
@@ -16,7 +16,7 @@ export function canonical(value: unknown, what: string): string {
 }
 
 export function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hash("sha256", text).slice(0, 32);
 }
 
 function check(value: unknown, path: string, above: Set<unknown>): void {

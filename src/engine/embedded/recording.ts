@@ -31,6 +31,11 @@ export class Recording {
     return this.#left.size === 0;
   }
 
+  /** The place of the step that ended last; 0 when none has. */
+  get lastPlace(): number {
+    return this.#ended.at(-1)?.ended ?? 0;
+  }
+
   get rest(): StepRow[] {
     return [...this.#left.values()];
   }

@@ -85,13 +85,6 @@ export class SqliteSteps implements StepTable {
     if (changes === 0) throw new AegisError("conflict", `a step of run ${run} is not under way`);
   }
 
-  async nextPlace(run: RunId): Promise<number> {
-    // Said in full, because only then the index of ended steps serves: a run may have tens of thousands of them.
-    const text = "SELECT max(ended) AS last FROM steps WHERE run = ? AND ended IS NOT NULL";
-    const last = this.#sql.get<{ last: number | null }>(text, run);
-    return (last?.last ?? 0) + 1;
-  }
-
   async remove(run: RunId, from: { epoch: number } | { names: readonly StepName[] }): Promise<void> {
     if ("epoch" in from) {
       this.#sql.run("DELETE FROM steps WHERE run = ? AND epoch >= ?", run, from.epoch);

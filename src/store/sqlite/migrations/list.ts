@@ -9,6 +9,7 @@ import { subagents } from "./0006-subagents.ts";
 import { conversations } from "./0007-conversations.ts";
 import { schedules } from "./0008-schedules.ts";
 import { received } from "./0009-received.ts";
+import { leanIndexes } from "./0010-lean-indexes.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   conversations,
   schedules,
   received,
+  leanIndexes,
 ];
