@@ -15,7 +15,7 @@ async function setUp(): Promise<Setup> {
   const connection = new Connection(join(await tempDir(), "aegis.db"));
   connection.exec("PRAGMA journal_mode = WAL");
   migrate(connection, migrations);
-  const writer = new Writer(connection, () => {}, silentLogger);
+  const writer = new Writer({ connection, publish: () => {}, committed: () => {}, log: silentLogger });
   onTestFinished(async () => {
     await writer.close();
     connection.close();

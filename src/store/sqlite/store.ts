@@ -11,6 +11,7 @@ import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
 import { inspect, suspectMark } from "./inspect.ts";
+import { LogRoom } from "./log-room.ts";
 import { migrate, newestVersion } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
 import { setAside } from "./set-aside.ts";
@@ -76,7 +77,9 @@ class SqliteStore implements Store {
     this.#connection = connection;
     this.#reader = reader;
     this.read = createTables(reader, []);
-    this.#writer = new Writer(connection, (events) => this.#publish(events), log);
+    const room = new LogRoom({ connection, log, pages: logPages });
+    const publish = (events: readonly Event[]) => this.#publish(events);
+    this.#writer = new Writer({ connection, publish, committed: () => room.committed(), log });
   }
 
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
@@ -137,8 +140,8 @@ class SqliteStore implements Store {
 
 /** Bytes the log keeps on disk between checkpoints after a burst made it larger. */
 const logBytesKept = 64 * 1024 * 1024;
-/** Pages in the log before they are moved. An admit writes about seven: with fewer, moving them shows in every rate. */
-const logPages = 4_000;
+/** Pages in the log before they are moved. A commit writes four to seven: with fewer, moving them shows in every rate. */
+const logPages = 2_000;
 
 function prepare(connection: Connection): void {
   const mode = connection.get<{ journal_mode: string }>("PRAGMA journal_mode = WAL")?.journal_mode;

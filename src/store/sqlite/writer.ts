@@ -18,19 +18,26 @@ type Job = {
 };
 type Done = { job: Job; value: unknown; events: readonly Event[] };
 
+export type WriterOptions = {
+  connection: Connection;
+  /** What was committed, once it is durable. */
+  publish: (events: readonly Event[]) => void;
+  /** After each commit, when no transaction is open. Must not throw. */
+  committed: () => void;
+  log: Logger;
+};
+
 export class Writer {
+  readonly #options: WriterOptions;
   readonly #connection: Connection;
-  readonly #publish: (events: readonly Event[]) => void;
-  readonly #log: Logger;
   #waiting: Job[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
   #giveUp: (() => void) | null = null;
 
-  constructor(connection: Connection, publish: (events: readonly Event[]) => void, log: Logger) {
-    this.#connection = connection;
-    this.#publish = publish;
-    this.#log = log;
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#connection = options.connection;
   }
 
   submit<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
@@ -153,8 +160,9 @@ export class Writer {
       return;
     }
     const events = done.length === 1 ? done[0]?.events : done.flatMap((unit) => unit.events);
-    if (events !== undefined && events.length > 0) this.#publish(events);
+    if (events !== undefined && events.length > 0) this.#options.publish(events);
     for (const { job, value } of done) job.resolve(value);
+    this.#options.committed();
   }
 
   /** Undoes the whole transaction: none of its units is stored. */
@@ -162,7 +170,7 @@ export class Writer {
     try {
       if (this.#connection.inTransaction) this.#connection.run("ROLLBACK");
     } catch (error) {
-      this.#log.error("the store could not undo a failed transaction", { error: errorText(error) });
+      this.#options.log.error("the store could not undo a failed transaction", { error: errorText(error) });
     }
     for (const { job } of done) job.reject(reason);
     done.length = 0;
