@@ -14,6 +14,11 @@ export function createRedactor(secrets: Iterable<string>, forms: readonly RegExp
   return (text) => text.replace(pattern, "[redacted]");
 }
 
+/** JSON on one line, with its end; every text within is redacted. */
+export function redactedLine(value: unknown, redact: Redact): string {
+  return `${JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? redact(part) : part))}\n`;
+}
+
 function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -10,8 +10,9 @@ import type { Event } from "../../contract/event.ts";
 import type { RunId, SessionId } from "../../contract/ids.ts";
 import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Redact } from "../../lib/redact.ts";
+import { type Redact, redactedLine } from "../../lib/redact.ts";
 import type { EventQuery, Store } from "../../store/store.ts";
+import { Follower } from "./follower.ts";
 import { type Mark, repairTail } from "./jsonl-tail.ts";
 
 type Log = Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
@@ -103,37 +104,32 @@ class JsonlMirror implements Mirror {
   readonly #options: JsonlMirrorOptions;
   readonly #behind = new Set<string>();
   readonly #marks = new Map<string, Mark>();
-  #working: Promise<void> | null = null;
-  #stopFollowing: () => void = () => {};
+  readonly #follower: Follower;
   #failing = false;
 
   constructor(options: JsonlMirrorOptions) {
     this.#options = options;
+    this.#follower = new Follower({
+      store: options.store,
+      note: (events) => {
+        for (const event of events) {
+          const file = options.by.fileOf(event);
+          if (file !== null) this.#behind.add(file);
+        }
+      },
+      isBehind: () => this.#behind.size > 0,
+      work: () => this.#work(),
+    });
   }
 
   async start(): Promise<void> {
-    const { store, by } = this.#options;
-    this.#stopFollowing = store.onCommit((events) => {
-      for (const event of events) {
-        const file = by.fileOf(event);
-        if (file !== null) this.#behind.add(file);
-      }
-      this.#wake();
-    });
-    for (const file of await by.files()) this.#behind.add(file);
-    this.#wake();
+    for (const file of await this.#options.by.files()) this.#behind.add(file);
+    this.#follower.wake();
   }
 
   async close(): Promise<void> {
-    this.#stopFollowing();
-    await this.#working;
-    this.#wake();
-    await this.#working;
+    await this.#follower.close();
     this.#marks.clear();
-  }
-
-  #wake(): void {
-    if (this.#behind.size > 0) this.#working ??= this.#work();
   }
 
   async #work(): Promise<void> {
@@ -154,12 +150,10 @@ class JsonlMirror implements Mirror {
       this.#failing = false;
       this.#options.log.info("the transcripts are complete again", { dir: this.#options.dir });
     }
-    this.#working = null;
   }
 
   async #catchUp(file: string): Promise<void> {
     const { store, redact, by } = this.#options;
-    const redactStrings = (_key: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
     let mark = this.#marks.get(file) ?? (await this.#repair(file));
     while (true) {
       this.#marks.set(file, mark);
@@ -168,7 +162,7 @@ class JsonlMirror implements Mirror {
       if (last === undefined) return;
       const text = events
         .filter((event) => by.fileOf(event) === file)
-        .map((event) => `${JSON.stringify(event, redactStrings)}\n`)
+        .map((event) => redactedLine(event, redact))
         .join("");
       const written = await this.#append(file, mark, { text, seq: last.seq });
       mark = written ?? (await this.#repair(file));

@@ -9,8 +9,9 @@ import { basename, dirname, join } from "node:path";
 import type { Event } from "../../contract/event.ts";
 import { isErrno, makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Redact } from "../../lib/redact.ts";
+import { type Redact, redactedLine } from "../../lib/redact.ts";
 import type { Store } from "../../store/store.ts";
+import { Follower } from "./follower.ts";
 import { repairTail } from "./jsonl-tail.ts";
 import type { Mirror } from "./mirror.ts";
 
@@ -46,32 +47,27 @@ class ToolMirror implements Mirror {
   /** The number of the last call that was written; null when the files have to be asked. */
   #written: number | null = null;
   #news = true;
-  #working: Promise<void> | null = null;
-  #stopFollowing: () => void = () => {};
+  readonly #follower: Follower;
   #failing = false;
 
   constructor(options: ToolMirrorOptions) {
     this.#options = options;
+    this.#follower = new Follower({
+      store: options.store,
+      note: (events) => {
+        if (events.some(isCall)) this.#news = true;
+      },
+      isBehind: () => this.#news,
+      work: () => this.#work(),
+    });
   }
 
   start(): void {
-    this.#stopFollowing = this.#options.store.onCommit((events) => {
-      if (!events.some(isCall)) return;
-      this.#news = true;
-      this.#wake();
-    });
-    this.#wake();
+    this.#follower.wake();
   }
 
-  async close(): Promise<void> {
-    this.#stopFollowing();
-    await this.#working;
-    this.#wake();
-    await this.#working;
-  }
-
-  #wake(): void {
-    if (this.#news) this.#working ??= this.#work();
+  close(): Promise<void> {
+    return this.#follower.close();
   }
 
   async #work(): Promise<void> {
@@ -87,7 +83,6 @@ class ToolMirror implements Mirror {
       this.#written = null;
       this.#complain(error);
     }
-    this.#working = null;
   }
 
   async #catchUp(): Promise<void> {
@@ -123,8 +118,7 @@ class ToolMirror implements Mirror {
 
   async #append(file: string, calls: readonly Call[]): Promise<void> {
     const { dir, redact, maxBytes = defaultMaxBytes } = this.#options;
-    const redactStrings = (_key: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
-    const bytes = Buffer.from(calls.map((call) => `${JSON.stringify(call, redactStrings)}\n`).join(""));
+    const bytes = Buffer.from(calls.map((call) => redactedLine(call, redact)).join(""));
     const path = join(dir, `${file}.jsonl`);
     let size = this.#sizes.get(file) ?? 0;
     if (size > 0 && size + bytes.length > maxBytes) {

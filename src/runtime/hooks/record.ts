@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import type { HookCallResult, HookEvent } from "../../contract/hook.ts";
 import { makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Redact } from "../../lib/redact.ts";
+import { type Redact, redactedLine } from "../../lib/redact.ts";
 
 export type HookRecord = {
   ts: number;
@@ -69,7 +69,7 @@ export class HookLog {
     try {
       await makePrivateDirsBelow(dirname(dir), basename(dir));
       for (const [file, lines] of Map.groupBy(records, fileOf)) {
-        const text = lines.map((record) => `${JSON.stringify(record, redacting(redact))}\n`).join("");
+        const text = lines.map((record) => redactedLine(record, redact)).join("");
         await appendFile(join(dir, file), text, { mode: 0o600 });
       }
       this.#isFailing = false;
@@ -84,8 +84,4 @@ export class HookLog {
 function fileOf({ plugin, hook }: HookRecord): string {
   const name = `${plugin}.${hook}`.replace(/[^\w.@-]+/g, "_").replace(/^\.+/, "_");
   return `${name.slice(0, longestName)}.jsonl`;
-}
-
-function redacting(redact: Redact): (key: string, value: unknown) => unknown {
-  return (_key, value) => (typeof value === "string" ? redact(value) : value);
 }

@@ -8,6 +8,7 @@ import { isId, type RunId } from "../../contract/ids.ts";
 import { isErrno, makePrivateDirsBelow, writeAtomic } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store } from "../../store/store.ts";
+import { Follower } from "../events/follower.ts";
 
 export type LedgerOptions = {
   store: Store;
@@ -22,7 +23,6 @@ const mostEntries = 100_000;
 /** Follows the store from now on. Closing writes what is still missing. */
 export async function createLedgers(options: LedgerOptions): Promise<{ close(): Promise<void> }> {
   const behind = new Set<RunId>();
-  let working: Promise<void> | null = null;
   let isFailing = false;
 
   const work = async () => {
@@ -35,30 +35,23 @@ export async function createLedgers(options: LedgerOptions): Promise<{ close(): 
         isFailing = true;
       }
     }
-    working = null;
   };
-  const wake = () => {
-    if (behind.size > 0) working ??= work();
-  };
-  const stop = options.store.onCommit((events) => {
-    for (const event of events) {
-      if (event.type !== "run.started" && !kinds.includes(event.type)) continue;
-      const { run } = event.data as { run: RunId };
-      behind.add(run);
-    }
-    wake();
+  const follower = new Follower({
+    store: options.store,
+    note: (events) => {
+      for (const event of events) {
+        if (event.type !== "run.started" && !kinds.includes(event.type)) continue;
+        const { run } = event.data as { run: RunId };
+        behind.add(run);
+      }
+    },
+    isBehind: () => behind.size > 0,
+    work,
   });
   // A stop may have come between the last event of a run and its file.
   for (const run of await options.store.read.runs.list({ limit: 100 })) behind.add(run.id);
-  wake();
-  return {
-    async close() {
-      stop();
-      await working;
-      wake();
-      await working;
-    },
-  };
+  follower.wake();
+  return follower;
 }
 
 async function writeLedger({ store, dir }: LedgerOptions, id: RunId): Promise<void> {

@@ -1,0 +1,69 @@
+import { setImmediate as nextRound } from "node:timers/promises";
+import { expect, it } from "vitest";
+import type { Event } from "../../../src/contract/event.ts";
+import { Follower } from "../../../src/runtime/events/follower.ts";
+
+/** A log whose commits the test makes, and work that counts how much was still to be done. */
+function bench(work: (left: number) => Promise<number>) {
+  const listeners = new Set<(events: readonly Event[]) => void>();
+  let left = 0;
+  const follower = new Follower({
+    store: {
+      onCommit(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    note: (events) => {
+      left += events.length;
+    },
+    isBehind: () => left > 0,
+    work: async () => {
+      const taken = left;
+      left = 0;
+      const failed = await work(taken);
+      left += failed;
+    },
+  });
+  const commit = () => {
+    for (const listener of listeners) listener([{} as Event]);
+  };
+  return { follower, commit };
+}
+
+it("works for one commit at a time, and misses none that comes while it works or just as it ends", async () => {
+  const seen: number[] = [];
+  let underWay = 0;
+  const { follower, commit } = bench(async (left) => {
+    underWay += 1;
+    expect(underWay).toBe(1);
+    seen.push(left);
+    await Promise.resolve();
+    if (seen.length === 1) commit();
+    underWay -= 1;
+    // After the last look at what there is, before whoever waits for the work knows of its end.
+    if (seen.length === 2) queueMicrotask(commit);
+    return 0;
+  });
+  commit();
+  await nextRound();
+  expect(seen).toEqual([1, 1, 1]);
+  await follower.close();
+  expect(seen).toHaveLength(3);
+});
+
+it("tries what failed again with the next commit, and once more at its close", async () => {
+  const tries: number[] = [];
+  const { follower, commit } = bench(async (left) => {
+    tries.push(left);
+    return left;
+  });
+  commit();
+  await nextRound();
+  expect(tries).toEqual([1]);
+  commit();
+  await follower.close();
+  expect(tries).toEqual([1, 2, 2]);
+  commit();
+  expect(tries).toHaveLength(3);
+});
