@@ -1,23 +1,28 @@
 /** What can be said about a project while no daemon runs for it. Reads only. */
 import { join } from "node:path";
-import type { Agent } from "../contract/agent.ts";
+import type { Agent, AgentDiagnostic } from "../contract/agent.ts";
 import type { Harness } from "../contract/api.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
+import type { ModelSettings } from "../drivers/native/models.ts";
 import { systemClock } from "../lib/clock.ts";
 import { stateDir, storePath } from "../lib/daemon-file.ts";
 import { findProgram } from "../lib/find-program.ts";
 import { silentLogger } from "../lib/log.ts";
 import { createProcesses } from "../lib/process.ts";
+import { AgentRegistry } from "../runtime/registry/agents.ts";
 import { DriverRegistry } from "../runtime/registry/drivers.ts";
 import { inspect } from "../store/sqlite/inspect.ts";
 import { newestVersion } from "../store/sqlite/migrate.ts";
 import { migrations } from "../store/sqlite/migrations/list.ts";
+import { costDiagnostics } from "./agents/costs.ts";
 import { homeOf } from "./build-trust.ts";
 import { loadConfig } from "./config/load.ts";
 import { formatProblem } from "./config/problem.ts";
 import { detectAgents, offlineAgent } from "./detect.ts";
 import { createDrivers } from "./drivers.ts";
 import { probeOnce } from "./probe-cache.ts";
+import { readSettings } from "./settings.ts";
+import { settingsOptions } from "./settings-keeper.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -47,6 +52,25 @@ export async function checkConfig(
   return { files, problems: problems.map(formatProblem), address };
 }
 
+/** What a daemon would say of the agents, but for those of plugins. Null while the configuration is wrong. */
+export async function checkAgents(
+  root: string,
+  env: Env,
+): Promise<{ count: number; diagnostics: AgentDiagnostic[] } | null> {
+  let models: ModelSettings = {};
+  const known = drivers(root, env, () => models);
+  const { settings } = await readSettings(settingsOptions({ root, env, agent: undefined, drivers: known }));
+  if (settings === null) return null;
+  const { config, choice } = settings;
+  models = config.models;
+  const agents = new AgentRegistry(settings.agents, choice);
+  const costs = costDiagnostics({ agents, drivers: known, config: () => config });
+  return {
+    count: agents.list().length,
+    diagnostics: [...settings.diagnostics, ...agents.diagnostics(), ...costs],
+  };
+}
+
 /** Throws when the file is not one this version can use. */
 export function checkStore(root: string): ReturnType<typeof inspect> {
   return inspect(storePath(root), newestVersion(migrations));
@@ -65,9 +89,9 @@ export async function endLeftovers(root: string): Promise<number> {
   return (await processes(root).sweep()).filter((survivor) => survivor.killed).length;
 }
 
-function drivers(root: string, env: Env): DriverRegistry {
+function drivers(root: string, env: Env, models: () => ModelSettings = () => ({})): DriverRegistry {
   return new DriverRegistry(
-    createDrivers({ env, processes: processes(root), clock: systemClock, log: silentLogger }, () => ({})),
+    createDrivers({ env, processes: processes(root), clock: systemClock, log: silentLogger }, models),
   );
 }
 

@@ -9,6 +9,7 @@ import { createToolMirror } from "../runtime/events/tool-mirror.ts";
 import { createLedgers } from "../runtime/workflows/ledger.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
+import { costDiagnostics } from "./agents/costs.ts";
 import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { buildCommands } from "./build-commands.ts";
@@ -82,6 +83,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(await watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
   scope.defer(await announce(root, server.url, token, version));
   const { choice } = keeper.current;
+  for (const { agent, message } of costDiagnostics({ ...foundation, ...runtime, config: () => keeper.current.config }))
+    log.warn(message, { agent });
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
   runtime.hooks.started();
   await runtime.asks.resume();
@@ -111,7 +114,13 @@ function serve(
   const { server: settings } = keeper.current.config;
   const startedAt = clock.now();
   const { agents, tools } = runtime;
-  const described = { agents, tools, fileDiagnostics: () => keeper.current.diagnostics };
+  const described = {
+    agents,
+    tools,
+    drivers: foundation.drivers,
+    config: () => keeper.current.config,
+    fileDiagnostics: () => keeper.current.diagnostics,
+  };
   const started: Promise<RunningServer> = createServer({
     services: {
       agents: {

@@ -130,7 +130,7 @@ function gated({ trust }: KeeperOptions, settings: Settings): Promise<Gated> {
   return gateSettings(trust.root, settings, trust.trust);
 }
 
-function settingsOptions(options: KeeperOptions): SettingsOptions {
+export function settingsOptions(options: Pick<KeeperOptions, "root" | "env" | "agent" | "drivers">): SettingsOptions {
   return {
     root: options.root,
     env: options.env,

@@ -10,6 +10,8 @@ import { createLedger } from "../../lib/process/ledger.ts";
 import { systemProcessTable } from "../../lib/process/table.ts";
 import { packageVersion } from "../../lib/version.ts";
 import type { CliContext } from "../context.ts";
+import { diagnosticLine } from "../format/agent-table.ts";
+import { createStyle } from "../format/style.ts";
 import { bytes, plural } from "../format/text.ts";
 import { relativeTime } from "../format/time.ts";
 
@@ -28,6 +30,8 @@ export type Check = { name: string; run(): Promise<Finding[]> };
 const oldestNode = 24;
 const answerMs = 5_000;
 const probeMs = 20_000;
+/** More would bury the rest. */
+const mostDiagnostics = 10;
 const fewBytes = 500e6;
 const veryFewBytes = 50e6;
 /** No release of this software is older than this. */
@@ -47,6 +51,7 @@ export function createChecks(root: string, env: CliContext["env"]): Check[] {
     { name: "port", run: () => checkPort(project) },
     { name: "store", run: () => checkStore(project) },
     { name: "processes", run: () => checkProcesses(project) },
+    { name: "agents", run: () => checkAgents(project) },
     { name: "harness", run: () => checkHarnesses(project) },
   ];
 }
@@ -213,6 +218,20 @@ async function checkProcesses({ root, state }: Project): Promise<Finding[]> {
   };
   const names = alive.map((entry) => `${entry.command} (pid ${entry.pid})`).join(", ");
   return [{ ...warn(`left behind: ${names}`, "aegis up ends them, and so does aegis doctor --fix"), repair }];
+}
+
+async function checkAgents({ root, env }: Project): Promise<Finding[]> {
+  const found = await inspectDaemonFile(root);
+  const signal = AbortSignal.timeout(probeMs);
+  const told = found.state === "live" ? await clientOf(found.file).call("listAgents", { signal }) : null;
+  const checkup = await import("../../daemon/checkup.ts");
+  const known = told === null ? await checkup.checkAgents(root, env) : { ...told, count: told.agents.length };
+  // What is wrong with the configuration is told elsewhere.
+  if (known === null) return [];
+  if (known.diagnostics.length === 0) return [ok(plural(known.count, "agent"))];
+  return known.diagnostics
+    .slice(0, mostDiagnostics)
+    .map((one) => warn(diagnosticLine(one, root, createStyle(false)), "aegis agent list tells them all"));
 }
 
 async function checkHarnesses({ root, env }: Project): Promise<Finding[]> {

@@ -10,11 +10,10 @@ import { type ScopedTool, scopeOf } from "../../contract/scope.ts";
 import { coreTools, isHarnessTool, matchesEntry, parseToolEntry } from "../../contract/tool-names.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { identityOf } from "../../runtime/registry/agent-order.ts";
-import type { AgentRegistry } from "../../runtime/registry/agents.ts";
 import { scopedTool, type ToolRegistry } from "../../runtime/registry/tools.ts";
+import { type CostOptions, costDiagnostic, costDiagnostics } from "./costs.ts";
 
-export type AgentsOptions = {
-  agents: AgentRegistry;
+export type AgentsOptions = CostOptions & {
   tools: ToolRegistry;
   /** What reading the agent files brought up. */
   fileDiagnostics: () => readonly AgentDiagnostic[];
@@ -59,12 +58,19 @@ export function describeAgent(options: AgentsOptions, ref: string): AgentDetail 
       .map((profile) => ({ ...identityOf(profile), file_path: agentFilePath(profile) })),
     tools: known.map(verdict),
     scope_note: scopeNote(agent),
-    diagnostics: agentDiagnostics(options).filter((diagnostic) => concerns(diagnostic, agent)),
+    diagnostics: [
+      ...ownDiagnostics(options).filter((diagnostic) => concerns(diagnostic, agent)),
+      ...costDiagnostic(agent, options),
+    ],
   };
 }
 
-/** Everything an author should know, from files, from names that meet, and from tools that do not exist. */
-export function agentDiagnostics({ agents, tools, fileDiagnostics }: AgentsOptions): AgentDiagnostic[] {
+/** Everything an author should know: of files, names that meet, tools that do not exist, and costs nobody can count. */
+export function agentDiagnostics(options: AgentsOptions): AgentDiagnostic[] {
+  return [...ownDiagnostics(options), ...costDiagnostics(options)];
+}
+
+function ownDiagnostics({ agents, tools, fileDiagnostics }: AgentsOptions): AgentDiagnostic[] {
   const known = new Map(allTools(tools).map((tool) => [tool.name, tool]));
   const unknown = agents.list().flatMap(({ slug }) => unknownTools(agents.get(slug), known));
   return [...fileDiagnostics(), ...agents.diagnostics(), ...unknown];
