@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { NewEvent } from "../contract/event.ts";
 import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
+import { aborted } from "../lib/until-aborted.ts";
 import { createQueueMirror, createRunMirror, createScheduleMirror } from "../runtime/events/mirror.ts";
 import { createToolMirror } from "../runtime/events/tool-mirror.ts";
 import { createLedgers } from "../runtime/workflows/ledger.ts";
@@ -217,11 +218,4 @@ async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {
   await store.transact((tx) => tx.events.append(event, at));
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

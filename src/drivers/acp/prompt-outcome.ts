@@ -1,6 +1,7 @@
 /** What becomes of one prompt (an answer, an error, death, silence), and which end of a turn that is. */
 import { z } from "zod";
 import type { TurnError } from "../../contract/turn.ts";
+import { aborted } from "../../lib/until-aborted.ts";
 import { silentFor, type Waits } from "../cli-harness/inactivity.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import type { DriverDeps, TurnEnded } from "../driver.ts";
@@ -113,19 +114,10 @@ async function stuckAfterCancel(
   signal: AbortSignal,
   over: AbortSignal,
 ): Promise<Outcome> {
-  await aborted(signal, over);
+  await aborted(AbortSignal.any([signal, over]));
   if (signal.aborted && !over.aborted) {
     await connection.notify("session/cancel", { sessionId: session.id }).catch(() => {});
     await deps.clock.sleep(cancelMs, over).catch(() => {});
   }
   return { kind: "stuck" };
-}
-
-/** Resolves when either signal aborts. */
-function aborted(first: AbortSignal, second: AbortSignal): Promise<void> {
-  const either = AbortSignal.any([first, second]);
-  return new Promise((resolve) => {
-    if (either.aborted) resolve();
-    else either.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

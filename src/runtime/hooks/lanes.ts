@@ -1,4 +1,5 @@
 /** Work nobody waits for: one after the other in each lane, side by side between lanes, and never without a bound. */
+import { aborted } from "../../lib/until-aborted.ts";
 
 export class Lanes {
   readonly #limit: number;
@@ -31,10 +32,7 @@ export class Lanes {
 
   /** Resolves when nothing waits, or at the deadline, with how much still does. */
   async empty(deadline: AbortSignal): Promise<number> {
-    const over = new Promise<void>((resolve) => {
-      if (deadline.aborted) resolve();
-      deadline.addEventListener("abort", () => resolve(), { once: true });
-    });
+    const over = aborted(deadline);
     while (this.#tails.size > 0 && !deadline.aborted) await Promise.race([Promise.all(this.#tails.values()), over]);
     return [...this.#waiting.values()].reduce((sum, count) => sum + count, 0);
   }

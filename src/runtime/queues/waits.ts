@@ -2,6 +2,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { aborted } from "../../lib/until-aborted.ts";
 
 export type WaitLimits = { signal: AbortSignal; timeoutMs?: number | undefined };
 
@@ -51,11 +52,4 @@ export class Waits {
   stop(): void {
     this.#stop.abort(new AegisError("unavailable", "Aegis is stopping; the task goes on when it is up again"));
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
