@@ -2,18 +2,11 @@
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
 import { parseAgentOptions } from "../agent-options.ts";
+import { commandOption } from "../cli-harness/options.ts";
 
 const optionsSchema = z.strictObject({
-  /** The program to start, alone or with arguments that go before all others. */
-  command: z
-    .union([
-      z
-        .string()
-        .min(1)
-        .transform((program) => [program]),
-      z.array(z.string()).min(1),
-    ])
-    .optional(),
+  /** What to start when it is not the program on PATH. */
+  command: commandOption.optional(),
   /** Arguments in place of those that Aegis would give. */
   args: z.array(z.string()).optional(),
   /** The agent's own name of the mode to work in, in place of what its permission stands for. */

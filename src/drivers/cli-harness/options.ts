@@ -3,9 +3,14 @@ import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
 import { parseAgentOptions } from "../agent-options.ts";
 
+/** A program, alone or with arguments that go before all others. */
+export const commandOption = z
+  .union([z.string().min(1), z.tuple([z.string().min(1)], z.string())])
+  .transform((command): readonly [string, ...string[]] => (typeof command === "string" ? [command] : command));
+
 const optionsSchema = z.strictObject({
-  /** The program to start, with arguments that go before ours, when it is not the one on PATH. */
-  command: z.union([z.string().min(1), z.tuple([z.string().min(1)], z.string())]).optional(),
+  /** What to start when it is not the program on PATH. */
+  command: commandOption.optional(),
   /** How long the harness may stay silent while it owes an answer. */
   inactivity_minutes: z.number().positive().default(20),
 });
@@ -14,9 +19,6 @@ export type CliOptions = { command: readonly [string, ...string[]]; inactivityMs
 
 /** Throws `DriverError`. */
 export function parseCliOptions(agent: Agent, program: string): CliOptions {
-  const { command, inactivity_minutes } = parseAgentOptions(agent, optionsSchema, agent.options);
-  return {
-    command: command === undefined ? [program] : typeof command === "string" ? [command] : command,
-    inactivityMs: inactivity_minutes * 60_000,
-  };
+  const { command = [program], inactivity_minutes } = parseAgentOptions(agent, optionsSchema, agent.options);
+  return { command, inactivityMs: inactivity_minutes * 60_000 };
 }
