@@ -47,8 +47,8 @@ export class ClaudeConversation implements Conversation {
           this.#link?.prompt(content, turn.name);
         },
         interrupt: () => void this.#link?.control({ subtype: "interrupt" }).catch(() => {}),
-        kill: async () => this.#link?.child.stop({ graceMs: 500 }),
-        lastActivity: () => this.#link?.child.lastActivity() ?? 0,
+        kill: async () => this.#link?.process.child.stop({ graceMs: 500 }),
+        lastActivity: () => this.#link?.process.child.lastActivity() ?? 0,
       },
       { host, clock: deps.clock, inactivityMs: options.inactivityMs },
     );
@@ -56,7 +56,7 @@ export class ClaudeConversation implements Conversation {
   }
 
   get alive(): boolean {
-    return this.#isOpen && (this.#link?.alive ?? false);
+    return this.#isOpen && (this.#link?.process.alive ?? false);
   }
 
   /** Throws `DriverError`. */
@@ -70,7 +70,7 @@ export class ClaudeConversation implements Conversation {
     const started = await startClaude(this.#spec, this.#options, this.#deps, handlers, (link) => {
       this.#link = link;
       // Closed while it was opened: nobody else would end the process.
-      if (this.#isClosed) void link.child.stop();
+      if (this.#isClosed) void link.process.child.stop();
     });
     this.#translator = new Translator({
       waits: this.#turns.waits,
@@ -78,14 +78,14 @@ export class ClaudeConversation implements Conversation {
       wantsPlane: this.#spec.plane !== null,
     });
     this.#isOpen = !this.#isClosed;
-    void started.link.ended.then((end) => this.#onEnd(end, started.link.firstNoise));
+    void started.link.process.ended.then((end) => this.#onEnd(end, started.link.process.firstNoise));
   }
 
   async close(): Promise<void> {
     this.#isOpen = false;
     this.#isClosed = true;
     this.#turns.close();
-    await this.#link?.child.stop();
+    await this.#link?.process.child.stop();
   }
 
   send(prompt: Prompt, signal: AbortSignal): AsyncIterable<DriverEvent> {

@@ -1,9 +1,8 @@
 /** The control protocol of one Claude Code process: requests and answers in both directions on the message pipes. */
 import { randomUUID } from "node:crypto";
 import type { Child } from "../../lib/process.ts";
-import { Channel } from "../cli-harness/channel.ts";
+import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
 import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
-import type { ProcessEnd } from "../cli-harness/json-process.ts";
 
 export type LinkHandlers = {
   message(message: Json): void;
@@ -29,21 +28,8 @@ export class ClaudeLink {
     );
   }
 
-  get child(): Child {
-    return this.#channel.child;
-  }
-
-  get ended(): Promise<ProcessEnd> {
-    return this.#channel.ended;
-  }
-
-  get alive(): boolean {
-    return this.#channel.alive;
-  }
-
-  /** The first line that was not JSON. */
-  get firstNoise(): string | null {
-    return this.#channel.firstNoise;
+  get process(): ChannelProcess {
+    return this.#channel;
   }
 
   /** Rejects with `ControlError` when the CLI refuses or ends. */

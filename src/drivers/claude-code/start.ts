@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import type { TurnError } from "../../contract/turn.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
+import { readiness } from "../cli-harness/readiness.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { buildCommand, type Launch, optionalFlags, program } from "./command.ts";
@@ -83,25 +84,17 @@ async function launchOnce(
 
 /** The CLI is silent until it is spoken to; its answer to `initialize` proves that both sides speak the protocol. */
 async function becomeReady(link: ClaudeLink, deps: DriverDeps): Promise<TurnError | null> {
-  const over = new AbortController();
-  const ready = link.control({ subtype: "initialize", hooks: hookRegistration() }).then(
-    () => "ready" as const,
-    () => "refused" as const,
-  );
-  const late = deps.clock.sleep(readyDeadlineMs, over.signal).then(
-    () => "late" as const,
-    () => "late" as const,
-  );
-  const outcome = await Promise.race([ready, late]);
-  over.abort();
+  const answer = link.control({ subtype: "initialize", hooks: hookRegistration() });
+  const outcome = await readiness(answer, readyDeadlineMs, deps.clock);
   if (outcome === "ready") return null;
-  if (outcome === "late" || link.alive) await link.child.stop();
-  const end = await link.ended;
+  const { process } = link;
+  if (outcome === "late" || process.alive) await process.child.stop();
+  const end = await process.ended;
   if (outcome === "late") {
     const message = `Claude Code did not become ready within ${readyDeadlineMs / 1000} s.`;
-    return { code: link.firstNoise === null ? "start" : "protocol", message, ...stderrOf(end) };
+    return { code: process.firstNoise === null ? "start" : "protocol", message, ...stderrOf(end) };
   }
-  return startError(end, link.firstNoise);
+  return startError(end, process.firstNoise);
 }
 
 function startError(end: ProcessEnd, noise: string | null): TurnError {

@@ -3,6 +3,9 @@ import type { Child } from "../../lib/process.ts";
 import type { Json } from "./fields.ts";
 import { JsonProcess, type JsonProcessHandlers, type ProcessEnd } from "./json-process.ts";
 
+/** The process behind a channel, for whoever starts it or waits for its end. */
+export type ChannelProcess = Pick<Channel<unknown>, "child" | "ended" | "alive" | "firstNoise">;
+
 export class Channel<Id> {
   readonly child: Child;
   readonly ended: Promise<ProcessEnd>;

@@ -2,6 +2,7 @@
 import type { TurnError } from "../../contract/turn.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
+import { readiness } from "../cli-harness/readiness.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
 import { program } from "./command.ts";
@@ -50,7 +51,7 @@ export class AppServer {
   }
 
   get alive(): boolean {
-    return this.rpc.alive;
+    return this.rpc.process.alive;
   }
 
   /** Runs what opens a thread: the server speaks of it before the answer that names it is read. */
@@ -88,21 +89,13 @@ export class AppServer {
 }
 
 async function becomeReady(rpc: Rpc, deps: DriverDeps): Promise<TurnError | null> {
-  const over = new AbortController();
   const clientInfo = { name: "aegis", title: "Aegis", version: "1.0.0" };
-  const ready = rpc.call("initialize", { clientInfo, capabilities: { experimentalApi: true } }).then(
-    () => "ready" as const,
-    () => "refused" as const,
-  );
-  const late = deps.clock.sleep(readyDeadlineMs, over.signal).then(
-    () => "late" as const,
-    () => "late" as const,
-  );
-  const outcome = await Promise.race([ready, late]);
-  over.abort();
+  const answer = rpc.call("initialize", { clientInfo, capabilities: { experimentalApi: true } });
+  const outcome = await readiness(answer, readyDeadlineMs, deps.clock);
   if (outcome !== "ready") {
-    if (rpc.alive) await rpc.child.stop();
-    return startError(await rpc.ended, rpc.firstNoise, outcome === "late");
+    const { process } = rpc;
+    if (process.alive) await process.child.stop();
+    return startError(await process.ended, process.firstNoise, outcome === "late");
   }
   rpc.notify("initialized");
   return notLoggedIn(rpc);

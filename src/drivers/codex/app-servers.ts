@@ -33,7 +33,7 @@ export class AppServers {
         shared.users -= 1;
         if (shared.users > 0) return;
         this.#forget(key, shared);
-        await server.rpc.child.stop();
+        await server.rpc.process.child.stop();
       },
     };
   }
@@ -58,7 +58,7 @@ export class AppServers {
     const shared: Shared = { server: AppServer.start(command, this.#deps), users: 0 };
     this.#shared.set(key, shared);
     shared.server.then(
-      (server) => server.rpc.ended.then(() => this.#forget(key, shared)),
+      (server) => server.rpc.process.ended.then(() => this.#forget(key, shared)),
       () => this.#forget(key, shared),
     );
     return shared;

@@ -56,7 +56,7 @@ export class CodexConversation implements Conversation {
         prepare: (turn) => this.#awaitPlane(turn),
         deliver: (prompt, turn) => this.#deliver(prompt, turn),
         interrupt: (turn) => this.#interrupt(turn),
-        kill: async () => this.#lease?.server.rpc.child.stop({ graceMs: 500 }),
+        kill: async () => this.#lease?.server.rpc.process.child.stop({ graceMs: 500 }),
         lastActivity: () => this.#heardAt,
       },
       { host: spec.host, clock: deps.clock, inactivityMs: options.inactivityMs },
@@ -89,7 +89,7 @@ export class CodexConversation implements Conversation {
     });
     // Closed while it was opened: nobody else would give the process back.
     if (this.#isClosed) await lease.release();
-    void rpc.ended.then((end) => this.#onEnd(end, rpc.firstNoise));
+    void rpc.process.ended.then((end) => this.#onEnd(end, rpc.process.firstNoise));
   }
 
   async close(): Promise<void> {

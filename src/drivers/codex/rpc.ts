@@ -1,8 +1,7 @@
 /** JSON-RPC over the pipes of one process, both ways. Codex leaves out the `jsonrpc` field. */
 import type { Child } from "../../lib/process.ts";
-import { Channel } from "../cli-harness/channel.ts";
+import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
 import { isObject, type Json, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
-import type { ProcessEnd } from "../cli-harness/json-process.ts";
 
 export type RequestId = string | number;
 
@@ -36,21 +35,8 @@ export class Rpc {
     );
   }
 
-  get child(): Child {
-    return this.#channel.child;
-  }
-
-  get ended(): Promise<ProcessEnd> {
-    return this.#channel.ended;
-  }
-
-  get alive(): boolean {
-    return this.#channel.alive;
-  }
-
-  /** The first line that was not JSON. */
-  get firstNoise(): string | null {
-    return this.#channel.firstNoise;
+  get process(): ChannelProcess {
+    return this.#channel;
   }
 
   /** Rejects with `RpcError` when the server refuses or ends. */
