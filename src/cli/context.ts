@@ -10,6 +10,7 @@ export type CliContext = {
   /** A person can answer questions. */
   interactive: boolean;
   columns: number;
+  rows: number;
   stdin: NodeJS.ReadableStream;
   /** Text to stdout as it is, for streaming. */
   write(text: string): void;

@@ -63,11 +63,17 @@ function addCommand(
   if (spec.examples.length > 0)
     command.addHelpText("after", ["", title, ...spec.examples.map((line) => `  $ ${line}`)].join("\n"));
   command.action(async () => {
+    // An open command takes options that only its target knows; without a target the question is about itself.
+    if (spec.open === true && isHelp(command.processedArgs[0])) command.help();
     const values: Record<string, unknown> = { ...command.opts() };
     for (const [index, argument] of command.registeredArguments.entries())
       values[argument.name()] = command.processedArgs[index];
     await run(spec, new Input(values));
   });
+}
+
+function isHelp(word: unknown): boolean {
+  return word === "--help" || word === "-h";
 }
 
 function groupFor(program: Command, words: readonly string[]): Command {

@@ -43,7 +43,13 @@ export function createTerminal(options: { json: boolean; project: string | undef
     json: options.json,
     color: !options.json && stdout.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb",
     interactive: !options.json && stdin.isTTY === true && stdout.isTTY === true,
-    columns: stdout.columns ?? 100,
+    // Asked anew each time: a window may change while a command draws in it.
+    get columns() {
+      return stdout.columns ?? 100;
+    },
+    get rows() {
+      return stdout.rows ?? 24;
+    },
     stdin,
     stdout,
     stdinIsTerminal: stdin.isTTY === true,

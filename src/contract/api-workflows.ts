@@ -45,6 +45,9 @@ export const workflowEndpoints = {
         .describe("arguments as typed on a command line: read as the workflow's schema wants them"),
       host: z.string().optional().describe("the session it works for, by id or handle"),
       callback: z.boolean().default(false).describe("send the host a message when it ends"),
+      within: runIdSchema
+        .optional()
+        .describe("the run one of whose commands asks for it: how long such chains are is limited"),
     }),
     output: z.object({ run: runSchema }),
   },

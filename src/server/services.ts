@@ -264,6 +264,7 @@ export interface WorkflowService {
     textArgs: Record<string, string | string[]>;
     host: SessionId | null;
     callback: boolean;
+    within?: RunId | undefined;
   }): Promise<Run>;
   resume(reference: string, options: { force: boolean }): Promise<Run>;
   cancel(reference: string, reason: string): Promise<Run>;

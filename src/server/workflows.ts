@@ -20,9 +20,9 @@ export function workflowHandlers({ workflows, sessions }: Services): WorkflowHan
     listWorkflows: () => ({ workflows: workflows.list() }),
     getWorkflow: ({ path }) => ({ workflow: workflows.get(path.workflow) }),
     async startRun({ path, body }) {
-      const { id, args, text_args: textArgs, callback } = body;
+      const { id, args, text_args: textArgs, callback, within } = body;
       const host = body.host === undefined ? null : (await sessions.resolve(body.host)).id;
-      return { run: await workflows.start({ workflow: path.workflow, id, args, textArgs, host, callback }) };
+      return { run: await workflows.start({ workflow: path.workflow, id, args, textArgs, host, callback, within }) };
     },
     listRuns: async ({ query }) => ({ runs: await workflows.runs.list(query) }),
     getRun: async ({ path }) => ({ run: await workflows.runs.view(path.run) }),

@@ -23,6 +23,7 @@ function terminal(cwd: string, options: { json?: boolean; answers?: string } = {
     color: false,
     interactive: options.answers !== undefined,
     columns: 100,
+    rows: 24,
     stdin,
     write: (text) => {
       out += text;

@@ -8,6 +8,8 @@ import { endLines, runBlock, runTable, shortId, stepTable } from "../format/run-
 import { createStyle } from "../format/style.ts";
 import { plainText } from "../format/text.ts";
 import { clockTime } from "../format/time.ts";
+import { idlePlugins, namingIdlePlugins } from "../idle-plugins.ts";
+import { notePhase } from "../run-watch.ts";
 import type { Terminal } from "../terminal.ts";
 
 const pageSize = 1000;
@@ -27,12 +29,14 @@ export async function list(cx: Terminal): Promise<number> {
     { text: one.description },
   ]);
   for (const line of columns(header, rows, cx.columns)) cx.print(line);
+  for (const line of await idlePlugins(client)) cx.warn(line);
   return exitCodes.ok;
 }
 
 export async function show(cx: Terminal, args: { workflow: string }): Promise<number> {
   const { client } = await ensureDaemon(cx);
-  const { workflow } = await client.call("getWorkflow", { path: { workflow: args.workflow } });
+  const asked = client.call("getWorkflow", { path: { workflow: args.workflow } });
+  const { workflow } = await namingIdlePlugins(client, asked);
   if (cx.json) {
     cx.printJson({ workflow });
     return exitCodes.ok;
@@ -40,19 +44,19 @@ export async function show(cx: Terminal, args: { workflow: string }): Promise<nu
   const style = createStyle(cx.color);
   cx.print(`${style.cyan(workflow.name)}  ${workflow.description}`);
   if (workflow.parameters.length === 0) cx.print("It takes no arguments.");
-  for (const { name, type, description, required, default: preset } of workflow.parameters) {
+  const flags = workflow.parameters.map(({ name, type }) => `--${name.replaceAll("_", "-")} <${type}>`);
+  const width = Math.max(0, ...flags.map((flag) => flag.length));
+  for (const [index, { description, required, default: preset }] of workflow.parameters.entries()) {
     const note = required ? "(required)" : preset === null ? "" : `(default ${JSON.stringify(preset)})`;
-    const about = [description, style.dim(note)].filter((text) => text !== "").join(" ");
-    cx.print(`  --${name.replaceAll("_", "-")} <${type}>  ${about}`);
+    const about = [description, note === "" ? "" : style.dim(note)].filter((text) => text !== "").join(" ");
+    cx.print(`  ${(flags[index] ?? "").padEnd(width)}  ${about}`.trimEnd());
   }
   for (const [name, value] of Object.entries(workflow.config)) {
-    cx.print(style.dim(`  config ${name}: ${JSON.stringify(value)}`));
+    cx.print(style.dim(`  workflows.${workflow.name}.${name} in .aegis.yaml: ${JSON.stringify(value)}`));
   }
-  cx.print(
-    style.dim(
-      `Run it with: aegis workflow run ${workflow.name}${workflow.parameters.length === 0 ? "" : " --name value, or --kwargs '{…}'"}`,
-    ),
-  );
+  const given = workflow.parameters.length === 0 ? "" : " --name value, or --kwargs '{…}'";
+  cx.print(style.dim(`Run it with: aegis workflow run ${workflow.name}${given}`));
+  cx.print(style.dim("Also: --detach to leave it running, --host <session> for the session it works for"));
   return exitCodes.ok;
 }
 
@@ -153,7 +157,7 @@ export async function resumed(cx: Terminal): Promise<number> {
 export async function phasesOf(client: Client, run: string, last = Number.POSITIVE_INFINITY): Promise<string[]> {
   const phases: string[] = [];
   for await (const event of eventsOf(client, run))
-    if (event.type === "run.checkpoint" && event.seq <= last) phases.push(event.data.name);
+    if (event.type === "run.checkpoint" && event.seq <= last) notePhase(phases, event.data);
   return phases;
 }
 

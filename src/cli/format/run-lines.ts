@@ -1,11 +1,14 @@
 /** Runs of workflows as lines. */
 import type { Run, RunView, Step } from "../../contract/run.ts";
 import { type Cell, columns } from "./columns.ts";
+import { fitRows } from "./fit-rows.ts";
 import { createStyle, type Style } from "./style.ts";
 import { oneLine, plural, truncate } from "./text.ts";
 import { duration, relativeTime } from "./time.ts";
 
 type Look = { color: boolean; width: number; now: number };
+/** No more lines than `rows`, when it is given. */
+type BlockLook = Look & { rows?: number };
 
 const glyphs: Record<Run["status"], string> = { running: "▶", parked: "‖", ok: "✓", error: "✗", cancelled: "⊘" };
 
@@ -31,7 +34,7 @@ export function runTable(runs: readonly Run[], { color, width, now }: Look): str
 export function runBlock(
   run: RunView,
   more: { phases: readonly string[]; lines: readonly string[] },
-  { color, width, now }: Look,
+  { color, width, now, rows = Number.POSITIVE_INFINITY }: BlockLook,
 ): string[] {
   const style = createStyle(color);
   const asking = run.asks.length > 0 && run.status === "running";
@@ -46,14 +49,42 @@ export function runBlock(
   ].join(" · ");
   const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
   const below = (text: string) => `  ${truncate(text, width - 2)}`;
+  const hidden = (what: string) => (count: number) => style.dim(below(`… ${count} ${what}`));
+  // What waits for a decision has nothing under way, whatever its record says was begun.
+  const underWay = run.status === "running" ? run.open : [];
+  const end = run.status === "running" ? [] : endLines(run, style);
+  const sections = {
+    phases: {
+      lines: more.phases.map((phase) => style.green(below(`✓ ${phase}`))),
+      keep: "last",
+      hidden: hidden("checkpoints before these"),
+    },
+    steps: {
+      lines: underWay.map((step) => below(`… ${step.label} · ${duration(now - step.started_at)}`)),
+      keep: "last",
+      hidden: hidden("more steps under way"),
+    },
+    agents: {
+      lines: open.length === 0 ? [] : [style.dim(below(`agents: ${open.join(", ")}`))],
+      keep: "first",
+      hidden: hidden("agents"),
+    },
+    asks: {
+      lines: run.asks.map((ask) => style.yellow(below(`answer with: aegis answer ${ask} …`))),
+      keep: "first",
+      hidden: hidden("more questions: aegis asks"),
+    },
+    log: {
+      lines: more.lines.map((line) => style.dim(below(`| ${line}`))),
+      keep: "last",
+      hidden: hidden("lines before these"),
+    },
+  } as const;
+  const order = ["asks", "steps", "phases", "log", "agents"] as const;
   return [
     paintOf(run.status, style)(truncate(head, width)),
-    ...more.phases.map((phase) => style.green(below(`✓ ${phase}`))),
-    ...run.open.map((step) => below(`… ${step.label} · ${duration(now - step.started_at)}`)),
-    ...(open.length === 0 ? [] : [style.dim(below(`agents: ${open.join(", ")}`))]),
-    ...run.asks.map((ask) => style.yellow(below(`answer with: aegis answer ${ask} …`))),
-    ...more.lines.map((line) => style.dim(below(`| ${line}`))),
-    ...(run.status === "running" ? [] : endLines(run, style)),
+    ...fitRows(sections, order, Math.max(0, rows - 1 - end.length)),
+    ...end,
   ];
 }
 

@@ -4,7 +4,11 @@ import type { ArgumentSpec, CommandSpec, OptionSpec } from "../spec.ts";
 const group = "Workflows:";
 const workflow: ArgumentSpec = { synopsis: "<workflow>", description: "a workflow's name" };
 const run: ArgumentSpec = { synopsis: "<run>", description: "a run's id, or the end of it" };
-const limit: OptionSpec = { flags: "-n, --limit <count>", description: "how many", value: "count" };
+const limit = (preset: number): OptionSpec => ({
+  flags: "-n, --limit <count>",
+  description: `how many (default ${preset})`,
+  value: "count",
+});
 
 export const workflowCommands: readonly CommandSpec[] = [
   {
@@ -33,7 +37,11 @@ export const workflowCommands: readonly CommandSpec[] = [
       { flags: "--host <session>", description: "the session it works for", complete: "session" },
       { flags: "--detach", description: "print the run's id and leave" },
     ],
-    examples: ["aegis workflow run tdd_cycle --feature 'a greeting' --test-path test/hello.test.js"],
+    examples: [
+      "aegis workflow run tdd_cycle --help   # what it takes",
+      "aegis workflow run tdd_cycle --feature 'a greeting' --test-path test/hello.test.js",
+      'aegis workflow run review_branch --kwargs \'{"base": "main"}\' --detach',
+    ],
     open: true,
     run: async (cx, input) =>
       (await import("../commands/workflow-run.ts")).run(cx, {
@@ -49,7 +57,7 @@ export const workflowCommands: readonly CommandSpec[] = [
     group,
     summary: "Show a run and how far it is, or list the newest runs",
     arguments: [{ ...run, synopsis: "[run]" }],
-    options: [limit],
+    options: [limit(20)],
     examples: ["aegis workflow status", "aegis workflow status 0abcdef"],
     run: async (cx, input) =>
       (await import("../commands/workflow.ts")).status(cx, { run: input.text("run"), limit: input.number("limit") }),
@@ -108,7 +116,7 @@ export const workflowCommands: readonly CommandSpec[] = [
     group,
     summary: "Show the steps of a run in order",
     arguments: [run],
-    options: [limit],
+    options: [limit(10_000)],
     examples: ["aegis workflow history 0abcdef"],
     run: async (cx, input) =>
       (await import("../commands/workflow.ts")).history(cx, {

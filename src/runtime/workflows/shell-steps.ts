@@ -80,7 +80,8 @@ async function runCommand(context: RunContext, deps: WorkflowDeps, run: Command)
   const child = await processes
     .start({
       argv: ["sh", "-c", wrapper, "sh", command, errors],
-      env: childEnv(env, [], options.env),
+      // Whoever starts a run from here is known to do so within this one, and stopped when that has no end.
+      env: childEnv(env, [], { ...options.env, AEGIS_RUN: context.run.id }),
       cwd: resolve(root, options.cwd ?? "."),
     })
     .catch((error: unknown) => {

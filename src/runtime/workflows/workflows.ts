@@ -6,6 +6,7 @@ import type { Run, WorkflowView } from "../../contract/run.ts";
 import type { Engine, RunContext } from "../../engine/engine.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
+import { derivedId } from "../inbox/derived-id.ts";
 import { Arguments, type TextArguments } from "./arguments.ts";
 import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
@@ -31,6 +32,8 @@ export type RunRequest = {
   callback?: boolean;
   /** The message whose turn asks for the run. */
   cause?: { chain: MessageId; hops: number } | undefined;
+  /** The run one of whose commands asks for this one. One that is not known here counts for nothing. */
+  within?: RunId | undefined;
 };
 
 /** A workflow whose body is not here: its text says nothing about it, and what it asks for comes later. */
@@ -97,14 +100,15 @@ export class Workflows {
     const { workflow, args: taken } = this.#find(request.workflow);
     const args = taken.check(request.args ?? {}, request.textArgs);
     settingsOf(workflow, this.#options.configured()[workflow.name] ?? {});
-    const hops = request.cause === undefined ? 0 : request.cause.hops + 1;
+    const cause = request.cause ?? (await this.#causeWithin(request.within));
+    const hops = cause === undefined ? 0 : cause.hops + 1;
     // Whatever the run sends is one message more.
     if (hops + 1 > maxHops()) {
       throw new AegisError("too_many", "refused: this run belongs to a chain of agents that is too long already", {
         hint: `raise messages.max_hops (now ${maxHops()}) if the chain is meant to be that long`,
       });
     }
-    const chain = request.cause?.chain ?? null;
+    const chain = cause?.chain ?? null;
     const { id, host = null, callback = false } = request;
     return engine.start({ id, workflow: workflow.name, args, host, callback, chain, hops });
   }
@@ -152,6 +156,11 @@ export class Workflows {
     throw new AegisError("not_found", `no workflow "${name}"${didYouMean(name, names)}`, {
       hint: names.length === 0 ? "none is registered" : `workflows here: ${names.join(", ")}`,
     });
+  }
+
+  async #causeWithin(within: RunId | undefined): Promise<RunRequest["cause"]> {
+    const run = within === undefined ? null : await this.#options.engine.get(within);
+    return run === null ? undefined : { chain: run.chain ?? derivedId("msg", run.id), hops: run.hops };
   }
 
   /** On record, so that a rename does not change what the body says. */

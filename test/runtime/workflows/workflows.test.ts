@@ -259,6 +259,21 @@ it("ends a workflow that starts itself over and over", async () => {
   expect((await runtime.workflows.runs.list({ limit: 100 })).length).toBeLessThan(15);
 });
 
+it("ends a chain of runs that start one another through their commands", async () => {
+  const runtime = await start();
+  runtime.workflows.add(
+    workflow("again", async (engine) => (await engine.bash("echo $AEGIS_RUN", { env: { AEGIS_RUN: "other" } })).stdout),
+    "a test",
+  );
+  const first = await runtime.workflows.start({ workflow: "again" });
+  expect((await ended(runtime, first.id)).result).toBe(`${first.id}\n`);
+  const startWithin = async (within: RunId, left: number): Promise<never> => {
+    if (left === 0) throw new Error("it has no end");
+    return startWithin((await runtime.workflows.start({ workflow: "again", within })).id, left - 1);
+  };
+  await expect(startWithin(first.id, 50)).rejects.toThrow("too long already");
+});
+
 it("uses a group, and dissolves it in the end", async () => {
   const runtime = await start();
   const result = await run(runtime, async (engine) => {
