@@ -24,7 +24,7 @@ export const agents: Bench = {
       const rounds = await interleave(subjects, quick ? 2 : 7, signal);
       return compareRounds(rounds.ours, rounds.base);
     };
-    const place = { folder: join(folder, "agents"), source: "project" } as const;
+    const place = { folder: join(folder, "agents"), source: "project", within: folder } as const;
     const paths = await writeAgents(place.folder);
     const files = new AgentFiles();
     const { profiles } = await files.load([place]);

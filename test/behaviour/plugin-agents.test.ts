@@ -102,7 +102,9 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   expect(shown.stdout).not.toContain("SECRET");
   const { agent } = await json<{ agent: { temperature: number; prompt: string } }>("agent", "show", "db:dba");
   expect(agent).toMatchObject({ temperature: 0, prompt: "You keep the database." });
-  expect((await aegis("agent", "show", "only:helper")).stdout).toContain("<plugin:only>");
+  const second = (await aegis("agent", "show", "only:helper")).stdout;
+  expect(second).toMatch(/^from +plugin, <plugin:only>\nbehind +plugin, <plugin:db>\nharness/m);
+  expect((await aegis("agent", "show", "helper")).stdout).toMatch(/^in front of +plugin, <plugin:only>$/m);
   expect((await aegis("agent", "show", "dev")).stdout).toMatch(/no +sql .*only the agent dba may use it/);
   // What lies outside can change unseen, so that nobody can have agreed to it.
   expect((await aegis("plugin", "show", "linked")).stdout).toMatch(/untrusted: .*link\.md is a link out of its folder/);

@@ -23,12 +23,16 @@ export function agentTable(agents: readonly AgentSummary[], options: { color: bo
 /** Everything about one agent; why a tool is in or out stands beside it. */
 export function detailLines(agent: AgentDetail, options: { color: boolean; width: number; cwd: string }): string[] {
   const style = createStyle(options.color);
-  const [, ...hidden] = agent.candidates;
   const place = (path: string | null, source: string) => (path === null ? source : shortPath(path, options.cwd));
+  // One that is named with its plugin need not be the one that its bare name means.
+  const own = agent.candidates.findIndex(({ plugin, source }) => plugin === agent.plugin && source === agent.source);
+  const places = (some: AgentDetail["candidates"]) =>
+    some.map((one) => `${one.source}, ${place(one.file_path, "no file")}`).join("; ") || null;
   const facts: [string, string | null][] = [
     ["description", oneLine(agent.description)],
     ["from", `${agent.source}, ${place(agent.file_path, "no file")}`],
-    ["in front of", hidden.map((one) => `${one.source}, ${place(one.file_path, "no file")}`).join("; ") || null],
+    ["behind", places(agent.candidates.slice(0, own))],
+    ["in front of", places(agent.candidates.slice(own + 1))],
     ["harness", agent.offline ? `${agent.harness} (offline)` : agent.harness],
     ["model", agent.model ?? "the harness's choice"],
     ["effort", agent.effort],

@@ -6,7 +6,7 @@ import type { Dirent, Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
-import { isErrno } from "../../lib/files.ts";
+import { containedPath, isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import { type ParsedAgent, parseAgentText } from "../../runtime/agents/parse.ts";
 import { decodeText } from "../config/decode.ts";
@@ -46,7 +46,7 @@ export class AgentFiles {
     return result;
   }
 
-  async #names({ folder }: AgentPlace, diagnostics: AgentDiagnostic[]): Promise<string[]> {
+  async #names({ folder, within }: AgentPlace, diagnostics: AgentDiagnostic[]): Promise<string[]> {
     let entries: Dirent[];
     try {
       entries = await readdir(folder, { withFileTypes: true });
@@ -55,10 +55,22 @@ export class AgentFiles {
         diagnostics.push(fault(folder, "warning", `cannot be read: ${errorText(error)}`));
       return [];
     }
-    const names = entries
+    const leadsOut = async (path: string) => within !== null && (await containedPath(within, path)) === null;
+    // What a project brings must not make a file of the user's own a prompt.
+    const outside = "is a link out of the project; it is not read";
+    if (await leadsOut(folder)) {
+      diagnostics.push(fault(folder, "error", outside));
+      return [];
+    }
+    const pages = entries
       .filter((entry) => entry.name.endsWith(".md") && !entry.name.startsWith(".") && !entry.isDirectory())
-      .map((entry) => entry.name)
-      .sort();
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    const names: string[] = [];
+    for (const entry of pages) {
+      const path = join(folder, entry.name);
+      if (!entry.isSymbolicLink() || !(await leadsOut(path))) names.push(entry.name);
+      else diagnostics.push(fault(path, "error", outside));
+    }
     if (names.length > maxFilesPerFolder)
       diagnostics.push(
         fault(

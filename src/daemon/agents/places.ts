@@ -6,13 +6,15 @@ import { assetPath } from "../../lib/assets.ts";
 export type AgentPlace = {
   source: Extract<AgentSource, "project" | "claude" | "user" | "builtin">;
   folder: string;
+  /** Links must not lead out of it; null where the user's own files are. */
+  within: string | null;
 };
 
 export function agentPlaces(root: string, home: string): AgentPlace[] {
   return [
-    { source: "project", folder: join(root, ".aegis", "agents") },
-    { source: "claude", folder: join(root, ".claude", "agents") },
-    { source: "user", folder: join(home, ".aegis", "agents") },
-    { source: "builtin", folder: assetPath("agents") },
+    { source: "project", folder: join(root, ".aegis", "agents"), within: root },
+    { source: "claude", folder: join(root, ".claude", "agents"), within: root },
+    { source: "user", folder: join(home, ".aegis", "agents"), within: null },
+    { source: "builtin", folder: assetPath("agents"), within: null },
   ];
 }

@@ -28,10 +28,19 @@ export type ParsedAgent = { profile: AgentProfile | null; diagnostics: AgentDiag
 const foreign: readonly string[] = ["background", "hooks", "initialPrompt", "isolation", "mcpServers", "memory"];
 /** Fields about the file itself. */
 const remarks: readonly string[] = ["color", "created_at", "updated_at"];
+/** Names for one and the same field, the one that counts first. */
+const names = {
+  harness: ["harness", "provider"],
+  effort: ["reasoning_effort", "effort"],
+  permission: ["permission", "permissionMode"],
+  tools: ["tools", "tools_allow"],
+  denied: ["deny_tools", "tools_deny", "disallowedTools"],
+  maxTurns: ["maxTurns", "max_turns"],
+} as const;
+export const synonyms: readonly (readonly string[])[] = Object.values(names);
 const known: readonly string[] = [
-  ...["name", "description", "harness", "provider", "model", "temperature", "reasoning_effort", "effort"],
-  ...["permission", "permissionMode", "tools", "tools_allow", "deny_tools", "tools_deny", "disallowedTools"],
-  ...["maxTurns", "max_turns", "skills", "subagents", ...foreign, ...remarks],
+  ...["name", "description", "model", "temperature", "skills", "subagents"],
+  ...[...synonyms.flat(), ...foreign, ...remarks],
 ];
 
 const efforts = {
@@ -102,15 +111,15 @@ function readProfile(fields: Fields, body: string, origin: AgentOrigin): AgentPr
     ...unsaidAgentFields,
     slug: readName(fields, origin.fallbackName),
     description: description ?? "",
-    harness: inherited(fields.text("harness", "provider")),
+    harness: inherited(fields.text(...names.harness)),
     model: inherited(fields.text("model")),
-    effort: fields.choice(efforts, "reasoning_effort", "effort"),
+    effort: fields.choice(efforts, ...names.effort),
     permission: readPermission(fields),
     prompt,
     temperature: fields.number({ min: 0, max: 2, whole: false }, "temperature"),
-    max_turns: fields.number({ min: 1, max: 10_000, whole: true }, "maxTurns", "max_turns"),
+    max_turns: fields.number({ min: 1, max: 10_000, whole: true }, ...names.maxTurns),
     tools: readTools(fields),
-    deny_tools: fields.list("deny_tools", "tools_deny", "disallowedTools")?.items ?? [],
+    deny_tools: fields.list(...names.denied)?.items ?? [],
     skills: fields.list("skills")?.items ?? null,
     subagents: readSubagents(fields),
     source,
@@ -144,7 +153,7 @@ function readPermission(fields: Fields): Permission | null {
 
 /** `none` is none at all; an empty list is the slip of someone who meant to say nothing. */
 function readTools(fields: Fields): string[] | null {
-  const list = fields.list("tools", "tools_allow");
+  const list = fields.list(...names.tools);
   if (list === null) return null;
   const { key, items } = list;
   if (items.length === 1 && items[0] === "none") return [];

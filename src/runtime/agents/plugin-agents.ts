@@ -8,7 +8,7 @@ import { containedPath } from "../../lib/files.ts";
 import { parseFrontmatter } from "../../lib/frontmatter.ts";
 import { errorText } from "../../lib/log.ts";
 import { describe } from "./fields.ts";
-import { type AgentOrigin, agentSlug, parseAgentFields } from "./parse.ts";
+import { type AgentOrigin, agentSlug, parseAgentFields, synonyms } from "./parse.ts";
 
 export type PluginAgentsOptions = {
   plugin: string;
@@ -65,7 +65,10 @@ export async function readPluginAgents(options: PluginAgentsOptions): Promise<Pl
 export function mergeFields(entry: Fields, file: Fields): Fields {
   const { system_prompt_file: _, ...own } = entry;
   const said = Object.entries(own).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return { ...file, ...Object.fromEntries(said) };
+  // The same under another name is no other field.
+  const ruled = new Set(said.flatMap(([key]) => synonyms.find((names) => names.includes(key)) ?? [key]));
+  const left = Object.entries(file).filter(([key]) => !ruled.has(key));
+  return Object.fromEntries([...left, ...said]);
 }
 
 async function readEntry({ plugin, root, read }: PluginAgentsOptions, name: string, entry: Fields) {
@@ -74,6 +77,8 @@ async function readEntry({ plugin, root, read }: PluginAgentsOptions, name: stri
     profile: null,
     diagnostics: [{ level: "error", agent: name, plugin, file, line, message } satisfies AgentDiagnostic],
   });
+  if (entry.name === undefined || entry.name === null || entry.name === "")
+    return refuse("name: expected the name of the agent, found nothing", typeof named === "string" ? named : null);
   if (typeof named !== "string" || named === "")
     return refuse(`system_prompt_file: expected the path of a file in the plugin, found ${describe(named)}`, null);
   const outside = "system_prompt_file: expected a file inside the plugin's folder";

@@ -1,5 +1,6 @@
 /** Agent files as text: a new one, or one with changed fields whose comments, order and prompt stay. */
 import { updateFrontmatter, writeFrontmatter } from "../../lib/frontmatter.ts";
+import { synonyms } from "./parse.ts";
 
 export type AgentFields = {
   name: string;
@@ -19,7 +20,7 @@ export function newAgentText(fields: AgentFields, prompt: string, now: Date): st
   return writeFrontmatter({ ...fields, created_at: at, updated_at: at }, prompt);
 }
 
-/** A field set to null is removed. Throws when the text's own fields cannot be read. */
+/** A field set to null is removed, and one that says the same by another name goes too. Throws when the text's own fields cannot be read. */
 export function changeAgentText(
   text: string,
   changes: { [Key in keyof AgentFields]?: AgentFields[Key] | null | undefined },
@@ -29,5 +30,8 @@ export function changeAgentText(
   const given = Object.entries(changes)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [key, value ?? undefined]);
-  return updateFrontmatter(text, { ...Object.fromEntries(given), updated_at: now.toISOString() }, prompt);
+  const elsewhere = given.flatMap(([key]) => synonyms.find((names) => names.includes(String(key))) ?? []);
+  const renamed = elsewhere.map((name) => [name, undefined]);
+  const fields = { ...Object.fromEntries(renamed), ...Object.fromEntries(given), updated_at: now.toISOString() };
+  return updateFrontmatter(text, fields, prompt);
 }

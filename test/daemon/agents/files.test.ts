@@ -70,6 +70,32 @@ describe("reading", () => {
     expect(named).toEqual(["broken.md", "bytes.md", "huge.md", "loop.md", "pipe.md"]);
   });
 
+  it("follows links inside a project, and out of the user's own folder, but never out of a project", async () => {
+    const { files, places, folder } = await project({
+      "elsewhere/secret.md": agentText("secret"),
+      "project/docs/shared.md": agentText("shared"),
+      "project/.aegis/agents/own.md": agentText("own"),
+      "home/.aegis/agents/mine.md": agentText("mine"),
+    });
+    const secret = join(folder, "elsewhere/secret.md");
+    await symlink(join(folder, "project/docs/shared.md"), join(folder, "project/.aegis/agents/shared.md"));
+    await symlink(secret, join(folder, "project/.aegis/agents/secret.md"));
+    await symlink(secret, join(folder, "home/.aegis/agents/linked.md"));
+    await mkdir(join(folder, "project/.claude"));
+    await symlink(join(folder, "elsewhere"), join(folder, "project/.claude/agents"));
+    const { profiles, diagnostics } = await files.load(places);
+    expect(profiles.map(({ slug, source }) => `${source} ${slug}`)).toEqual([
+      "project own",
+      "project shared",
+      "user secret",
+      "user mine",
+    ]);
+    expect(diagnostics.map(({ file, message }) => `${file?.slice(folder.length)}: ${message}`)).toEqual([
+      "/project/.aegis/agents/secret.md: is a link out of the project; it is not read",
+      "/project/.claude/agents: is a link out of the project; it is not read",
+    ]);
+  });
+
   it.skipIf(process.getuid?.() === 0)("says which file it may not read", async () => {
     const { files, places, folder } = await project({ "project/.aegis/agents/a.md": agentText("a") });
     await chmod(join(folder, "project/.aegis/agents/a.md"), 0);

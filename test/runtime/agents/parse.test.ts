@@ -130,6 +130,16 @@ describe("writing", () => {
     });
   });
 
+  it("leaves no second field that says the same by another name", () => {
+    const text =
+      "---\nname: a\ndescription: d\neffort: high\ndisallowedTools: Bash # why\ntools_allow: Read\n---\nDo.\n";
+    const changes = { reasoning_effort: "low", deny_tools: null, tools: ["read"] };
+    expect(parseAgentText(changeAgentText(text, changes, undefined, now), origin)).toMatchObject({
+      profile: { effort: "low", deny_tools: [], tools: ["read"] },
+      diagnostics: [],
+    });
+  });
+
   it("keeps when it was made and says when it was changed", () => {
     const text = newAgentText({ name: "helper", description: "d", model: "m" }, "Do.", then);
     const changed = changeAgentText(

@@ -45,6 +45,22 @@ describe("a manifest's entry", () => {
     });
   });
 
+  it.each([
+    [{ effort: "low" }, "reasoning_effort: high", { effort: "low" }],
+    [{ reasoning_effort: "low" }, "effort: high", { effort: "low" }],
+    [{ disallowedTools: ["write"] }, "deny_tools: [bash]", { deny_tools: ["write"] }],
+    [{ tools_allow: ["read"] }, "tools: [bash]", { tools: ["read"] }],
+    [{ permissionMode: "plan" }, "permission: full", { permission: "read" }],
+    [{ max_turns: 3 }, "maxTurns: 9", { max_turns: 3 }],
+    [{ provider: "native" }, "harness: codex", { harness: "native" }],
+  ])("rules over the file with %j where that says %s", async (said, line, expected) => {
+    const { profiles, diagnostics } = await load([{ ...entry, ...said }], {
+      "agent.md": `---\n${line}\n---\nYou are it.`,
+    });
+    expect(profiles).toMatchObject([expected]);
+    expect(diagnostics).toEqual([]);
+  });
+
   it("is enough for a file that is only a prompt", async () => {
     const { profiles } = await load([entry], { "agent.md": "You are it.\n" });
     expect(profiles).toMatchObject([{ slug: "dba", description: "SQL", prompt: "You are it." }]);
@@ -58,7 +74,9 @@ describe("a manifest's entry", () => {
 
   it.each([
     ["no map", 5, "expected a map"],
-    ["without a name", { description: "d", system_prompt_file: "agent.md", name: 3 }, "expected text"],
+    ["without a name", { description: "d", system_prompt_file: "agent.md" }, "name: expected the name of the agent"],
+    ["with an empty name", { ...entry, name: "" }, "name: expected the name of the agent"],
+    ["with a number for a name", { description: "d", system_prompt_file: "agent.md", name: 3 }, "expected text"],
     ["without a file", { name: "dba", description: "d" }, "system_prompt_file: expected the path"],
     ["with a file that is not there", { ...entry, system_prompt_file: "gone.md" }, "cannot be read"],
     ["with a folder as its file", { ...entry, system_prompt_file: "agents" }, "cannot be read"],
