@@ -2,12 +2,12 @@
 import type { RunId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { toJson } from "../../lib/strict-json.ts";
 import type { Persist } from "../../store/persist.ts";
 import type { RunRow, StepRow, Store } from "../../store/store.ts";
 import type { Definition, RunHooks } from "../engine.ts";
 import { type Ending, Execution } from "./execution.ts";
 import { isExpected, runErrorOf } from "./failures.ts";
-import { toJson } from "./json.ts";
 import { Recording } from "./recording.ts";
 import { LostRun, Records } from "./records.ts";
 import { publicRun, type RunBook, type RunEnding } from "./run-book.ts";

@@ -1,10 +1,10 @@
 /** Performs a step and records how it ended. */
 import type { Json } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { toJson } from "../../lib/strict-json.ts";
 import type { StepRow, StoreTx } from "../../store/store.ts";
 import type { StepSpec } from "../engine.ts";
 import type { Ask } from "./ask.ts";
-import { toJson } from "./json.ts";
 import { checkpointMethod } from "./recording.ts";
 import { LostRun, type Outcome, type Records } from "./records.ts";
 

@@ -48,7 +48,7 @@ export class Arguments {
         problems.push(`${key}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    const parsed = this.#input.safeParse(given);
+    const parsed = this.#input.safeParse(given, { reportInput: true });
     if (!parsed.success)
       problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, Object.keys(properties))));
     if (parsed.success && problems.length === 0) return parsed.data;
@@ -81,7 +81,10 @@ function usage(properties: Readonly<Record<string, PropertySchema>>): string {
 function describe(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => `unknown argument "${key}"${didYouMean(key, known)}`);
-  return [`${issue.path.join(".") || "arguments"}: ${issue.message}`];
+  const where = issue.path.join(".") || "arguments";
+  return [
+    issue.code === "invalid_type" && issue.input === undefined ? `${where} is missing` : `${where}: ${issue.message}`,
+  ];
 }
 
 function jsonSchema(input: z.ZodObject): Record<string, unknown> {

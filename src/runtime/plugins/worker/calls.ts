@@ -1,6 +1,7 @@
 /** Answers the daemon's calls with the plugin's functions. Every call gets exactly one answer, unless it was cancelled. */
 
 import { AegisError } from "../../../contract/errors.ts";
+import { toJson } from "../../../lib/strict-json.ts";
 import type { PluginContext } from "../../../plugin-api/context.ts";
 import type { HookCall } from "../../../plugin-api/hook.ts";
 import { runBatch } from "../../registry/hook-batch.ts";
@@ -89,7 +90,10 @@ export class Calls {
         const workflow = at(this.#collected.workflows[call.index]);
         const check = workflow.input === null ? null : workflow.input["~standard"].validate;
         const args = check === null ? call.args : await checked(check, call.args);
-        return workflow.body(this.#engines.open(id, call.about), args as never);
+        const result = await workflow.body(this.#engines.open(id, call.about), args as never);
+        // A run is told of for good: what would be lost on the way is refused.
+        toJson(result, `the result of ${workflow.name}`);
+        return result;
       }
     }
   }

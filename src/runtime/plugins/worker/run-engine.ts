@@ -4,12 +4,20 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
+import { checkJson } from "../../../lib/strict-json.ts";
 import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
 import type { FromWorker, Outcome, RunAbout, ToWorker } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 
 type Work = (value: unknown) => unknown;
-type Request = { call: number; resolve(value: unknown): void; reject(error: unknown): void; work: Work | null };
+type Request = {
+  call: number;
+  /** What the run calls its result. */
+  result: string;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  work: Work | null;
+};
 
 /** Methods that are nothing but their arguments. */
 export const plainMethods = [
@@ -64,18 +72,14 @@ export class RunEngines {
   }
 
   async perform({ id, request, value }: Extract<ToWorker, { type: "perform" }>): Promise<void> {
-    const work = this.#requests.get(request)?.work;
-    if (work === null || work === undefined) return;
-    let outcome: Outcome;
+    const { work = null, result = "" } = this.#requests.get(request) ?? {};
+    if (work === null) return;
+    let done: unknown;
     try {
-      outcome = { ok: true, value: await work(value) };
-      this.#post({ type: "performed", id, outcome });
+      done = await work(value);
+      this.#post({ type: "performed", id, outcome: { ok: true, value: done } });
     } catch (error) {
-      this.#post({
-        type: "performed",
-        id,
-        outcome: { ok: false, error: toWire(notJson(error, "the result of a step")) },
-      });
+      this.#post({ type: "performed", id, outcome: { ok: false, error: toWire(notJson(error, done, result)) } });
     }
   }
 
@@ -100,9 +104,11 @@ export class RunEngines {
     promise.catch(() => {});
     try {
       const id = this.#send(call, method, args);
-      this.#requests.set(id, { call, resolve, reject, work: work === null ? null : this.#inBranch(work) });
+      const result = `the result of "${String(args[0])}"`;
+      this.#requests.set(id, { call, result, resolve, reject, work: work === null ? null : this.#inBranch(work) });
     } catch (error) {
-      reject(notJson(error, `an argument of ${method}`));
+      if (method === "checkpoint") reject(notJson(error, args[1], `the payload of checkpoint "${String(args[0])}"`));
+      else reject(notJson(error, args, `what ${method} is given`));
     }
     return promise;
   }
@@ -118,7 +124,7 @@ export class RunEngines {
   async #parallel<T>(call: number, branches: readonly ((() => Promise<T>) | Promise<T>)[]): Promise<T[]> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = this.#send(call, "parallel", [branches.length]);
-    this.#requests.set(id, { call, resolve, reject, work: null });
+    this.#requests.set(id, { call, result: "", resolve, reject, work: null });
     const results: T[] = [];
     const failures: unknown[] = [];
     for (const [index, branch] of branches.entries()) {
@@ -158,8 +164,13 @@ export class RunEngines {
   }
 }
 
-/** Threads refuse what cannot be copied, such as a function; the author meant JSON. */
-function notJson(error: unknown, what: string): unknown {
-  const isRefused = error instanceof Error && error.name === "DataCloneError";
-  return isRefused ? new TypeError(`${what} is not JSON: ${error.message}`) : error;
+/** Threads refuse what cannot be copied, such as a function; the author meant JSON, and is told where it is none. */
+function notJson(error: unknown, value: unknown, what: string): unknown {
+  if (!(error instanceof Error) || error.name !== "DataCloneError") return error;
+  try {
+    checkJson(value, what);
+  } catch (found) {
+    return found;
+  }
+  return new TypeError(`${what} is not JSON: ${error.message}`);
 }
