@@ -3,29 +3,11 @@ import { reduce } from "../../src/client/reduce.ts";
 import { emptyState } from "../../src/client/state.ts";
 import type { NewEvent } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";
-import type { Task } from "../../src/contract/task.ts";
+import { task as taskRow } from "../helpers/rows.ts";
 
 const id = newId("tsk", 1);
 const worker = newId("ses", 1);
-const task: Task = {
-  id,
-  queue: "work",
-  payload: "do it",
-  status: "pending",
-  producer: null,
-  callback: false,
-  chain: null,
-  hops: 0,
-  attempts: 0,
-  failures: 0,
-  worker: null,
-  result: null,
-  error: null,
-  enqueued_at: 1,
-  not_before: null,
-  dispatched_at: null,
-  ended_at: null,
-};
+const task = taskRow({ id, callback: false, enqueued_at: 1 });
 const about = { queue: "work", task: id };
 
 function play(...events: NewEvent[]) {

@@ -6,7 +6,9 @@ import type { Message } from "../../src/contract/message.ts";
 import type { SessionView } from "../../src/contract/session.ts";
 import type { Turn } from "../../src/contract/turn.ts";
 import { EventHub, type HubLimits } from "../../src/runtime/events/hub.ts";
+import { publicSession } from "../../src/runtime/sessions/rows.ts";
 import type { Services } from "../../src/server/services.ts";
+import { sessionRow } from "../helpers/rows.ts";
 import { MemoryEvents, sessionA } from "../runtime/events/memory-events.ts";
 
 export type FakeServices = Services & {
@@ -18,21 +20,7 @@ export type FakeServices = Services & {
 };
 
 export const sessionView: SessionView = {
-  id: sessionA,
-  handle: "lucid-knuth",
-  agent: "coder",
-  harness: "scripted",
-  offline: true,
-  title: "",
-  title_source: null,
-  state: "ready",
-  error: null,
-  parent: null,
-  depth: 0,
-  ask_policy: "wait",
-  created_at: 1,
-  closed_at: null,
-  forked_from: null,
+  ...publicSession(sessionRow({ id: sessionA, handle: "lucid-knuth", agent: "coder", created_at: 1 })),
   pending: 0,
   unseen: 0,
 };

@@ -4,33 +4,13 @@ import { newId } from "../../src/contract/ids.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { sessionRow } from "../helpers/rows.ts";
 
 const path = process.argv[2];
 if (path === undefined) throw new Error("expected the path of the database");
 const store = await openSqliteStore({ path, clock: systemClock, log: silentLogger });
 const session = newId("ses", systemClock.now());
-await store.transact((tx) =>
-  tx.sessions.insert({
-    id: session,
-    handle: `crash-${process.pid}`,
-    agent: "echo",
-    harness: "scripted",
-    offline: true,
-    title: "",
-    title_source: null,
-    state: "ready",
-    error: null,
-    parent: null,
-    depth: 0,
-    ask_policy: "wait",
-    created_at: systemClock.now(),
-    closed_at: null,
-    resume: null,
-    limits: null,
-    forked_from: null,
-    fork_point: null,
-  }),
-);
+await store.transact((tx) => tx.sessions.insert(sessionRow({ id: session, created_at: systemClock.now() })));
 
 async function write(): Promise<never> {
   while (true) {

@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import type { newId } from "../../src/contract/ids.ts";
 import type { Store } from "../../src/store/store.ts";
+import { message } from "../helpers/rows.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { addSession, message, notice } from "../suites/store-suite.ts";
+import { addSession, notice } from "../suites/store-suite.ts";
 import { openStore } from "./open-store.ts";
 
 const nobody = 65_534;

@@ -3,8 +3,9 @@ import { copyFile, readdir, readFile, rm, truncate, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
+import { message } from "../helpers/rows.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { addSession, message } from "../suites/store-suite.ts";
+import { addSession } from "../suites/store-suite.ts";
 import { openStore } from "./open-store.ts";
 
 let dir: string;

@@ -6,8 +6,9 @@ import { Connection, type Sql } from "../../src/store/sqlite/connection.ts";
 import { SqliteEvents } from "../../src/store/sqlite/events.ts";
 import { type Migration, migrate, schemaVersion } from "../../src/store/sqlite/migrate.ts";
 import { migrations } from "../../src/store/sqlite/migrations/list.ts";
+import { message } from "../helpers/rows.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { addSession, message, storeSuite } from "../suites/store-suite.ts";
+import { addSession, storeSuite } from "../suites/store-suite.ts";
 import { openStore } from "./open-store.ts";
 
 storeSuite("sqlite", async () => {

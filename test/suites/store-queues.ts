@@ -3,31 +3,9 @@ import { describe, expect, it } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
 import { type Attempt, queueSettingsSchema, type Task } from "../../src/contract/task.ts";
 import type { SessionRow, Store } from "../../src/store/store.ts";
+import { task } from "../helpers/rows.ts";
 
 type Helpers = { addSession(store: Store, change?: Partial<SessionRow>): Promise<SessionRow> };
-
-function task(change: Partial<Task> = {}): Task {
-  return {
-    id: newId("tsk", 1_000),
-    queue: "work",
-    payload: "do it",
-    status: "pending",
-    producer: null,
-    callback: true,
-    chain: null,
-    hops: 0,
-    attempts: 0,
-    failures: 0,
-    worker: null,
-    result: null,
-    error: null,
-    enqueued_at: 1_000,
-    not_before: null,
-    dispatched_at: null,
-    ended_at: null,
-    ...change,
-  };
-}
 
 function attempt(of: Task, change: Partial<Attempt> = {}): Attempt {
   return {

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Event, NewEvent } from "../../src/contract/event.ts";
 import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
-import type { SessionRow, Store, StoreTx, TurnRow } from "../../src/store/store.ts";
+import type { SessionRow, Store, StoreTx } from "../../src/store/store.ts";
+import { message, sessionRow, turnRow } from "../helpers/rows.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
 import { runStoreSuite } from "./store-runs.ts";
@@ -11,64 +12,6 @@ import { scheduleStoreSuite } from "./store-schedules.ts";
 import { subagentStoreSuite } from "./store-subagents.ts";
 
 export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
-
-let minted = 0;
-
-export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
-  return {
-    id: newId("ses", 1_000),
-    handle: `handle-${minted++}`,
-    agent: "echo",
-    harness: "scripted",
-    offline: true,
-    title: "",
-    title_source: null,
-    state: "ready",
-    error: null,
-    parent: null,
-    depth: 0,
-    ask_policy: "wait",
-    created_at: 1_000,
-    closed_at: null,
-    resume: null,
-    limits: null,
-    forked_from: null,
-    fork_point: null,
-    ...change,
-  };
-}
-
-export function message(session: SessionId, change: Partial<Message> = {}): Message {
-  const id = change.id ?? newId("msg", 1_000);
-  return {
-    id,
-    session,
-    sender: { kind: "human" },
-    body: "hello",
-    attachments: [],
-    status: "pending",
-    chain: id,
-    hops: 0,
-    admitted_at: 1_000,
-    turn: null,
-    ...change,
-  };
-}
-
-export function turnRow(session: SessionId, change: Partial<TurnRow> = {}): TurnRow {
-  return {
-    id: newId("trn", 1_000),
-    session,
-    started_at: 1_000,
-    ended_at: null,
-    reason: null,
-    error: null,
-    text: "",
-    usage: null,
-    accepted: false,
-    ...change,
-  };
-}
 
 export function notice(session: SessionId | null, text: string): NewEvent {
   return { type: "session.notice", session, data: { level: "info", text } };
