@@ -3,6 +3,21 @@ import type { HookContexts, HookDeclaration, HookEvent } from "../../src/contrac
 import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
 import type { HookRunner, PluginHooks } from "../../src/runtime/registry/hooks.ts";
 
+export const session = { id: "ses_1", handle: "lucid-knuth", agent: "a", harness: "scripted", depth: 0 };
+
+export const preTurn: HookContexts["pre_turn"] = {
+  session,
+  turn: "trn_1",
+  turnIndex: 0,
+  summedUp: 0,
+  userMessage: "hello",
+  senders: [],
+  history: [],
+  skills: [],
+  projectRoot: "/p",
+  priorResults: [],
+};
+
 export type TestHook = HookDeclaration & { call: (context: never, signal: AbortSignal) => unknown };
 
 export function hook<E extends HookEvent>(

@@ -5,21 +5,8 @@ import { HookBus } from "../../../src/runtime/hooks/bus.ts";
 import type { HookRecord } from "../../../src/runtime/hooks/record.ts";
 import { HookRegistry, type HookRunner } from "../../../src/runtime/registry/hooks.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
-import { hook, type TestHook, testPlugin } from "../../helpers/hooks.ts";
+import { hook, preTurn, session, type TestHook, testPlugin } from "../../helpers/hooks.ts";
 
-const session = { id: "ses_1", handle: "lucid-knuth", agent: "a", harness: "scripted", depth: 0 };
-const preTurn: HookContexts["pre_turn"] = {
-  session,
-  turn: "trn_1",
-  turnIndex: 0,
-  summedUp: 0,
-  userMessage: "hello",
-  senders: [],
-  history: [],
-  skills: [],
-  projectRoot: "/p",
-  priorResults: [],
-};
 const toolUse: HookContexts["pre_tool_use"] = {
   session,
   call: null,

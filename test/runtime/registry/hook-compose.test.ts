@@ -9,21 +9,7 @@ import {
 } from "../../../src/contract/hook.ts";
 import { applyResult, ends, isComposed, outcomeOf, overlaid } from "../../../src/runtime/registry/hook-compose.ts";
 import { checkResult } from "../../../src/runtime/registry/hook-results.ts";
-
-const session = { id: "ses_1", handle: "lucid-knuth", agent: "a", harness: "scripted", depth: 0 };
-
-const preTurn: HookContexts["pre_turn"] = {
-  session,
-  turn: "trn_1",
-  turnIndex: 0,
-  summedUp: 0,
-  userMessage: "hello",
-  senders: [],
-  history: [],
-  skills: [],
-  projectRoot: "/p",
-  priorResults: [],
-};
+import { preTurn, session } from "../../helpers/hooks.ts";
 
 const text = fc.string({ minLength: 1 }).filter((value) => value.trim() !== "");
 const preTurnResult: fc.Arbitrary<PreTurnResult> = fc.record(
