@@ -38,6 +38,17 @@ async function openAsk(runtime: TestRuntime): Promise<Ask> {
   return ask as Ask;
 }
 
+/** What a daemon that was stopped before anybody answered leaves behind. */
+async function leftOpen(): Promise<{ dir: string; ask: Ask }> {
+  const dir = await tempDir();
+  const runtime = await testRuntime(dir, testDriver(cautious()));
+  await runtime.sessions.create({ prompt: "clean up" });
+  const ask = await openAsk(runtime);
+  runtime.asks.stop();
+  await runtime.stop();
+  return { dir, ask };
+}
+
 describe("an approval", () => {
   it.each([
     ["allow", "", { decision: "allow", scope: "once" }],
@@ -115,13 +126,7 @@ describe("an approval", () => {
 
 describe("over a restart", () => {
   it("an open ask stays open and its answer waits for whoever asks the same again", async () => {
-    const dir = await tempDir();
-    const first = await testRuntime(dir, testDriver(cautious()));
-    await first.sessions.create({ prompt: "clean up" });
-    const ask = await openAsk(first);
-    first.asks.stop();
-    await first.stop();
-
+    const { dir, ask } = await leftOpen();
     const answers: PermissionAnswer[] = [];
     const second = await testRuntime(dir, testDriver(cautious(answers)));
     await second.asks.resume();
@@ -135,13 +140,7 @@ describe("over a restart", () => {
   });
 
   it("an answer that nobody came for in time counts for nothing", async () => {
-    const dir = await tempDir();
-    const first = await testRuntime(dir, testDriver(cautious()));
-    await first.sessions.create({ prompt: "clean up" });
-    const ask = await openAsk(first);
-    first.asks.stop();
-    await first.stop();
-
+    const { dir, ask } = await leftOpen();
     let late = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + late };
     const second = await testRuntime(dir, testDriver(cautious()), { clock });
