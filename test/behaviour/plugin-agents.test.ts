@@ -211,7 +211,8 @@ it("retire with a reload what the pool holds of their own plugin, and nothing el
   const { generation } = await pluginNamed(client, "db");
   await project.write(".aegis/plugins/db/prompts/dba.md", "---\ndescription: d\n---\nYou keep it well.\n");
   await untilPlugin(client, "db", (plugin) => plugin.generation !== generation);
-  await waitUntil("the old one is known to be stale", async () => (await pool(client)).some(({ stale }) => stale));
+  await waitUntil("the old one has left", async () => (await pool(client)).length === 2);
+  expect((await pool(client)).map(({ key }) => key).sort()).toEqual(["agent-dev", "plugin-only-helper"]);
   for (const name of ["dba", "only:helper", "dev"]) await talk(client, id, `ask ${name}`);
   const after = await pool(client);
   const sessionOf = (rows: typeof before, key: string) =>

@@ -69,7 +69,15 @@ export class Leases {
       const data = { key: row.key, holder: row.lease.holder };
       await tx.events.append({ type: "pool.released", session, data }, now);
     }
-    return this.shrink(tx);
+    return [...(await this.retire(tx)), ...(await this.shrink(tx))];
+  }
+
+  /** Lets those go whose agent is gone or has changed. Who is at work goes when its task is over. */
+  async retire(tx: StoreTx): Promise<Closed[]> {
+    const closed: Closed[] = [];
+    for (const row of await tx.pool.idleForLongest())
+      if (await this.isStale(tx, row)) closed.push(await this.#evict(tx, row, "its agent has changed"));
+    return closed;
   }
 
   /** Back to the cap, the longest unused first. More than the cap stay only while all of them are at work. */
@@ -120,11 +128,10 @@ export class Leases {
 
   /** Nobody is served by an agent that has changed, or that has forgotten what it is kept for. */
   async #evictUnfit(tx: StoreTx): Promise<Closed[]> {
-    const closed: Closed[] = [];
+    const closed = await this.retire(tx);
     for (const row of await tx.pool.idleForLongest()) {
       const session = await tx.sessions.get(row.session);
-      if (await this.isStale(tx, row)) closed.push(await this.#evict(tx, row, "its agent has changed"));
-      else if (session !== null && !this.#options.remembers(session))
+      if (session !== null && !this.#options.remembers(session))
         closed.push(await this.#evict(tx, row, "its agent could not be resumed after a restart"));
     }
     return closed;

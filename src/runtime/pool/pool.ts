@@ -1,6 +1,7 @@
 /** The pool: agents that do one task after the other for whoever asks, and keep in mind what they did. */
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
 import { isId, type MessageId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import type { PooledAgentView } from "../../contract/subagent.ts";
@@ -59,8 +60,9 @@ export class Pool {
     this.#options = options;
     this.#leases = new Leases(options);
     this.#answers = new Answers(options);
-    // After a restart turns end that nobody holds a lease for, and a new configuration may set a smaller cap.
     options.store.onCommit((events) => {
+      if (events.some((event) => agentsChanged.has(event.type))) this.#retire();
+      // After a restart turns end that nobody holds a lease for, and a new configuration may set a smaller cap.
       if (events.some((event) => event.type === "turn.ended" || event.type === "config.reloaded")) this.#trim();
     });
   }
@@ -222,14 +224,27 @@ export class Pool {
   }
 
   #trim(): void {
-    const { store, persist, log } = this.#options;
-    const trim = async () => {
-      if ((await store.read.pool.count()) <= this.max || this.#stop.signal.aborted) return;
-      this.#leave(await persist((tx) => this.#leases.shrink(tx)));
-    };
-    trim().catch((error: unknown) => {
-      if (!this.#stop.signal.aborted) log.error("the pool could not be trimmed", { error: errorText(error) });
+    this.#inBackground("the pool could not be trimmed", async () => {
+      if ((await this.#options.store.read.pool.count()) <= this.max || this.#stop.signal.aborted) return [];
+      return this.#options.persist((tx) => this.#leases.shrink(tx));
     });
+  }
+
+  #retire(): void {
+    this.#inBackground("changed agents could not leave the pool", async () => {
+      const { store, persist } = this.#options;
+      if ((await store.read.pool.count()) === 0 || this.#stop.signal.aborted) return [];
+      return persist((tx) => this.#leases.retire(tx));
+    });
+  }
+
+  #inBackground(trouble: string, work: () => Promise<Closed[]>): void {
+    work().then(
+      (closed) => this.#leave(closed),
+      (error: unknown) => {
+        if (!this.#stop.signal.aborted) this.#options.log.error(trouble, { error: errorText(error) });
+      },
+    );
   }
 
   #leave(closed: readonly Closed[]): void {
@@ -240,3 +255,11 @@ export class Pool {
     }
   }
 }
+
+/** After these an agent may be gone or another one. Plugins that are only being loaded say nothing about the others. */
+const agentsChanged: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "config.reloaded",
+  "plugin.reloaded",
+  "plugin.removed",
+  "plugin.failed",
+]);

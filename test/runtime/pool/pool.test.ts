@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/contract/agent.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { PooledAgent } from "../../../src/contract/subagent.ts";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
@@ -166,6 +167,31 @@ describe("the agent tool", () => {
     f.runtime.agents.replace([offlineAgent, { ...helper, model: "newer" }], choice);
     const asked = await refusal(f, root, "agent_ask", { agent_id: kept?.session, message: "hi" });
     expect(asked.error).toContain("has changed since");
+  });
+
+  it("lets an agent go as soon as it has changed, and one at work when its task is over", async () => {
+    const f = await withHelper();
+    const root = await f.root();
+    await run(f, root, { task_prompt: "x" }, "done");
+    const reloaded = async (change: Partial<Agent>) => {
+      f.runtime.agents.replace([offlineAgent, { ...helper, ...change }], choice);
+      const data = { agents: ["offline", "helper"], default_agent: "offline" };
+      await f.runtime.store.transact((tx) => tx.events.append({ type: "config.reloaded", session: null, data }, 1));
+    };
+    await reloaded({ description: "no other work" });
+    expect(await pool(f)).toHaveLength(1);
+    await reloaded({ model: "new" });
+    await waitUntil("it has left", async () => (await pool(f)).length === 0);
+    const call = f.call(root, "agent", { agent_name: "helper", task_prompt: "x" });
+    await waitUntil("it is at work", async () => (await pool(f)).length === 1);
+    const [held] = await pool(f);
+    if (held === undefined) throw new Error("unreachable: the wait ends with it");
+    await reloaded({ model: "newer" });
+    const busy = { session: held.session, stale: true, state: "busy" };
+    expect(await f.runtime.pool.list()).toMatchObject([busy]);
+    await f.say(held.session, "done");
+    expect(JSON.parse((await call).output)).toEqual({ result: "done", agent_id: held.session });
+    await waitUntil("it has left too", async () => (await pool(f)).length === 0);
   });
 
   it("keeps agents apart whose shown keys are the same", async () => {
