@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { anthropicWire } from "../helpers/fake-models/anthropic.ts";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { type FakeModels, type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
 import { type Daemon, type Project, testProject } from "../helpers/project.ts";
@@ -22,11 +23,7 @@ function answer({ transcript }: FakeRequest): Reply {
 async function native(): Promise<{ project: Project; daemon: Daemon; models: FakeModels }> {
   const models = await fakeModels(anthropicWire, answer);
   const project = await testProject({
-    ".aegis.yaml": [
-      "default_agent: dev",
-      `models: { fake: { base_url: "${models.url}", api: anthropic } }`,
-      "agents: { dev: { harness: native, model: fake/one, permission: write } }",
-    ].join("\n"),
+    ".aegis.yaml": nativeConfig(models, { api: "anthropic", permission: "write" }),
   });
   return { project, daemon: await project.start(), models };
 }

@@ -1,6 +1,7 @@
 /** Budgets in dollars over agents whose harness does not say what they cost, in the built daemon. */
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
@@ -17,13 +18,7 @@ function answer({ transcript }: FakeRequest): Reply {
 async function spent(more: string) {
   const models = await fakeModels(openaiChatWire, answer);
   const project = await aegisProject({
-    ".aegis.yaml": [
-      "default_agent: dev",
-      `models: { fake: { base_url: "${models.url}", api: openai-chat } }`,
-      "agents: { dev: { harness: native, model: fake/one, permission: full } }",
-      more,
-      "",
-    ].join("\n"),
+    ".aegis.yaml": nativeConfig(models, { more }),
   });
   await project.aegis("spawn", "dev", "--handle", "calm-boole", "-m", "begin");
   const said = async () => (await project.aegis("history", "calm-boole", "-n", "200", "--json")).stdout;

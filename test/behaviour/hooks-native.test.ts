@@ -1,5 +1,6 @@
 /** Hooks with native agents of the built package, whose model is a fake one on loopback. */
 import { expect, it } from "vitest";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
@@ -28,12 +29,7 @@ function answer({ transcript }: FakeRequest): Reply {
 it("changes what the model is sent, before each call, and denies its tools", async () => {
   const models = await fakeModels(openaiChatWire, answer);
   const project = await testProject({
-    ".aegis.yaml": [
-      "default_agent: dev",
-      `models: { fake: { base_url: "${models.url}", api: openai-chat } }`,
-      "agents: { dev: { harness: native, model: fake/one, permission: full } }",
-      "",
-    ].join("\n"),
+    ".aegis.yaml": nativeConfig(models),
     ".aegis/plugins/house/plugin.toml": '[plugin]\nname = "house"\nversion = "1.0.0"\n',
     ".aegis/plugins/house/rules.js": rules,
   });

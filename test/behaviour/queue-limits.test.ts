@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { fakeModels } from "../helpers/fake-models/server.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -15,13 +16,9 @@ type Status = {
 it("a queue over its budget holds its tasks and says why, and goes on when there is room", async () => {
   const models = await fakeModels(openaiChatWire, () => ({ text: "done", usage: { input: 5, output: 60 } }));
   const config = (tokens: number) =>
-    [
-      "default_agent: dev",
-      `models: { fake: { base_url: "${models.url}", api: openai-chat } }`,
-      "agents: { dev: { harness: native, model: fake/one } }",
-      `queues: { work: { agent: dev, budgets: [{ output_tokens: ${tokens}, window: 1h }] } }`,
-      "",
-    ].join("\n");
+    nativeConfig(models, {
+      more: `queues: { work: { agent: dev, budgets: [{ output_tokens: ${tokens}, window: 1h }] } }`,
+    });
   const { root, aegis, json, start } = await aegisProject({ ".aegis.yaml": config(100) });
   for (const text of ["one", "two"])
     expect(await aegis("queue", "enqueue", "work", text, "--wait")).toMatchObject({ code: 0, stdout: "done\n" });

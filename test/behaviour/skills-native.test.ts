@@ -1,5 +1,6 @@
 /** Skills with native agents of the built package, whose model is a fake one on loopback. */
 import { expect, it } from "vitest";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeModels, type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
@@ -21,12 +22,7 @@ function answer({ transcript, body }: FakeRequest): Reply {
 async function start(skills: string): Promise<{ daemon: Daemon; models: FakeModels }> {
   const models = await fakeModels(openaiChatWire, answer);
   const project = await testProject({
-    ".aegis.yaml": [
-      "default_agent: dev",
-      `models: { fake: { base_url: "${models.url}", api: openai-chat } }`,
-      "agents: { dev: { harness: native, model: fake/one, permission: write } }",
-      skills,
-    ].join("\n"),
+    ".aegis.yaml": nativeConfig(models, { permission: "write", more: skills }),
     ".aegis/skills/tea.md": page("tea", "Brew a pot of tea", "Warm the pot."),
     "skills/cake/SKILL.md": page("cake", "Bake a cake", "Heat the oven."),
   });
