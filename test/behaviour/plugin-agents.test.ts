@@ -75,7 +75,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   await symlink(join(root, "x.md"), join(root, ".aegis/plugins/linked/link.md"));
   type Listed = {
     agents: { slug: string; plugin: string | null; file_path: string }[];
-    diagnostics: { message: string }[];
+    diagnostics: { level: string; plugin: string | null; agent: string; file: string | null; message: string }[];
   };
   const { agents, diagnostics } = await json<Listed>("agent", "list");
   const brought = agents.filter(({ plugin }) => plugin !== null).map(({ slug, plugin }) => `${plugin}:${slug}`);
@@ -91,6 +91,15 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
     ["bound", "tools"],
   ])
     expect(about.split("\n").find((line) => line.includes(`the agent "${name}" is left out`))).toContain(why);
+  // Whoever looks for an agent that was left out is told why, with plugin, agent and file.
+  const left = diagnostics.filter(({ level, plugin }) => level === "error" && plugin === "db");
+  expect(left.map(({ agent, file }) => `${agent} ${file}`)).toEqual([
+    "out ../../x.md",
+    "abs /etc/hostname",
+    "gone prompts/gone.md",
+    "a:b prompts/other.md",
+    "bound prompts/other.md",
+  ]);
   // Two plugins bring a helper: one is chosen, each can be named, and the choice is told.
   expect(diagnostics.map(({ message }) => message)).toContain(
     'the plugins "db" and "only" both have an agent "helper"; that of "db" is used, the other is only:helper',

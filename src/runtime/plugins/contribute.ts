@@ -1,5 +1,5 @@
 /** Puts what one generation of a plugin brings into the registries: all of it or nothing. */
-import type { AgentProfile } from "../../contract/agent.ts";
+import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { HookCallResult } from "../../contract/hook.ts";
 import { hookKinds } from "../../contract/hook.ts";
@@ -64,6 +64,7 @@ export type Contribution = {
   executables: readonly ExecutableTool[];
   running: Omit<ExecutableOptions, "plugin">;
   agents: readonly AgentProfile[];
+  agentFaults: readonly AgentDiagnostic[];
   skills: readonly PluginSkill[];
   /** Those that are pages of its folder. */
   commands: readonly PageCommand[];
@@ -83,6 +84,7 @@ export function contribute(part: Contribution, registries: Registries): Undo {
   try {
     for (const tool of part.executables) undo.push(registries.tools.add(executableTool(part, tool)));
     undo.push(registries.agents.registerPluginAgents(part.agents));
+    undo.push(registries.agents.note(part.agentFaults));
     for (const skill of part.skills) undo.push(registries.addSkill(skill));
     for (const { body, ...command } of part.commands) {
       const run = async (args: string) => ({ prompt: fillArguments(body, args) });

@@ -13,7 +13,12 @@ import type { Contributions } from "./protocol.ts";
 
 const maxSkills = 500;
 
-export type PluginAgentsRead = { profiles: AgentProfile[]; diagnostics: PluginDiagnostic[] };
+/** `faults` are what the agents' authors should know, `diagnostics` the same for the plugin's. */
+export type PluginAgentsRead = {
+  profiles: AgentProfile[];
+  faults: AgentDiagnostic[];
+  diagnostics: PluginDiagnostic[];
+};
 
 /** The agents of the manifest, of its folders and of its code. One bad agent costs that agent only. */
 export async function readAgents(
@@ -43,7 +48,7 @@ export async function readAgents(
   }
   for (const { fields, prompt } of fromCode)
     take(parseAgentFields(fields, prompt, { source: "plugin", plugin, file: null, fallbackName: null }, () => null));
-  return { profiles, diagnostics: diagnostics.map((one) => fromAgent(one, root)) };
+  return { profiles, faults: diagnostics, diagnostics: diagnostics.map((one) => fromAgent(one, root)) };
 }
 
 /** `skills/<name>/SKILL.md` and `skills/<name>.md`. */

@@ -63,6 +63,7 @@ export class Generation {
       executables: manifest.tools,
       running: { root: found.root, config: config.config, env, processes },
       agents: agents.profiles,
+      agentFaults: agents.faults,
       skills: await readSkills(manifest, found.root),
       commands: pages.commands,
       log,

@@ -34,6 +34,7 @@ const namesInHint = 20;
 export class AgentRegistry {
   #profiles: readonly AgentProfile[] = [];
   readonly #pluginProfiles = new Set<AgentProfile>();
+  readonly #faults = new Set<readonly AgentDiagnostic[]>();
   #choice: AgentChoice;
   #refusal: AgentRefusal = ownRefusal;
   readonly #more: AgentRefusal[] = [];
@@ -87,6 +88,15 @@ export class AgentRegistry {
       throw error;
     }
     return undoAll;
+  }
+
+  /** What is wrong with agents that a plugin brings, also with those that were left out for it. Returns its undo. */
+  note(faults: readonly AgentDiagnostic[]): () => void {
+    const noted = [...faults];
+    this.#faults.add(noted);
+    return () => {
+      this.#faults.delete(noted);
+    };
   }
 
   /** False when the plugin has no such agent. Whatever the agent hid is back. */
@@ -168,14 +178,15 @@ export class AgentRegistry {
     return this.#index().get(slug) ?? [];
   }
 
-  /** What the agents' authors should know: names that several claim alike, and settings that have no effect. */
+  /** What authors should know: faults of plugins' agents, names that several claim alike, settings without effect. */
   diagnostics(): AgentDiagnostic[] {
     const base = this.#base();
-    return [...this.#index().values()].flatMap((candidates) => {
+    const ofNames = [...this.#index().values()].flatMap((candidates) => {
       const tie = tieOf(candidates);
       const [winner] = candidates;
       return [...(tie === null ? [] : [tie]), ...(winner ? completeProfile(winner, base).diagnostics : [])];
     });
+    return [...[...this.#faults].flat(), ...ofNames];
   }
 
   #names(): string[] {
