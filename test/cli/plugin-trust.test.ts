@@ -1,6 +1,6 @@
 /** Plugins in a folder that came from elsewhere: they are seen and shown, and nothing of them runs before their user agrees. */
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
@@ -71,4 +71,22 @@ it("works in a folder below the user's own, without a configuration", async () =
   expect(plugins).toMatchObject([{ name: "sly", status: "loaded" }]);
   expect(existsSync(join(root, "ran"))).toBe(true);
   expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
+});
+
+it("does not call trusted what cannot be trusted as it is", async () => {
+  const { aegis, json, root } = await aegisProject(cloned, { trusted: false });
+  const link = join(root, ".aegis/plugins/theirs/notes.md");
+  await symlink("/etc/hostname", link);
+  for (const command of [
+    ["trust", "--yes"],
+    ["plugin", "trust", "theirs", "--yes"],
+  ]) {
+    const { code, stdout, stderr } = await aegis(...command);
+    expect(code).toBe(1);
+    expect(stdout).not.toContain("Trusted: 2");
+    expect(stderr).toMatch(/plugin theirs is still not trusted: .*notes\.md is a link out of its folder/);
+  }
+  expect(await json("trust", "--yes")).toMatchObject({ ok: false, trusted: [] });
+  await rm(link);
+  expect(await json("trust", "--yes")).toMatchObject({ ok: true, trusted: [{ name: "theirs" }] });
 });

@@ -45,10 +45,12 @@ export async function trust(cx: Terminal, args: TrustArgs): Promise<number> {
       open.map(({ item }) => item),
     );
   await tellDaemon(cx);
-  if (cx.json) cx.printJson({ ok: true, trusted: open.map(plain), always: args.always || always });
+  const refused = (await agree.listTrust(project)).filter(({ verdict }) => !verdict.allowed);
+  const trusted = open.filter(({ item }) => !refused.some((one) => isSame(one.item, item)));
+  if (cx.json) cx.printJson({ ok: refused.length === 0, trusted: trusted.map(plain), always: args.always || always });
   else if (args.always) cx.print("Trusted, now and later.");
-  else cx.print(`Trusted: ${plural(open.length, "item")}. What changes is asked about again.`);
-  return exitCodes.ok;
+  else cx.print(`Trusted: ${plural(trusted.length, "item")}. What changes is asked about again.`);
+  return tellRefused(cx, refused);
 }
 
 export async function pluginTrust(cx: Terminal, args: { name: string; yes: boolean; dev: boolean }): Promise<number> {
@@ -60,9 +62,11 @@ export async function pluginTrust(cx: Terminal, args: { name: string; yes: boole
   await consent(cx, args.yes, question);
   await agree.trustPlugin(project, found.item, { dev: args.dev });
   await tellDaemon(cx);
-  if (cx.json) cx.printJson({ ok: true, trusted: plain(found), dev: args.dev });
-  else cx.print(args.dev ? `${args.name} is trusted while you write it.` : `${args.name} is trusted as it is now.`);
-  return exitCodes.ok;
+  const refused = [await agree.findPlugin(project, args.name)].filter(({ verdict }) => !verdict.allowed);
+  if (cx.json) cx.printJson({ ok: refused.length === 0, trusted: plain(found), dev: args.dev });
+  else if (refused.length === 0)
+    cx.print(args.dev ? `${args.name} is trusted while you write it.` : `${args.name} is trusted as it is now.`);
+  return tellRefused(cx, refused);
 }
 
 /** For commands with `--yes`: agrees to everything here without a word. */
@@ -77,6 +81,17 @@ export async function trustHere(cx: Terminal): Promise<void> {
   );
   await tellDaemon(cx);
   cx.warn(`trusted because of --yes: ${open.map(({ item }) => `${item.kind} ${item.name}`).join(", ")}`);
+}
+
+/** What cannot be trusted as it is, such as a folder with a link out of it, stays untrusted whoever agrees to it. */
+function tellRefused(cx: Terminal, refused: readonly Judged[]): number {
+  for (const { item, verdict } of refused)
+    if (!verdict.allowed) cx.warn(`${item.kind} ${item.name} is still not trusted: ${verdict.message}; ${verdict.fix}`);
+  return refused.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function isSame(a: Judged["item"], b: Judged["item"]): boolean {
+  return a.kind === b.kind && a.name === b.name;
 }
 
 async function consent(cx: Terminal, yes: boolean, question: string): Promise<void> {
