@@ -22,10 +22,12 @@ export async function copyTree(
   target: string,
   options: CopyOptions = {},
 ): Promise<{ files: number; bytes: number }> {
-  const guard = createTreeGuard({ ...defaultTreeLimits, ...options.limits });
+  const limits = { ...defaultTreeLimits, ...options.limits };
+  const guard = createTreeGuard(limits);
   const root = await realpath(source);
   if (!(await stat(root)).isDirectory()) throw new TreeRefused("not_a_tree", null, `${source} is no folder`);
   const walk: Walk = { root, target, guard, skip: new Set(options.skip), signal: options.signal };
+  await refuseTooMany(walk, limits.files);
   await copyFolder(walk, "");
   return { files: guard.files, bytes: guard.bytes };
 }
@@ -45,16 +47,21 @@ export async function treeHash(dir: string, options: { skip?: readonly string[] 
 /** Every entry below `dir` that is no folder, by path with `/`, sorted by code point. */
 export async function listTree(dir: string, skip: ReadonlySet<string> = new Set()): Promise<string[]> {
   const found: string[] = [];
+  for await (const { path, entry } of entriesOf(dir, skip)) if (!entry.isDirectory()) found.push(path);
+  return found.sort(byCodePoint);
+}
+
+/** All entries below `dir`, folders before what they hold. */
+async function* entriesOf(dir: string, skip: ReadonlySet<string>): AsyncGenerator<{ path: string; entry: Dirent }> {
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
       if (skip.has(entry.name)) continue;
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) folders.push(path);
-      else found.push(path);
+      yield { path, entry };
     }
   }
-  return found.sort(byCodePoint);
 }
 
 type Walk = {
@@ -64,6 +71,16 @@ type Walk = {
   skip: ReadonlySet<string>;
   signal: AbortSignal | undefined;
 };
+
+/** Looks at names alone and stops at the first one too many: nothing of such a tree is copied. */
+async function refuseTooMany({ root, skip, signal }: Walk, most: number): Promise<void> {
+  let files = 0;
+  for await (const { entry } of entriesOf(root, skip)) {
+    signal?.throwIfAborted();
+    if (!entry.isDirectory()) files++;
+    if (files > most) throw new TreeRefused("too_many", null, `more than ${most} files`);
+  }
+}
 
 async function copyFolder(walk: Walk, folder: string): Promise<void> {
   const entries = await readdir(join(walk.root, folder), { withFileTypes: true });

@@ -66,6 +66,14 @@ test("limits hold for folders as for archives", async () => {
   await expect(copyTree(from, to, { limits: { fileBytes: 2 } })).rejects.toMatchObject({ problem: "too_large" });
 });
 
+test("a tree of too many files is refused before any of it is copied", async () => {
+  const { from, to } = await tree({ a: "a", "sub/b": "b", "sub/deep/c": "c", ".git/d": "d" });
+  const copy = (files: number) => copyTree(from, to, { limits: { files }, skip: [".git"] });
+  await expect(copy(2)).rejects.toMatchObject({ problem: "too_many", path: null, message: "more than 2 files" });
+  expect(await listTree(to)).toEqual([]);
+  expect(await copy(3)).toMatchObject({ files: 3 });
+});
+
 test("a file is no folder", async () => {
   const { from, to } = await tree({ a: "a" });
   await expect(copyTree(join(from, "a"), to)).rejects.toMatchObject({ problem: "not_a_tree" });
