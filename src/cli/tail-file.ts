@@ -1,6 +1,7 @@
 /** The end of a file that grows, line by line. */
 import { type FileHandle, open } from "node:fs/promises";
 import { systemClock } from "../lib/clock.ts";
+import { exists } from "../lib/files.ts";
 import type { Terminal } from "./terminal.ts";
 
 const chunkBytes = 64 * 1024;
@@ -21,6 +22,19 @@ export async function showTail(
   } finally {
     await file.close();
   }
+}
+
+/** Waits for a file that is not there yet, then shows all that comes until the command is stopped. */
+export async function showNewFile(cx: Terminal, path: string, show: (line: string) => void): Promise<void> {
+  const stopped = new AbortController();
+  const undo = cx.onStop(() => stopped.abort());
+  try {
+    while (!stopped.signal.aborted && !(await exists(path)))
+      await systemClock.sleep(pollMs, stopped.signal).catch(() => {});
+  } finally {
+    undo();
+  }
+  if (!stopped.signal.aborted) await showTail(cx, path, { follow: true, lines: Number.POSITIVE_INFINITY }, show);
 }
 
 /** The last lines of a file, read from its end. */

@@ -12,11 +12,12 @@ const files = {
     '[plugin]\nname = "loud"\nversion = "0.2.0"\ndescription = "Shouts."\n[config_schema.volume]\ntype = "integer"\nenum = [10, 11]\n',
   ".aegis/plugins/loud/main.ts":
     'import { hook, tool } from "aegis";\nconsole.log("I am up");\nexport const shout = tool({ description: "Shouts" }, () => "HEY");\nexport const seen = hook("post_turn", () => {});\n',
+  ".aegis/plugins/quiet.ts": "export const nothing = null;\n",
   ".aegis/plugins/broken.ts": 'import { tool } from "aegis";\nthrow new Error("not today");\n',
 };
 
 it("lists, shows, switches, follows and reloads plugins", async () => {
-  const { root, aegis, json } = await aegisProject(files);
+  const { root, aegis, json, start } = await aegisProject(files);
   const list = await aegis("plugin", "list");
   expect(list.code).toBe(0);
   expect(list.stdout).toMatch(/broken\s+0\.0\.0\s+failed\s+broken\.ts:2: not today/);
@@ -32,7 +33,21 @@ it("lists, shows, switches, follows and reloads plugins", async () => {
 
   const logs = await aegis("plugin", "logs", "loud");
   expect(logs.stdout).toContain("I am up");
-  expect((await aegis("plugin", "logs", "nobody")).stderr).toContain("has logged nothing yet");
+  expect(await aegis("plugin", "logs", "quiet")).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: expect.stringContaining("has logged nothing yet"),
+  });
+  expect(await aegis("plugin", "logs", "nobody")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no plugin "nobody"'),
+  });
+  const following = start("plugin", "logs", "quiet", "-f");
+  await waitUntil("it waits for the first line", () => following.output.stderr.includes("nothing yet"));
+  await writeFile(join(root, ".aegis/plugins/quiet.ts"), 'console.log("not so quiet");\n');
+  await following.shows("not so quiet");
+  following.child.kill("SIGINT");
+  expect((await following.ended).code).toBe(0);
 
   expect((await aegis("plugin", "disable", "loud")).stdout).toContain("loud is disabled");
   const statusOf = async (name: string) =>

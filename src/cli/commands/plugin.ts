@@ -5,12 +5,11 @@ import { findProjectRoot, stateDir } from "../../lib/daemon-file.ts";
 import { isErrno } from "../../lib/files.ts";
 import { ensureDaemon, findDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
-import { CliError } from "../failure.ts";
 import { pluginDiagnostic, pluginLines, pluginTable } from "../format/plugin-table.ts";
 import { createStyle } from "../format/style.ts";
 import { plainText } from "../format/text.ts";
 import { clockTime } from "../format/time.ts";
-import { showTail } from "../tail-file.ts";
+import { showNewFile, showTail } from "../tail-file.ts";
 import type { Terminal } from "../terminal.ts";
 
 const defaultLines = 50;
@@ -79,10 +78,12 @@ export async function pluginLogs(
     return exitCodes.ok;
   } catch (error) {
     if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
-    throw new CliError(exitCodes.failed, `the plugin "${args.plugin}" has logged nothing yet`, {
-      hint: "see which plugins there are with: aegis plugin list",
-    });
   }
+  const { client } = await ensureDaemon(cx);
+  await client.call("getPlugin", { path: { plugin: args.plugin } });
+  cx.warn(`the plugin "${args.plugin}" has logged nothing yet`);
+  if (args.follow) await showNewFile(cx, path, show);
+  return exitCodes.ok;
 }
 
 function showList(cx: Terminal, plugins: readonly PluginView[]): void {
