@@ -2,12 +2,11 @@
 import type { SessionId } from "../../contract/ids.ts";
 import type { Budget, BudgetCheck } from "../../contract/task.ts";
 import type { Usage } from "../../contract/turn.ts";
-import type { EventReads, TaskReads, TurnReads } from "../../store/store.ts";
-import { addUsage } from "../sessions/recorder.ts";
+import type { TaskReads, TurnReads } from "../../store/store.ts";
 import { checkBudget, longestWindowMs, type Spending, type Used } from "./budgets.ts";
 
 /** Works over committed data and inside a transaction alike. */
-type From = { readonly tasks: TaskReads; readonly turns: TurnReads; readonly events: EventReads };
+type From = { readonly tasks: TaskReads; readonly turns: TurnReads };
 
 /** How many tries tell what a task of the queue usually needs. */
 const recentTries = 20;
@@ -51,17 +50,7 @@ async function readSpending(from: From, queue: string, since: number): Promise<S
 
 /** Of each turn; of the one under way what it has reported so far. */
 async function usagesOf(from: From, worker: SessionId): Promise<(Usage | null)[]> {
-  const turns = await from.turns.list(worker, mostTurns);
-  return Promise.all(
-    turns.map(async (turn) => {
-      if (turn.ended_at !== null) return turn.usage;
-      const reports = await from.events.list({ session: worker, types: ["turn.usage"], limit: mostTurns });
-      const own = reports.flatMap((event) =>
-        event.type === "turn.usage" && event.data.turn === turn.id ? [event.data] : [],
-      );
-      return own.reduce<Usage | null>(addUsage, null);
-    }),
-  );
+  return (await from.turns.list(worker, mostTurns)).map((turn) => turn.usage);
 }
 
 function known(usages: readonly (Usage | null)[]): Used {

@@ -176,7 +176,7 @@ export function ended(reason: TurnEnded["reason"], error: TurnEnded["error"]): T
   return { type: "turn.ended", reason, error, usage: null };
 }
 
-export function addUsage(sum: Usage | null, more: Usage): Usage {
+function addUsage(sum: Usage | null, more: Usage): Usage {
   return {
     input: (sum?.input ?? 0) + more.input,
     cache_read: (sum?.cache_read ?? 0) + more.cache_read,
