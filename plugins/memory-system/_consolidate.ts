@@ -10,11 +10,12 @@ const entry = z.object({
   source: z.enum(sources).catch("dream").default("dream"),
 });
 
+/** Entries that cannot be read are left out, the others stay. */
 const proposals = z.object({
-  session_handle: z.string().default(""),
-  summary: z.string().default(""),
-  proposed_entries: z.array(entry).default([]),
-  observations: z.array(z.string()).default([]),
+  session_handle: z.string().catch("").default(""),
+  summary: z.string().catch("").default(""),
+  proposed_entries: z.array(z.unknown()).transform((all) => all.flatMap((one) => entry.safeParse(one).data ?? [])),
+  observations: z.array(z.string()).catch([]).default([]),
 });
 export type Proposals = z.infer<typeof proposals>;
 
@@ -33,6 +34,29 @@ export type Action = z.infer<typeof action>;
 /** Null when there is no such JSON in it. */
 export function parseProposals(reply: string): Proposals | null {
   return proposals.safeParse(jsonIn(reply)).data ?? null;
+}
+
+/**
+ * What tools or peers said, each once. It goes to a person's review as it is: nobody who decides about the rest may say
+ * that it is somebody else's.
+ */
+export function fromOthers(proposals: readonly Proposals[]): Action[] {
+  const others = proposals.flatMap((one) => one.proposed_entries.filter(isOthers));
+  const bySlug = new Map(others.flatMap((one) => (slugOrNull(one) === null ? [] : [[slugOrNull(one), one]])));
+  return [...bySlug.values()].map((one) => ({ action: "add", ...one }));
+}
+
+/** The proposals without what tools or peers said. */
+export function withoutOthers(proposals: readonly Proposals[]): Proposals[] {
+  return proposals.map((one) => ({
+    ...one,
+    proposed_entries: one.proposed_entries.filter((entry) => !isOthers(entry)),
+  }));
+}
+
+/** What an action is about; null when it has no name that could be one. */
+export function aboutOf(action: Action): string | null {
+  return action.action === "add" ? slugOrNull(action) : action.slug;
 }
 
 /** Changes that cannot be read are left out, the others stay. */
@@ -66,6 +90,18 @@ export async function applyAction(memory: Memory, action: Action): Promise<{ ok:
     return { ok: true, what: `add ${slug}${added.held ? " (held for review)" : ""}` };
   } catch (error) {
     return { ok: false, what: `${action.action}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function isOthers({ source }: Pick<Entry, "source">): boolean {
+  return source === "tool" || source === "peer";
+}
+
+function slugOrNull(entry: Pick<Entry, "type" | "name">): string | null {
+  try {
+    return slugOf(entry);
+  } catch {
+    return null;
   }
 }
 

@@ -74,7 +74,10 @@ export class Memory {
     return this.#write({ ...entry, slug, held, created: now, updated: now });
   }
 
-  async replace(slug: string, change: { description?: string; content?: string; held?: boolean }): Promise<Entry> {
+  async replace(
+    slug: string,
+    change: Partial<Pick<Entry, "description" | "content" | "source" | "held">>,
+  ): Promise<Entry> {
     const before = await this.get(slug);
     const after = { ...before, ...change };
     checkTexts(after);

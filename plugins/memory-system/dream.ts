@@ -1,6 +1,15 @@
 /** Looks back at recent sessions, keeps what is worth keeping and tells of it: dreamers, a consolidator, a synthesizer. */
 import { type Engine, WorkflowError, workflow, z } from "aegis";
-import { type Action, applyAction, type Proposals, parseActions, parseProposals } from "./_consolidate.ts";
+import {
+  type Action,
+  aboutOf,
+  applyAction,
+  fromOthers,
+  type Proposals,
+  parseActions,
+  parseProposals,
+  withoutOthers,
+} from "./_consolidate.ts";
 import { Memory } from "./_entries.ts";
 import { consolidatorPrompt, dreamerPrompt, synthesizerPrompt } from "./_prompts.ts";
 import { readTranscript, recentFiles, type Transcript } from "./_transcripts.ts";
@@ -83,14 +92,27 @@ async function consolidate(
   queue: string,
   proposals: readonly Proposals[],
 ): Promise<string[]> {
-  if (proposals.every((one) => one.proposed_entries.length === 0)) return [];
+  const held = fromOthers(proposals);
+  const applied = await applyAll(engine, root, "held", held);
+  const own = withoutOthers(proposals);
+  if (own.every((one) => one.proposed_entries.length === 0)) return applied;
   const current = await engine.step("read the memory", () => new Memory(root).active());
-  const reply = await engine.delegate(queue, consolidatorPrompt(current, proposals));
-  const actions: readonly Action[] = parseActions(reply) ?? [];
+  const reply = await engine.delegate(queue, consolidatorPrompt(current, own));
+  const heldSlugs = new Set(held.map(aboutOf));
+  const actions = (parseActions(reply) ?? []).filter((action) => !heldSlugs.has(aboutOf(action)));
   if (actions.length === 0) engine.log("the consolidator asked for no change");
+  return [...applied, ...(await applyAll(engine, root, "change", actions))];
+}
+
+async function applyAll(
+  engine: Engine<DreamConfig>,
+  root: string,
+  what: string,
+  actions: readonly Action[],
+): Promise<string[]> {
   const applied: string[] = [];
   for (const [index, action] of actions.entries()) {
-    const done = await engine.step(`change ${index + 1}`, () => applyAction(new Memory(root), action));
+    const done = await engine.step(`${what} ${index + 1}`, () => applyAction(new Memory(root), action));
     if (done.ok) applied.push(done.what);
     else engine.log(`not done: ${done.what}`);
   }

@@ -46,7 +46,7 @@ export const memory_replace = tool(
     const changed = await memory.replace(slug, {
       ...(description === undefined ? {} : { description }),
       ...(content === undefined ? {} : { content }),
-      ...(held ? { held } : {}),
+      ...(held ? { held, source } : {}),
     });
     return {
       slug: changed.slug,

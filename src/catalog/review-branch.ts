@@ -16,7 +16,8 @@ export type ReviewBranchConfig = {
   most_diff_characters: number;
 };
 
-type Review = { reviewer: string; verdict: "ok" | "blocked" | "failed"; text: string };
+/** `unclear`: a review without a verdict, which is no consent. */
+type Review = { reviewer: string; verdict: "ok" | "blocked" | "unclear" | "failed"; text: string };
 
 export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
   const config: ReviewBranchConfig = {
@@ -30,8 +31,8 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
     async (engine, { base, report, reviewers = engine.config.reviewers }) => {
       const branch = await git(engine, "rev-parse --abbrev-ref HEAD");
       const commit = await git(engine, "rev-parse --short HEAD");
-      const files = await git(engine, `diff --stat ${quote(base)}...HEAD`);
-      const diff = await git(engine, `diff ${quote(base)}...HEAD`);
+      const files = await git(engine, `diff --stat --end-of-options ${quote(base)}...HEAD`);
+      const diff = await git(engine, `diff --end-of-options ${quote(base)}...HEAD`);
       if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
       const reviews = await engine.parallel(
         reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
@@ -41,7 +42,8 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
       await engine.checkpoint("report", { path });
       const count = (verdict: Review["verdict"]) => reviews.filter((one) => one.verdict === verdict).length;
       if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer gave a review; see ${path}`);
-      return { report: path, ok: count("ok"), blocked: count("blocked"), failed: count("failed") };
+      const counts = { ok: count("ok"), blocked: count("blocked"), unclear: count("unclear"), failed: count("failed") };
+      return { report: path, ...counts };
     },
   );
 }
@@ -56,11 +58,17 @@ async function review(
     const handle = await engine.spawn(reviewer, { alias: `review of ${branch.branch}` });
     const text = await engine.send(handle, prompt(reviewer, branch, engine.config.most_diff_characters));
     await engine.close(handle);
-    return { reviewer, verdict: /^\W*verdict\W+block/imu.test(text) ? "blocked" : "ok", text };
+    return { reviewer, verdict: verdictOf(text), text };
   } catch (error) {
     if (!(error instanceof WorkflowError)) throw error;
     return { reviewer, verdict: "failed", text: error.message };
   }
+}
+
+function verdictOf(text: string): Review["verdict"] {
+  const verdicts = [...text.matchAll(/^\W*verdict\W+(ok|block)/gimu)].map((match) => match[1]?.toLowerCase());
+  if (verdicts.includes("block")) return "blocked";
+  return verdicts.length === 0 ? "unclear" : "ok";
 }
 
 function prompt(

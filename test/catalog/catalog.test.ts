@@ -44,6 +44,9 @@ rules:
   - name: fail
     when: '/^You are test-reviewer/'
     steps: [{ fail: "out of tokens" }]
+  - name: no verdict
+    when: '/^You are reviewer/'
+    steps: [{ say: "Looks like a branch. The verdict: ok is for others to give." }]
   - name: review
     when: '/^You are (\\S+)\\. Review/'
     steps: [{ say: "Verdict: ok\\n\\nFine for {1}." }]
@@ -72,7 +75,7 @@ const text = (project: AegisProject, path: string) => readFile(join(project.root
 it("reviews a branch side by side and says who failed", async () => {
   const project = await repository();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch", "--base", "main");
-  expect(run).toMatchObject({ status: "ok", result: { ok: 1, blocked: 1, failed: 1 } });
+  expect(run).toMatchObject({ status: "ok", result: { ok: 1, blocked: 1, unclear: 0, failed: 1 } });
   const report = await text(project, (run.result as { report: string }).report);
   expect(report).toContain("| security-reviewer | ok |\n| api-reviewer | blocked |\n| test-reviewer | failed |");
   expect(report).toContain("## api-reviewer\n\nVerdict: block\n\nnew.txt:1 breaks the contract.");
@@ -183,7 +186,7 @@ it("takes what the project sets for a workflow, and says what it cannot set", as
     ".aegis.yaml": config("{ reviewers: [reviewer], report_dir: notes }"),
   });
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch");
-  expect(run).toMatchObject({ status: "ok", result: { ok: 1, blocked: 0, failed: 0 } });
+  expect(run).toMatchObject({ status: "ok", result: { ok: 0, blocked: 0, unclear: 1, failed: 0 } });
   expect((run.result as { report: string }).report).toMatch(/^notes\//);
   for (const [settings, message] of [
     [

@@ -22,7 +22,8 @@ type Items = { items: { kind: string; name: string; state: string }[] };
 type Status = { untrusted: string[] };
 
 it("starts without a question, runs only what is harmless, and says what it left out", async () => {
-  const { aegis, json, root } = await aegisProject(files, { trusted: false });
+  const overlay = { ".aegis/schedules/hourly.yaml": 'agent: quiet\nprompt: go\ncron: "0 * * * *"\n' };
+  const { aegis, json, root } = await aegisProject({ ...files, ...overlay }, { trusted: false });
   const up = await aegis("up");
   expect(up.code).toBe(0);
   expect(up.stdout).toMatch(
@@ -35,7 +36,9 @@ it("starts without a question, runs only what is harmless, and says what it left
   expect(refused.stderr).toMatch(/agent "loud" is not started: .*starts node agent\.mjs/);
   await expect(access(join(root, "ran"))).rejects.toThrow("ENOENT");
   expect((await json<{ schedules: unknown[] }>("schedule", "list")).schedules).toEqual([]);
-  expect((await aegis("status")).stdout).toMatch(/untrusted +schedule minutely/);
+  const { stdout: status } = await aegis("status");
+  expect(status).toMatch(/untrusted +schedule minutely \(\.aegis\.yaml\)/);
+  expect(status).toContain("schedule hourly (.aegis/schedules/hourly.yaml)");
   expect((await aegis("doctor")).stdout).toMatch(/warn +trust +agent config\/loud is untrusted/);
 });
 

@@ -17,7 +17,8 @@ const proposals = {
 };
 const actions = {
   actions: [
-    ...proposals.proposed_entries.map((entry) => ({ action: "add", ...entry })),
+    // One that says of a tool's words that they are the user's.
+    ...proposals.proposed_entries.map((entry) => ({ action: "add", ...entry, source: "user" })),
     { action: "remove", slug: "fact_nothing-of-that-name" },
     { action: "replace", slug: "fact_gone", content: "x" },
     { action: "explode" },

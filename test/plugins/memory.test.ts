@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { aboutOf, fromOthers, parseProposals, withoutOthers } from "../../plugins/memory-system/_consolidate.ts";
 import { type Entry, Memory, type NewEntry, slugOf } from "../../plugins/memory-system/_entries.ts";
 import { Influence } from "../../plugins/memory-system/_influence.ts";
 import { recall, search } from "../../plugins/memory-system/_recall.ts";
@@ -172,5 +173,22 @@ describe("transcripts", () => {
     expect(await recentFiles(root, Date.now() + 60_000, 10)).toEqual([]);
     expect(await recentFiles(root, 0, 1)).toHaveLength(1);
     expect(await recentFiles(join(root, "nowhere"), 0, 1)).toEqual([]);
+  });
+});
+
+describe("what dreamers say", () => {
+  it("counts only with proposals in it, and one that cannot be read spoils no other", () => {
+    expect(parseProposals("I cannot do that.")).toBeNull();
+    expect(parseProposals('It failed: {"success": false, "error": "no tools"}')).toBeNull();
+    const said = { proposed_entries: [{ ...tea, type: "secret" }, tea, "?"], summary: 7 };
+    expect(parseProposals(`Here: ${JSON.stringify(said)}`)).toMatchObject({ proposed_entries: [tea], summary: "" });
+  });
+
+  it("is set apart when the words are a tool's or a peer's", () => {
+    const rumour = { ...tea, name: "rumour", source: "tool" as const };
+    const said = (entries: object[]) => parseProposals(JSON.stringify({ proposed_entries: entries })) ?? expect.fail();
+    const all = [said([tea, rumour]), said([rumour, { ...rumour, name: "!" }])];
+    expect(fromOthers(all).map(aboutOf)).toEqual(["user_rumour"]);
+    expect(withoutOthers(all).map((one) => one.proposed_entries)).toMatchObject([[tea], []]);
   });
 });

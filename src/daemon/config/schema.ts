@@ -12,6 +12,7 @@ import { defaultMaxHops, defaultPerMinute } from "../../contract/message.ts";
 import { missedSchema, onOverlapSchema } from "../../contract/schedule.ts";
 import { onCrashSchema } from "../../contract/task.ts";
 import { cronProblem, isTimezone, zonedTime } from "../../lib/cron.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 
 const text = z.string().min(1, { error: "expected some text" });
 const texts = z.array(text);
@@ -88,7 +89,13 @@ export const scheduleEntrySchema = z.strictObject({
     })
     .optional(),
   fire_at: isoTime.optional(),
-  timezone: z.string().refine(isTimezone, { error: "expected a time zone name such as Europe/Berlin" }).default("UTC"),
+  timezone: z
+    .string()
+    .refine(isTimezone, {
+      error: ({ input }) =>
+        `expected a time zone name such as Europe/Berlin${didYouMean(String(input), Intl.supportedValuesOf("timeZone"))}`,
+    })
+    .default("UTC"),
   lifecycle: z
     .union([z.enum(["forever", "once"]), z.strictObject({ fires: positive }), z.strictObject({ until: isoTime })], {
       error: "expected forever, once, {fires: N} or {until: TIME}",

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { AgentProfile } from "../../contract/agent.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { containedPath } from "../../lib/files.ts";
@@ -13,6 +13,7 @@ import { findPlugins } from "../../runtime/plugins/find.ts";
 import { capabilitiesOf, capabilityLines } from "../../runtime/plugins/install/capabilities.ts";
 import { bareManifest } from "../../runtime/plugins/manifest.ts";
 import { pluginHash, type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
+import { scheduleFile } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
 import { type HarnessItem, harnessItems } from "./harness-files.ts";
 
@@ -61,7 +62,11 @@ export async function projectItems(
     const task =
       workflow === undefined ? (queue === undefined ? `asks ${agent}` : `fills ${queue}`) : `runs ${workflow}`;
     const what = `${task} by itself, ${cron ?? fire_at}`;
-    items.schedules.set(name, { kind: "schedule", name, what, hash: valueHash(entry), file: configFileName });
+    // One of that name is in its own file or in the project's, never in both.
+    const own = scheduleFile(name);
+    const hasOwn = (await stat(join(root, own)).catch(() => null)) !== null;
+    const file = hasOwn ? own : configFileName;
+    items.schedules.set(name, { kind: "schedule", name, what, hash: valueHash(entry), file });
   }
   const { telegram, server } = config;
   if (telegram !== undefined)

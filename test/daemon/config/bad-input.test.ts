@@ -140,7 +140,12 @@ describe("problems in config files", () => {
     [
       "an unknown time zone",
       `${dev}schedules: {s: {agent: dev, prompt: x, cron: '0 5 * * *', timezone: Mars/Base}}\n`,
-      /timezone: expected a time zone name/,
+      /timezone: expected a time zone name such as Europe\/Berlin, found/,
+    ],
+    [
+      "a time zone with a slip in it",
+      `${dev}schedules: {s: {agent: dev, prompt: x, cron: '0 5 * * *', timezone: Europe/Berln}}\n`,
+      /did you mean "Europe\/Berlin"/,
     ],
     [
       "a budget of nothing",
