@@ -14,18 +14,19 @@ import { type Scenario, until } from "./scenario.ts";
 const mostUnfinished = 20;
 const drainDeadlineMs = 300_000;
 const notes = ["first", "left", "right", "last"] as const;
+const members = 2;
 
 const playbook = `
 rules:
   - name: note
-    when: '/^note (\\S+) (\\S+)/m'
+    when: '/^(?:objective: )?note (\\S+) (\\S+)/m'
     steps: [{ say: "{2} of {1}" }]
   - name: a task
     when: always
     steps: [{ say: done }]
 `;
 
-/** Sends and delegates one after the other and side by side, before and after a checkpoint, with a wait. */
+/** Sends, delegates and asks a group, one after the other and side by side, before and after a checkpoint, with a wait. */
 const plugin = `
 import { workflow, z } from "aegis";
 
@@ -42,8 +43,12 @@ export const chain = workflow("chain", { input: z.object({ token: z.string() }) 
     () => engine.delegate("work", "task " + token),
   ]);
   await engine.checkpoint("half", { first });
+  await engine.spawnGroup(token, Array(${members}).fill("noter"));
+  await engine.broadcast(token, "note " + token + " asked");
+  const { by_member } = await engine.waitAll(token);
   const last = await engine.send(agent, "note " + token + " last");
-  return [first, ...sides.slice(0, 2), last].join(", ");
+  const replies = Object.values(by_member).map((reply) => reply.text);
+  return [first, ...sides.slice(0, 2), last, ...replies].join(", ");
 });
 `;
 
@@ -127,7 +132,7 @@ function check(runs: readonly Started[], events: readonly Event[]): Finding[] {
   for (const event of events) {
     if (event.type === "run.ended") ends.set(event.data.run, [...(ends.get(event.data.run) ?? []), event]);
     if (event.type === "message.admitted") {
-      const [, token, what] = /^note (\S+) (\S+)/.exec(event.data.message.body) ?? [];
+      const [, token, what] = /^(?:objective: )?note (\S+) (\S+)/.exec(event.data.message.body) ?? [];
       if (token !== undefined) noted.set(`${token} ${what}`, (noted.get(`${token} ${what}`) ?? 0) + 1);
     }
     if (event.type === "task.enqueued") {
@@ -141,17 +146,19 @@ function check(runs: readonly Started[], events: readonly Event[]): Finding[] {
   }
   return runs.flatMap(({ id, token }): Finding[] => {
     const findings: Finding[] = [];
-    const expected = notes.map((what) => `${what} of ${token}`).join(", ");
+    const replies = Array<string>(members).fill(`asked of ${token}`);
+    const expected = [...notes.map((what) => `${what} of ${token}`), ...replies].join(", ");
     const end = ends.get(id) ?? [];
     if (end.length !== 1)
       findings.push({ kind: end.length === 0 ? "lost" : "doubled", what: `${id} ended ${end.length} times` });
     const [only] = end;
     if (only?.type === "run.ended" && only.data.result !== expected)
       findings.push({ kind: "unanswered", what: `${id} ended with ${JSON.stringify(only.data)}` });
-    for (const what of notes) {
+    for (const what of [...notes, "asked"]) {
       const times = noted.get(`${token} ${what}`) ?? 0;
-      if (times !== 1)
-        findings.push({ kind: times === 0 ? "lost" : "doubled", what: `"${what}" of ${id} was sent ${times} times` });
+      const due = what === "asked" ? members : 1;
+      if (times !== due)
+        findings.push({ kind: times < due ? "lost" : "doubled", what: `"${what}" of ${id} was sent ${times} times` });
     }
     const tasks = done.get(token) ?? 0;
     if (tasks !== 1)
