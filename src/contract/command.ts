@@ -3,7 +3,6 @@ import { z } from "zod";
 import { pluginDiagnosticSchema } from "./plugin.ts";
 
 export const commandSourceSchema = z.enum(["project", "user", "plugin"]);
-export type CommandSource = z.infer<typeof commandSourceSchema>;
 
 export const commandViewSchema = z.object({
   name: z.string(),

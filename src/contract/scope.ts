@@ -30,11 +30,7 @@ export type Decision = { allowed: true; reason: string } | { allowed: false; rea
 /** What a refused call is answered with. */
 export type Refusal = { success: false; error: string; error_type: "validation_error" | "permission_error" };
 
-export function decide(agent: ScopedAgent, tool: ScopedTool): Decision {
-  return scopeOf(agent)(tool);
-}
-
-/** `decide` for many tools of one agent. */
+/** Decides about any tool for one agent. */
 export function scopeOf(agent: ScopedAgent): (tool: ScopedTool) => Decision {
   const listed = agent.tools?.map(parseToolEntry) ?? null;
   const denied = agent.deny_tools.map(parseToolEntry);

@@ -1,7 +1,7 @@
 /** Who may use what: every row of the matrix, and the ways around it that must not work. */
 import { describe, expect, it } from "vitest";
 import type { AgentIdentity } from "../../src/contract/agent.ts";
-import { decide, mayUsePlane, type ScopedAgent, type ScopedTool } from "../../src/contract/scope.ts";
+import { mayUsePlane, type ScopedAgent, type ScopedTool, scopeOf } from "../../src/contract/scope.ts";
 import { claudeNames, coreTools, isReservedTool } from "../../src/contract/tool-names.ts";
 import { coreTools as nativeTools } from "../../src/drivers/native/tools/core-tools.ts";
 
@@ -28,6 +28,7 @@ const toolOf = (name: string, more: Partial<ScopedTool> = {}): ScopedTool => ({
 const core = (name: string, needs: ScopedTool["needs"] = "read") => toolOf(name, { kind: "core", needs });
 const tools = [core("read"), core("bash", "write"), toolOf("aegis_meta"), toolOf("own", { plugin: "db" })];
 const all = [...tools, toolOf("other", { plugin: "web" })];
+const decide = (agent: ScopedAgent, tool: ScopedTool) => scopeOf(agent)(tool);
 const namesFor = (agent: ScopedAgent) => all.filter((tool) => decide(agent, tool).allowed).map((tool) => tool.name);
 
 describe("which tools an agent has", () => {

@@ -68,10 +68,6 @@ export function additionOf(text: string): Addition {
   return { text, images: [], key: `key-${crypto.randomUUID()}` };
 }
 
-export async function collect(events: AsyncIterable<DriverEvent>): Promise<DriverEvent[]> {
-  return Array.fromAsync(events);
-}
-
 export function eventsOf<T extends DriverEvent["type"]>(
   events: readonly DriverEvent[],
   type: T,
