@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,10 +22,9 @@ const rules: Rules = {
     plane: ["contract", "lib", "runtime", ...ports],
     server: ["contract", "lib", "runtime"],
     daemon: ["contract", "lib", "store", "engine", "drivers", "plugin-api", "catalog", "runtime", "plane", "server"],
-    tui: ["contract", "client"],
     cli: ["contract", "lib", "client"],
   },
-  lazyLayers: { cli: ["daemon", "tui"] },
+  lazyLayers: { cli: ["daemon"] },
   ordered: [
     "registry",
     "agents",
@@ -96,9 +95,20 @@ describe("the source tree", () => {
     expect(found).toEqual([]);
   });
 
-  it("has a rule for every folder", () => {
+  it("has a rule for every folder, and a folder for every rule", () => {
     const folders = new Set(files.map((file) => file.path.split("/")[0] ?? ""));
-    expect([...folders].filter((folder) => !(folder in rules.layers))).toEqual([]);
+    expect([...folders].sort()).toEqual(Object.keys(rules.layers).sort());
+    const parts = new Set(files.flatMap((file) => /^runtime\/[^/]+/.exec(file.path) ?? []));
+    expect([...parts].sort()).toEqual(rules.ordered.toSorted());
+  });
+
+  it("is drawn in ARCHITECTURE.md as it is, the runtime's folders in their order", () => {
+    const page = readFileSync(fileURLToPath(new URL("../ARCHITECTURE.md", import.meta.url)), "utf8");
+    const [tree = ""] = /^src\/\n(?: {2,}.*\n)+/m.exec(page) ?? [];
+    const drawn = (indent: string) =>
+      [...tree.matchAll(new RegExp(`^${indent}(\\S+)/ `, "gm"))].map(([, name]) => name);
+    expect(drawn("  ").sort()).toEqual(Object.keys(rules.layers).sort());
+    expect(drawn("    ").map((folder) => `runtime/${folder}`)).toEqual(rules.ordered);
   });
 
   it.each(["cli/main.ts", "cli/commands/status.ts"])("keeps %s quick to load", (entry) => {
