@@ -96,10 +96,12 @@ export async function promote(tx: StoreTx, schedule: string): Promise<FiringId |
   return next.id;
 }
 
-/** What is made up for comes one after the other, whatever the overlap says, and is not killed by the slot that follows. */
+/**
+ * What is made up for comes one after the other, whatever the overlap says. The slot that is due together with it neither
+ * kills it nor is lost for it.
+ */
 function overlapFor({ settings, catchesUp = false }: ClaimContext, late: boolean): OnOverlap {
-  if (late || (catchesUp && settings.on_overlap === "kill")) return "queue";
-  return settings.on_overlap;
+  return late || catchesUp ? "queue" : settings.on_overlap;
 }
 
 /** The one under way is told to stop; those that wait give way. */

@@ -101,16 +101,19 @@ describe("over restarts", () => {
     expect(await at.schedules.view("s")).toMatchObject({ state: "done", fires: 3 });
   });
 
-  it("what is made up for is not killed by the slot that follows", async () => {
-    const dir = await tempDir();
-    const declared = { s: settings({ missed: "all", on_overlap: "kill" }) };
-    const clock = wallClock(start);
-    await (await kit(dir, declared, { clock })).stop();
-    await clock.advance(2.5 * hour);
-    const at = await kit(dir, declared, { clock });
-    await passes(at, minute);
-    expect(brief(await firings(at))).toEqual(["01:00 ok late", "02:00 ok late", "03:00 ok"]);
-  });
+  it.each(["kill", "skip"] as const)(
+    "what is made up for and the slot that follows both run, with %s",
+    async (policy) => {
+      const dir = await tempDir();
+      const declared = { s: settings({ missed: "all", on_overlap: policy }) };
+      const clock = wallClock(start);
+      await (await kit(dir, declared, { clock })).stop();
+      await clock.advance(2.5 * hour);
+      const at = await kit(dir, declared, { clock });
+      await passes(at, minute);
+      expect(brief(await firings(at))).toEqual(["01:00 ok late", "02:00 ok late", "03:00 ok"]);
+    },
+  );
 
   it.each([
     ["skip", ["01:00 skipped", "02:00 skipped", "03:00 skipped"]],
