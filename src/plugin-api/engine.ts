@@ -48,7 +48,7 @@ export interface Engine<Config = Record<string, unknown>> {
   sleep(seconds: number): Promise<void>;
   /** A line in the run's log, once. */
   log(record: unknown): void;
-  /** Starts sessions as a group; gives their handles. The group is dissolved when the run ends. */
+  /** Starts sessions as a group of the run's own; gives their handles. The group is dissolved when the run ends. */
   spawnGroup(name: string, agents: readonly string[] | { preset: string }): Promise<string[]>;
   /** Asks every member the same; gives the broadcast's id. */
   broadcast(group: string, brief: string | GroupBrief): Promise<string>;

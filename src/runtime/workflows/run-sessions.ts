@@ -3,9 +3,14 @@ import type { RunId, SessionId, TaskId } from "../../contract/ids.ts";
 import type { StoreReads } from "../../store/store.ts";
 
 /** What `spawnGroup` writes down. */
-export type SpawnedGroup = { group: string; members: { handle: string; session: SessionId }[] };
+export type SpawnedGroup = {
+  group: string;
+  /** What it was asked to start. */
+  agents?: string[] | { preset: string };
+  members: { handle: string; session: SessionId }[];
+};
 
-export async function groupsOf(read: StoreReads, run: RunId): Promise<SpawnedGroup[]> {
+export async function groupsOf(read: Pick<StoreReads, "steps">, run: RunId): Promise<SpawnedGroup[]> {
   const steps = await read.steps.list(run, { methods: ["spawnGroup"] });
   return steps.flatMap(({ begun, result }) => {
     const text = result ?? begun;

@@ -8,6 +8,7 @@ import type { StoreTx } from "../../store/store.ts";
 import { newestGroup } from "../groups/find.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { WorkflowDeps } from "./deps.ts";
+import { type Agents, groupOf } from "./own-groups.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import type { SpawnedGroup } from "./run-sessions.ts";
 import { expected } from "./session-steps.ts";
@@ -39,6 +40,12 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
     const id = derivedId("ses", `${run.id}/${run.retries}/questions`);
     const { row } = await sessions.createIn(tx, { id, title: `workflow ${run.workflow}` });
     return { session: row.id, mine: true };
+  };
+
+  const startMembers = async (tx: StoreTx, group: string, agents: Agents, key: string) => {
+    const input = "preset" in agents ? { preset: agents.preset } : { agents };
+    const { made } = await groups.spawnIn(tx, { group, ...input, startedFor: run.host, key }).catch(expected);
+    return made.map(({ handle, id }) => ({ handle, session: id }));
   };
 
   const wait = (mode: "all" | "any", group: string, options: GroupWait = {}): Promise<GroupResult> =>
@@ -137,18 +144,18 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
       );
     },
 
-    async spawnGroup(name, agents) {
+    async spawnGroup(name, given) {
+      const agents: Agents = "preset" in given ? { preset: given.preset } : [...given];
       const { members } = await context.step<SpawnedGroup>(
         { method: "spawnGroup", args: { name, agents }, label: `spawn group ${name}` },
         {
           // With the beginning, so that there is no member which the run does not know to be its own.
           async begin(tx, key) {
-            const input = "preset" in agents ? { preset: agents.preset } : { agents };
-            const asked = { group: name, ...input, startedFor: run.host, key };
-            const { made } = await groups.spawnIn(tx, asked).catch(expected);
-            const [first] = made;
-            const value = { group: name, members: made.map(({ handle, id }) => ({ handle, session: id })) };
-            return { value, ...(first === undefined ? {} : { session: first.id }) };
+            const before = await groupOf(tx, { run: run.id, own }, name, agents);
+            const members = before?.members ?? (await startMembers(tx, name, agents, key));
+            const value: SpawnedGroup = { group: name, agents, members };
+            const [first] = members;
+            return { value, ...(first === undefined ? {} : { session: first.session }) };
           },
           perform: async ({ begun }) => begun as SpawnedGroup,
         },

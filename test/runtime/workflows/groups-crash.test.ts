@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { newId, type RunId } from "../../../src/contract/ids.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
-import { workflow } from "../../../src/plugin-api/workflow.ts";
+import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, said, type TestReply } from "../../helpers/runtime.ts";
@@ -29,6 +29,19 @@ const team = workflow("team", async (engine) => {
   return { votes, first: first.combined, late: first.timeouts };
 });
 
+/** Goes back to its checkpoints by itself, and asks for its group anew each time. */
+const rounds = workflow("rounds", async (engine) => {
+  const done = (await engine.resumeState<number[]>()) ?? [];
+  await engine.spawnGroup("panel", ["offline", "offline"]);
+  while (done.length < 3) {
+    await engine.broadcast("panel", `round ${done.length}`);
+    const { by_member } = await engine.waitAll("panel", { timeout: 60 });
+    done.push(Object.values(by_member).length);
+    await engine.checkpoint(`round ${done.length}`, done);
+  }
+  return done;
+});
+
 const heard: TestReply = async function* ({ prompt }) {
   yield said(`heard ${/^objective: (.*)$/m.exec(prompt.text)?.[1]}`);
   yield completed;
@@ -36,16 +49,16 @@ const heard: TestReply = async function* ({ prompt }) {
 
 type Seen = { commits: number; effects: Record<string, unknown> };
 
-async function live(lives: number, then: "goes on" | "is cancelled"): Promise<Seen> {
+async function live(lives: number, then: "goes on" | "is cancelled", body: Workflow = team): Promise<Seen> {
   const dir = await tempDir();
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
   onTestFinished(() => sqlite.close());
   const start = async (most: number): Promise<Alive> => {
     const alive = await boot(dir, sqlite, most, heard);
-    alive.runtime.workflows.add(team, "a test");
+    alive.runtime.workflows.add(body, "a test");
     return alive;
   };
-  const request = { id: newId("run", 1), workflow: "team" };
+  const request = { id: newId("run", 1), workflow: body.name };
   const isOver = async () => ((await sqlite.read.runs.get(request.id))?.ended_at ?? null) !== null;
   const first = await start(lives);
   void takeUp(first, request);
@@ -102,6 +115,18 @@ it("survives a stop after every commit", { timeout: 240_000 }, async () => {
   });
   for (let lives = 1; lives < whole.commits; lives++) {
     const cut = await live(lives, "goes on");
+    expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
+  }
+});
+
+it("gives a body that went back to a checkpoint the members it had, and none beside them", {
+  timeout: 240_000,
+}, async () => {
+  const whole = await live(Number.POSITIVE_INFINITY, "goes on", rounds);
+  const asked = [0, 1, 2].flatMap((round) => [`round ${round}`, `round ${round}`]);
+  expect(whole.effects).toMatchObject({ status: "ok", result: [2, 2, 2], sessions: 2, asked });
+  for (let lives = 1; lives < whole.commits; lives++) {
+    const cut = await live(lives, "goes on", rounds);
     expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
   }
 });

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { RunId } from "../../../src/contract/ids.ts";
+import { newId, type RunId } from "../../../src/contract/ids.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
@@ -62,6 +62,32 @@ it("counts members of its groups and workers of its tasks among its agents, and 
   const { agents, cost } = await runtime.workflows.runs.view(id);
   expect(agents).toHaveLength(3);
   expect(cost).toBe(1.5);
+});
+
+it("works with groups of its own: members of another run's are not asked", async () => {
+  const runtime = await start();
+  replacer(runtime)(async (engine) => {
+    await engine.spawnGroup("panel", ["offline"]);
+    await engine.spawnGroup("panel", ["offline"]);
+    await engine.broadcast("panel", "well?");
+    const { by_member } = await engine.waitAll("panel");
+    await engine.askHuman("Go on?");
+    return Object.keys(by_member).length;
+  });
+  const first = await runtime.workflows.start({ workflow: "work" });
+  await waitUntil("it asks", async () => (await runtime.asks.list({ status: "open", limit: 10 })).length === 1);
+  const second = await runtime.workflows.start({ workflow: "work" });
+  expect((await ended(runtime, second.id)).error).toMatchObject({
+    kind: "expected",
+    message: expect.stringContaining('a group "panel" exists already'),
+  });
+  const [ask] = await runtime.asks.list({ status: "open", limit: 10 });
+  await runtime.asks.answer(ask?.id ?? newId("ask", 1), { choice: null, text: "yes" });
+  expect(await ended(runtime, first.id)).toMatchObject({ status: "ok", result: 2 });
+  await allClosed(runtime);
+  const third = await runtime.workflows.start({ workflow: "work" });
+  await waitUntil("it asks", async () => (await runtime.asks.list({ status: "open", limit: 10 })).length === 1);
+  await runtime.workflows.cancel(third.id, "enough");
 });
 
 it("waits for a group as long as the project says", async () => {
