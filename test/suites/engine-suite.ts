@@ -495,6 +495,35 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(await next.settled(id)).toMatchObject({ status: "ok", result: "forced" });
     });
 
+    it("takes a run up once that is let go of while others look for runs nobody has", async () => {
+      const gate = Promise.withResolvers<string>();
+      let calls = 0;
+      let begun = 0;
+      engine.define(
+        define("work", async (context) => {
+          calls += 1;
+          const isFirst = calls === 1;
+          return act(context, "slow", () => {
+            begun += 1;
+            return isFirst ? gate.promise : "anew";
+          });
+        }),
+      );
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      await until(() => begun === 1);
+      // What is under way keeps the run for a while. A new workflow, a person and a second request ask for it meanwhile.
+      const restarted = engine.restart(id, "its body moved");
+      engine.define(define("other", async () => null));
+      const resumed = engine.resume(id);
+      const again = engine.restart(id, "its body moved");
+      await resumed;
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      expect(calls).toBe(1);
+      gate.resolve("too late");
+      await Promise.all([restarted, again]);
+      expect(await engine.settled(id)).toMatchObject({ status: "ok", result: "anew", resumes: 1 });
+    });
+
     it("lets a run wait for a workflow that is not there", async () => {
       const gate = Promise.withResolvers<void>();
       let reached = false;

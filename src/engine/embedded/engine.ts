@@ -39,6 +39,8 @@ export class EmbeddedEngine implements Engine {
   readonly #watchers = new Map<RunId, Set<() => void>>();
   /** The last that takes runs up. */
   #taking: Promise<unknown> = Promise.resolve();
+  /** Let go of, until what they were performing has ended: nobody else takes them up before. */
+  readonly #restarting = new Set<RunId>();
   #launched = false;
 
   constructor(options: EmbeddedEngineOptions) {
@@ -123,7 +125,7 @@ export class EmbeddedEngine implements Engine {
       if (force && this.#executions.isReplaying(id))
         await this.#executions.abandon(id, new EngineStopped("the run is taken up by force"));
       const row = await this.#row(id);
-      if (this.#executions.has(id)) return publicRun(row);
+      if (this.#isUnderWay(id)) return publicRun(row);
       if (row.status === "ok") throw new AegisError("conflict", `run ${id} is finished: nothing is left to resume`);
       const taken = await this.#book.take(id, { exclusive: this.#options.exclusive, ended: true });
       if (taken === null) throw new AegisError("conflict", `run ${id} is executed elsewhere`);
@@ -133,10 +135,15 @@ export class EmbeddedEngine implements Engine {
   }
 
   async restart(id: RunId, reason: string): Promise<void> {
-    if (!this.#executions.has(id)) return;
-    await this.#executions.abandon(id, new EngineStopped(reason));
-    if (this.#stopped.signal.aborted) return;
-    await this.#book.release([id]);
+    if (!this.#executions.has(id) || this.#restarting.has(id)) return;
+    this.#restarting.add(id);
+    try {
+      await this.#executions.abandon(id, new EngineStopped(reason));
+      if (this.#stopped.signal.aborted) return;
+      await this.#book.release([id]);
+    } finally {
+      this.#restarting.delete(id);
+    }
     await this.#adopt(id);
   }
 
@@ -171,6 +178,10 @@ export class EmbeddedEngine implements Engine {
     return turn;
   }
 
+  #isUnderWay(id: RunId): boolean {
+    return this.#executions.has(id) || this.#restarting.has(id);
+  }
+
   #refuseWhenStopped(): void {
     if (this.#stopped.signal.aborted) throw new AegisError("unavailable", "Aegis is stopping and starts no runs");
   }
@@ -200,7 +211,7 @@ export class EmbeddedEngine implements Engine {
     for (const row of await this.#options.store.read.runs.unfinished()) {
       if (this.#stopped.signal.aborted) break;
       if (only !== null && row.id !== only) continue;
-      if (this.#executions.has(row.id) || row.parked?.reason === "diverged") continue;
+      if (this.#isUnderWay(row.id) || row.parked?.reason === "diverged") continue;
       const definition = this.#definitions.get(row.workflow);
       if (definition === undefined) {
         if (row.parked === null && (await this.#book.parkMissing(row, this.#options.exclusive))) this.#tell(row.id);
