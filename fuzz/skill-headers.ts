@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { readYaml } from "../src/lib/frontmatter.ts";
+import { readQuickHeader } from "../src/lib/quick-header.ts";
 import { parseSkill, type SkillOrigin } from "../src/runtime/skills/parse.ts";
-import { readQuickHeader } from "../src/runtime/skills/quick-header.ts";
 
 export type Property = { name: string; property: fc.IProperty<[string]> };
 
@@ -64,6 +64,12 @@ const scraps = fc.constantFrom(
     ".5",
     "1_000",
     "2024-01-01",
+    "at: 2024-01-01T09:00:00.123Z",
+    "count: 0",
+    "heat: 0.70",
+    "old: 007",
+    "long: 12345678901234567890",
+    "[1, 2.5, x]",
     "__proto__: x",
     "constructor: y",
   ],

@@ -1,5 +1,6 @@
 /** Markdown that begins with YAML between two `---` lines: read with the place of each fault, written back unharmed. */
 import { Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import { readQuickHeader } from "./quick-header.ts";
 
 export type FrontmatterProblem = {
   /** Counts from 1, in the whole text. */
@@ -32,7 +33,7 @@ const maxNesting = 64;
 export function parseFrontmatter(text: string): Frontmatter {
   const parts = split(text);
   if (parts === null) return { present: false, fields: {}, body: text, problems: [], lineOf: () => 1 };
-  const read = (yaml: string) => readYaml(yaml, parts.header);
+  const read = (yaml: string) => readFields(yaml, parts.header);
   const { body } = parts;
   if (parts.fault !== null) return { present: true, fields: {}, body, problems: [parts.fault], lineOf: () => 1 };
   const plain = read(parts.yaml);
@@ -108,8 +109,17 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
+type Header = Pick<Frontmatter, "fields" | "problems" | "lineOf">;
+
 /** The fields of a header alone. `header` is how many lines stand before it. Never throws. */
-export function readYaml(yaml: string, header: number): Pick<Frontmatter, "fields" | "problems" | "lineOf"> {
+export function readFields(yaml: string, header: number): Header {
+  const quick = readQuickHeader(yaml);
+  if (quick === null) return readYaml(yaml, header);
+  return { fields: quick.fields, problems: [], lineOf: (key) => header + (quick.lines.get(key) ?? 0) };
+}
+
+/** The same by the whole of YAML alone. */
+export function readYaml(yaml: string, header: number): Header {
   const lines = new LineCounter();
   const lineAt = (offset: number) => header + Math.max(lines.linePos(offset).line, 1);
   const nothing = (problem: FrontmatterProblem) => ({ fields: {}, problems: [problem], lineOf: () => header });

@@ -2,8 +2,7 @@
  * Reads the header of a skill as its author meant it. Strict YAML first; then one repair after the other, each of them
  * told, until something usable comes out. Only a header that swallowed the page below it is given up.
  */
-import { readYaml, tooMuch } from "../../lib/frontmatter.ts";
-import { readQuickHeader } from "./quick-header.ts";
+import { readFields, readYaml, tooMuch } from "../../lib/frontmatter.ts";
 import { quoteRisky, straighten } from "./repair-lines.ts";
 
 export type Repair = { line: number; message: string };
@@ -50,12 +49,7 @@ function atLine(before: number) {
 }
 
 function attempt(yaml: string, before: number, repairs: readonly Repair[]): HeaderFields | null {
-  const quick = readQuickHeader(yaml);
-  if (quick !== null) {
-    const { fields, lines } = quick;
-    return { fields, repairs: [...repairs], lineOf: (key) => before + (lines.get(key) ?? 0) };
-  }
-  const { fields, problems, lineOf } = readYaml(yaml, before);
+  const { fields, problems, lineOf } = readFields(yaml, before);
   if (problems.some((problem) => problem.fatal)) return null;
   return { fields, repairs: [...repairs, ...problems.map(({ line, message }) => ({ line, message }))], lineOf };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { headerProperties } from "../../../fuzz/skill-headers.ts";
-import { readQuickHeader } from "../../../src/runtime/skills/quick-header.ts";
+import { readQuickHeader } from "../../../src/lib/quick-header.ts";
 
 it.each(headerProperties)("$name", ({ property }) => {
   fc.assert(property, { numRuns: 1_000, seed: 42 });
@@ -22,6 +22,10 @@ it("reads the headers that nearly all skills have without a YAML parser", () => 
     "      env:",
     "        - KEY",
     'extra: {"a":{"b":[1,true,null]}}',
+    "temperature: 0",
+    "weight: 0.7",
+    "created_at: 2024-01-01T00:00:00.000Z",
+    "counts: [1, 2]",
   ].join("\n");
   expect(readQuickHeader(yaml)?.fields).toEqual({
     name: "release-notes",
@@ -32,5 +36,9 @@ it("reads the headers that nearly all skills have without a YAML parser", () => 
     tags: ["a", "b"],
     metadata: { openclaw: { requires: { bins: ["git"], env: ["KEY"] } } },
     extra: { a: { b: [1, true, null] } },
+    temperature: 0,
+    weight: 0.7,
+    created_at: "2024-01-01T00:00:00.000Z",
+    counts: [1, 2],
   });
 });
