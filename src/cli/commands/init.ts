@@ -150,6 +150,10 @@ ${why === null ? "" : `  # Chosen because ${why.replaceAll(/\s+/g, " ")}.\n`}  $
 #     base_url: https://models.example/v1
 #     key_env: HOSTED_API_KEY
 
+# What models cost, in US dollars for a million tokens, for budgets over agents whose harness does not say it.
+# prices:
+#   hosted/some-model: { input: 3, output: 15 }
+
 # Where the daemon listens. Port 0 takes a free one.
 # server:
 #   bind: 127.0.0.1
