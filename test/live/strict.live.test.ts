@@ -19,6 +19,7 @@ import { type Decoys, makeDecoys, writeSettings } from "./decoys.ts";
 import { type FakeChat, startFakeChat } from "./fake-chat.ts";
 import { type FakeGemini, startFakeGemini } from "./fake-gemini.ts";
 import { liveSeat } from "./live-seat.ts";
+import { openCodeEnv, openCodeSettings } from "./support/opencode-settings.ts";
 
 const more = process.env.AEGIS_LIVE_MORE ?? "/nowhere";
 const platform = `${process.platform}-${process.arch}`;
@@ -159,29 +160,10 @@ const subjects: Subject[] = [
 ];
 
 function openCodeLike(prefix: string, name: string, folders: string[]): Omit<Subject, "recipe" | "program"> {
-  const settings = () => ({
-    share: "disabled",
-    enabled_providers: ["fake"],
-    model: "fake/model",
-    small_model: "fake/model",
-    provider: {
-      fake: {
-        npm: "@ai-sdk/openai-compatible",
-        name: "Fake",
-        options: { baseURL: `${chat.url}/v1`, apiKey: "k" },
-        models: { model: { name: "Model", limit: { context: 200_000, output: 8000 } } },
-      },
-    },
-  });
   return {
     model: "fake/model",
     tool: "aegis_change",
-    env: () => ({
-      [`${prefix}_CONFIG_CONTENT`]: JSON.stringify(settings()),
-      [`${prefix}_DISABLE_MODELS_FETCH`]: "1",
-      [`${prefix}_DISABLE_LSP_DOWNLOAD`]: "1",
-      [`${prefix}_DISABLE_DEFAULT_PLUGINS`]: "1",
-    }),
+    env: () => openCodeEnv(openCodeSettings(chat.url), prefix),
     async declare({ home, dir }, { server }) {
       const local = (decoy: string) => {
         const { command, args } = server(decoy);

@@ -4,11 +4,14 @@ import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
 import { opencode as recipe } from "../../../../src/drivers/acp/recipes/opencode.ts";
 import { startFakeChat } from "../../fake-chat.ts";
 import type { LiveHarness } from "../harness.ts";
+import { openCodeEnv, openCodeSettings } from "../opencode-settings.ts";
 
 /** The platform's own binary: the package's `bin` needs an install script. */
 const program = fileURLToPath(
   new URL(`../../node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`, import.meta.url),
 );
+
+const sees = { attachment: true, modalities: { input: ["text", "image"], output: ["text"] } };
 
 export const opencode: LiveHarness = {
   harness: "opencode",
@@ -19,12 +22,7 @@ export const opencode: LiveHarness = {
     return {
       agent: {
         model: "fake/model",
-        env: {
-          OPENCODE_CONFIG_CONTENT: JSON.stringify(settings(fake.url)),
-          OPENCODE_DISABLE_MODELS_FETCH: "1",
-          OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-          OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-        },
+        env: openCodeEnv({ ...openCodeSettings(fake.url, { model: sees }), permission: { edit: "ask" } }),
         options: { command: program },
       },
       calls: () => fake.requests.filter(({ tools }) => tools?.length).map((request) => JSON.stringify(request)),
@@ -40,28 +38,3 @@ export const opencode: LiveHarness = {
     failures: { 401: "model", 429: "tries again", 529: "tries again" },
   },
 };
-
-function settings(url: string) {
-  return {
-    share: "disabled",
-    enabled_providers: ["fake"],
-    model: "fake/model",
-    small_model: "fake/model",
-    provider: {
-      fake: {
-        npm: "@ai-sdk/openai-compatible",
-        name: "Fake",
-        options: { baseURL: `${url}/v1`, apiKey: "key-of-no-account" },
-        models: {
-          model: {
-            name: "Model",
-            limit: { context: 200_000, output: 8000 },
-            attachment: true,
-            modalities: { input: ["text", "image"], output: ["text"] },
-          },
-        },
-      },
-    },
-    permission: { edit: "ask" },
-  };
-}
