@@ -12,6 +12,7 @@ import { tempDir } from "../helpers/temp-dir.ts";
 import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "./fake-openai.ts";
 import { liveSeat } from "./live-seat.ts";
+import { conversationSuite } from "./support/conversation-suite.ts";
 
 /** The platform's own binary: the package's `bin` is a script that starts it. */
 const triple = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-unknown-linux-musl`;
@@ -66,6 +67,22 @@ const lastRequest = () => model.requests.at(-1);
 const escalate = (cmd: string) =>
   `TOOL exec_command ${JSON.stringify({ cmd, sandbox_permissions: "require_escalated", justification: "must" })}`;
 
+conversationSuite("Codex", {
+  seat,
+  lastRequest,
+  planeTool: (name) => `mcp__aegis/${name}`,
+  makeFile: (path) => escalate(`touch ${path}`),
+  asked: { kind: "execute", tool: "shell" },
+  denied: "declined",
+  failures: [
+    ["FAIL 401", { code: "not_logged_in" }],
+    ["FAIL 404", { code: "bad_model" }],
+    ["FAIL 429", { code: "rate_limited" }],
+    ["FAIL 503", { code: "overloaded" }],
+    ["FAIL 400", { code: "model" }],
+  ],
+});
+
 test("two turns share one process and one memory", async () => {
   const { open, pids } = await seat();
   const conversation = await open();
@@ -94,90 +111,10 @@ test("the plane's tools need no consent, and the user's own servers are off", as
   expect(eventsOf(events, "tool_call")).toMatchObject([{ name: "mcp__aegis__change", input: { text: "hi" } }]);
 });
 
-test("a plane that cannot be reached is said loudly, and the turn goes on", async () => {
-  const { open, host } = await seat();
-  const nowhere = { url: "http://127.0.0.1:9/mcp", token: "secret", listed: async () => false };
-  const events = await runTurn(await open({ plane: nowhere }), "hello");
-  expect([...host.notices, ...eventsOf(events, "notice")]).toMatchObject([{ level: "error" }]);
-  expect(textOf(events)).toBe("reply: hello");
-});
-
-test("the plane's token is on no command line and in no environment", async () => {
-  const { open, plane, pids } = await seat();
-  await open();
-  const seen = await Promise.all(["cmdline", "environ"].map((file) => readFile(`/proc/${pids[0]}/${file}`, "utf8")));
-  expect(seen.join()).not.toContain(plane.address.token);
-});
-
 test("the shell has a folder of its own and no key", async () => {
   const { open } = await seat();
   const events = await runTurn(await open(), 'TOOL exec_command {"cmd":"echo T=$TMPDIR K=$FAKE_KEY."}');
   expect(textOf(events)).toMatch(/T=\S+\/state\/tmp K=\./);
-});
-
-test("an interrupt ends the turn in the process, which goes on", async () => {
-  const { open, pids } = await seat();
-  const conversation = await open();
-  const turn = watchTurn(conversation, "HOLD");
-  await turn.seen("text_delta");
-  turn.abort();
-  expect(endOf(await turn.done)).toMatchObject({ reason: "cancelled", error: null });
-  expect(conversation.alive).toBe(true);
-  expect(textOf(await runTurn(conversation, "still there?"))).toBe("reply: still there?");
-  expect(pids).toHaveLength(1);
-});
-
-test("an interrupt right after sending still ends the turn", async () => {
-  const { open } = await seat();
-  const conversation = await open();
-  const turn = watchTurn(conversation, "HOLD");
-  await new Promise((resolve) => setImmediate(resolve));
-  turn.abort();
-  expect(endOf(await turn.done).reason).toBe("cancelled");
-  expect(textOf(await runTurn(conversation, "next"))).toBe("reply: next");
-});
-
-test("an interrupt cancels a call of the plane", async () => {
-  const { open, plane } = await seat();
-  const conversation = await open();
-  const turn = watchTurn(conversation, 'TOOL mcp__aegis/wait {"text":"for ever"}');
-  await plane.called("wait");
-  turn.abort();
-  expect(endOf(await turn.done).reason).toBe("cancelled");
-  expect(conversation.alive).toBe(true);
-});
-
-test("a command that leaves the sandbox is asked for, and denied", async () => {
-  const { open, host, dir } = await seat({ permission: () => ({ decision: "deny", reason: "no" }) });
-  const events = await runTurn(await open(), escalate("touch made"));
-  expect(host.asked).toMatchObject([{ tool: "shell", kind: "execute", title: "touch made" }]);
-  expect(eventsOf(events, "tool_result")).toMatchObject([{ is_error: true, output: "declined" }]);
-  expect(existsSync(join(dir, "made"))).toBe(false);
-});
-
-test("a command that leaves the sandbox is asked for, and allowed", async () => {
-  const { open, dir } = await seat({ permission: () => ({ decision: "allow", scope: "session" }) });
-  const events = await runTurn(await open(), escalate("touch made"));
-  expect(endOf(events).reason).toBe("completed");
-  expect(existsSync(join(dir, "made"))).toBe(true);
-});
-
-test("an interrupt withdraws an open question", async () => {
-  const withdrawn = Promise.withResolvers<void>();
-  const { open, host } = await seat({
-    permission: (_request, signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener("abort", () => {
-          withdrawn.resolve();
-          resolve({ decision: "deny", reason: "withdrawn" });
-        });
-      }),
-  });
-  const turn = watchTurn(await open(), escalate("touch made"));
-  await host.arrived("asked", 1);
-  turn.abort();
-  expect(endOf(await turn.done).reason).toBe("cancelled");
-  await withdrawn.promise;
 });
 
 const patch = (text: string) => `TOOL custom:apply_patch ${JSON.stringify({ text })}`;
@@ -240,19 +177,6 @@ test("a thread that Codex does not know starts afresh", async () => {
   expect(host.notices).toMatchObject([{ level: "warning" }]);
 });
 
-test.each([
-  ["FAIL 401", "not_logged_in"],
-  ["FAIL 404", "bad_model"],
-  ["FAIL 429", "rate_limited"],
-  ["FAIL 503", "overloaded"],
-  ["FAIL 400", "model"],
-])("%s is %s, and the conversation goes on", async (prompt, code) => {
-  const { open } = await seat();
-  const conversation = await open();
-  expect(endOf(await runTurn(conversation, prompt))).toMatchObject({ reason: "failed", error: { code } });
-  expect(textOf(await runTurn(conversation, "next"))).toBe("reply: next");
-});
-
 test("who is not logged in is told how", async () => {
   const { open } = await seat({ home: await tempDir() });
   const error = await open().then(
@@ -261,11 +185,4 @@ test("who is not logged in is told how", async () => {
   );
   expect(error).toBeInstanceOf(DriverError);
   expect(error).toMatchObject({ turnError: { code: "not_logged_in", fix: expect.stringContaining("codex login") } });
-});
-
-test("thinking is apart from text", async () => {
-  const { open } = await seat();
-  const events = await runTurn(await open(), "THINK hard");
-  expect(eventsOf(events, "thinking")).toMatchObject([{ text: "about hard" }]);
-  expect(textOf(events)).toBe("thought");
 });
