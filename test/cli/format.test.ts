@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { columns } from "../../src/cli/format/columns.ts";
 import { logLine, logProblem } from "../../src/cli/format/log-line.ts";
 import { createStyle } from "../../src/cli/format/style.ts";
-import { bytes, displayWidth, oneLine, plainText, truncate, wrap } from "../../src/cli/format/text.ts";
+import { bytes, displayWidth, dollars, oneLine, plainText, truncate, wrap } from "../../src/cli/format/text.ts";
 import { duration, parseDuration, relativeTime } from "../../src/cli/format/time.ts";
 
 const style = createStyle(false);
@@ -23,6 +23,11 @@ describe("text for a terminal", () => {
   it("breaks lines between words", () => {
     expect(wrap("one two three\n\n  four", 8)).toEqual(["one two", "three", "", "  four"]);
     expect(wrap("unbreakable x", 4)).toEqual(["unbreakable", "x"]);
+  });
+
+  it("says amounts of money, also small ones", () => {
+    const said = [0, 0.0004, 0.00123, 0.01, 1.239, 12].map(dollars);
+    expect(said).toEqual(["$0.00", "$0.0004", "$0.0012", "$0.01", "$1.24", "$12.00"]);
   });
 
   it("says sizes in units", () => {

@@ -5,7 +5,7 @@ import { ensureDaemon } from "../connection.ts";
 import { exitCodes } from "../context.ts";
 import { type Cell, columns } from "../format/columns.ts";
 import { createStyle, type Style } from "../format/style.ts";
-import { plural } from "../format/text.ts";
+import { dollars, plural } from "../format/text.ts";
 import { duration } from "../format/time.ts";
 import { sessionLabel } from "../session-names.ts";
 import type { Terminal } from "../terminal.ts";
@@ -58,7 +58,7 @@ function budgetLine(tree: Tree, budget: TreeBudgetView): string {
     `${tree.live} of ${budget.agents} at work`,
     `${tree.spawned} of ${budget.spawns} ever started`,
     ...(budget.output_tokens === null ? [] : [`${tree.output_tokens} of ${budget.output_tokens} output tokens`]),
-    ...(budget.usd === null ? [] : [`$${tree.cost.toFixed(2)} of $${budget.usd.toFixed(2)}`]),
+    ...(budget.usd === null ? [] : [`${dollars(tree.cost)} of ${dollars(budget.usd)}`]),
   ];
   if (budget.usd === null || tree.untold === 0) return parts.join(", ");
   return `${parts.join(", ")} and what ${plural(tree.untold, "turn")} cost is not known`;

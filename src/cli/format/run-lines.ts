@@ -3,7 +3,7 @@ import type { Run, RunView, Step } from "../../contract/run.ts";
 import { type Cell, columns } from "./columns.ts";
 import { fitRows } from "./fit-rows.ts";
 import { createStyle, type Style } from "./style.ts";
-import { oneLine, plural, truncate } from "./text.ts";
+import { dollars, oneLine, plural, truncate } from "./text.ts";
 import { duration, relativeTime } from "./time.ts";
 
 type Look = { color: boolean; width: number; now: number };
@@ -45,7 +45,7 @@ export function runBlock(
     status,
     duration((run.ended_at ?? now) - run.created_at),
     plural(run.steps_done, "step"),
-    ...(run.cost === null ? [] : [`$${run.cost.toFixed(2)}`]),
+    ...(run.cost === null ? [] : [dollars(run.cost)]),
   ].join(" · ");
   const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
   const below = (text: string) => `  ${truncate(text, width - 2)}`;

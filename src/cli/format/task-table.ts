@@ -2,7 +2,7 @@
 import type { BudgetCheck, QueueView, TaskView } from "../../contract/task.ts";
 import { type Cell, columns } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
-import { plural } from "./text.ts";
+import { dollars, plural } from "./text.ts";
 import { relativeTime } from "./time.ts";
 
 type TableOptions = { color: boolean; width: number; now: number };
@@ -48,7 +48,7 @@ export function queueState(queue: QueueView, now: number): string {
 }
 
 export function budgetLine(check: BudgetCheck, now: number): string {
-  const amount = (value: number) => (check.constraint === "usd" ? `$${value.toFixed(2)}` : `${value} output tokens`);
+  const amount = (value: number) => (check.constraint === "usd" ? dollars(value) : `${value} output tokens`);
   const parts = [`${amount(check.spent)} of ${amount(check.limit)} used within ${check.window}`];
   if (check.reserved === null) parts.push("what the task under way will use is not known, so it runs alone");
   else if (check.reserved > 0) parts.push(`${amount(check.reserved)} expected of tasks under way`);

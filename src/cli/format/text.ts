@@ -61,6 +61,11 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** US dollars; less than a cent is not nothing. */
+export function dollars(amount: number): string {
+  return `$${amount > 0 && amount < 0.01 ? Number(amount.toPrecision(2)) : amount.toFixed(2)}`;
+}
+
 export function bytes(count: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let value = count;

@@ -99,7 +99,7 @@ export async function checkBudget(tx: StoreTx, { budget }: SpawnRules, root: Ses
     if (limit === undefined || used < limit) continue;
     throw new AegisError(
       "too_many",
-      `refused: your tree of agents has used up its budget: ${used} of ${limit} ${what}`,
+      `refused: your tree of agents has used up its budget: ${Number(used.toPrecision(9))} of ${limit} ${what}`,
       {
         hint: "finish with what you have; subagents.budget in the configuration sets the limits",
       },

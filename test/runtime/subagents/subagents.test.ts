@@ -146,6 +146,7 @@ describe("a spawn is refused", () => {
   it.each([
     ["output tokens", "output_tokens: 100", "120 of 100 output tokens"],
     ["dollars", "usd: 0.5", "0.75 of 0.5 US dollars"],
+    ["fractions of a cent", "usd: 0.000001", "0.75 of 0.000001 US dollars"],
   ])("when the tree has used up its %s, wherever in it", async (_, budget, reason) => {
     const f = await forest({ config: `subagents: { budget: { ${budget} } }\n` });
     const root = await f.root();
