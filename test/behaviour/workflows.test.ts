@@ -158,8 +158,8 @@ describe("on the command line", { timeout: 60_000 }, () => {
     expect(await result("--name", "Bob", "--times", "3", "--tags", "a", "--tags", "b")).toEqual(given);
     expect(await result("--kwargs", JSON.stringify(given))).toEqual(given);
     const help = await project.aegis("workflow", "run", "greet", "--help");
-    for (const part of ["Greets.", "--name <string>  whom (required)", "--times <integer>  (default 1)"])
-      expect(help.stdout).toContain(part);
+    for (const part of [/Greets\./, /--name <string> +whom \(required\)/, /--times <integer> +\(default 1\)/])
+      expect(help.stdout).toMatch(part);
     const wrong = await project.aegis("workflow", "run", "greet", "--times", "x", "--nam", "y");
     expect(wrong.code).toBe(2);
     for (const part of ['times: expected a number, not "x"', 'unknown argument "nam" (did you mean "name"?)'])
