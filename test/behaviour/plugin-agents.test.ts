@@ -5,6 +5,7 @@ import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontex
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
@@ -132,12 +133,7 @@ describe("tools that belong to an agent", () => {
   it("are hidden from others and refused with the reason, and the rest of the answer's calls run", async () => {
     const models = await fakeModels(openaiChatWire, answer);
     const project = await testProject({
-      ".aegis.yaml": [
-        "default_agent: dev",
-        `models: { fake: { base_url: "${models.url}", api: openai-chat } }`,
-        "agents: { dev: { harness: native, model: fake/one, permission: full } }",
-        "",
-      ].join("\n"),
+      ".aegis.yaml": nativeConfig(models),
       ...outside,
       ...db,
     });
