@@ -146,6 +146,36 @@ export function runStoreSuite(get: () => Store, { addSession }: Helpers): void {
       expect(await store.read.steps.straySessions()).toEqual([stray.id]);
       expect(await store.read.steps.sessions(ended.id)).toEqual([stray.id, gone.id]);
     });
+
+    it("tell a session that another run, still under way, has as well", async () => {
+      const store = get();
+      const [one, fork] = [runRow(), runRow()];
+      const [own, shared] = [await addSession(store), await addSession(store)];
+      await store.transact(async (tx) => {
+        for (const run of [one, fork]) await tx.runs.insert(run);
+        await tx.steps.insert(stepRow(one.id, { session: own.id }));
+        for (const run of [one, fork]) await tx.steps.insert(stepRow(run.id, { occurrence: 1, session: shared.id }));
+      });
+      const unshared = () => store.read.steps.sessions(one.id, { unshared: true });
+      expect(await unshared()).toEqual([own.id]);
+      await store.transact((tx) => tx.runs.end(fork.id, { status: "ok", result: null, error: null, at: 5 }));
+      expect(await unshared()).toEqual([own.id, shared.id]);
+    });
+
+    it("are listed by what they do and how they stand", async () => {
+      const store = get();
+      const run = runRow();
+      await store.transact(async (tx) => {
+        await tx.runs.insert(run);
+        for (const [occurrence, method] of ["spawn", "bash", "spawn", "sleep"].entries())
+          await tx.steps.insert(stepRow(run.id, { occurrence, method }));
+      });
+      const found = async (filter: Parameters<typeof store.read.steps.list>[1]) =>
+        (await store.read.steps.list(run.id, filter)).map((step) => step.occurrence);
+      expect(await found({ methods: ["spawn", "sleep"] })).toEqual([0, 2, 3]);
+      expect(await found({ methods: ["spawn"], limit: 1 })).toEqual([0]);
+      expect(await found({ methods: [] })).toEqual([]);
+    });
   });
 
   describe("signals", () => {
