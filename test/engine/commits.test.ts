@@ -8,7 +8,7 @@ import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { act, type Body, define } from "../suites/engine-suite.ts";
-import { mortalStore } from "./mortal-store.ts";
+import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
 const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
 
@@ -77,4 +77,28 @@ it("writes few pages with a step", async () => {
   const [few, many] = [await costOf(steps(10)), await costOf(steps(60))];
   // The step, its name, its event and the event's place among those of the run; now and then a page is full.
   expect((many.pages - few.pages) / 50).toBeLessThan(5);
+});
+
+it("takes up all runs that a stop left in one commit", async () => {
+  const clock = fakeClock(1_000_000);
+  const store = await openSqliteStore({ path: join(await tempDir(), "aegis.db"), clock, log: silentLogger });
+  onTestFinished(() => store.close());
+  const boot = (mortal: MortalStore) => {
+    const engine = new EmbeddedEngine({ store: mortal, clock, log: silentLogger, hooks, exclusive: true });
+    engine.define(define("work", (context) => context.receive("go")));
+    return engine;
+  };
+  const before = mortalStore(store);
+  const first = boot(before);
+  const runs = await Promise.all(Array.from({ length: 50 }, () => first.start({ workflow: "work", args: {} })));
+  before.die();
+  const commits: number[] = [];
+  store.onCommit((events) => {
+    const resumed = events.filter((event) => event.type === "run.resumed").length;
+    if (resumed > 0) commits.push(resumed);
+  });
+  const second = boot(mortalStore(store));
+  onTestFinished(() => second.stop());
+  expect((await second.launch()).map((run) => run.id)).toEqual(runs.map((run) => run.id));
+  expect(commits).toEqual([50]);
 });
