@@ -23,7 +23,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCodes.ok;
-    return reportUsage(terminalFor(program), error);
+    return reportUsage(terminalFor(program), error, commandIn(program, argv));
   }
 }
 
@@ -117,7 +117,21 @@ function terminalFor(program: Command): Terminal {
   return createTerminal({ json: json === true, project });
 }
 
-function reportUsage(cx: Terminal, error: CommanderError): number {
+/** The words of the command that was meant, as far as they name one. */
+function commandIn(program: Command, argv: readonly string[]): string {
+  let command = program;
+  const words = [program.name()];
+  for (const word of argv) {
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined && command !== program) break;
+    if (next === undefined) continue;
+    command = next;
+    words.push(word);
+  }
+  return words.join(" ");
+}
+
+function reportUsage(cx: Terminal, error: CommanderError, command: string): number {
   // Groups such as `aegis config` alone print their help, which is the answer.
   if (error.code === "commander.help") return exitCodes.usage;
   const [first = "", ...more] = error.message.split("\n");
@@ -125,5 +139,5 @@ function reportUsage(cx: Terminal, error: CommanderError): number {
     .join(" ")
     .trim()
     .replace(/^\(|\)$/g, "");
-  return report(cx, usageError(first.replace(/^error: /, ""), hint === "" ? "see aegis --help" : hint));
+  return report(cx, usageError(first.replace(/^error: /, ""), hint === "" ? `see ${command} --help` : hint));
 }

@@ -38,6 +38,8 @@ describe("aegis workflow", () => {
     const help = await at.aegis("workflow", "run", "--help");
     expect(help.code).toBe(0);
     for (const flag of ["--kwargs <json>", "--host <session>", "--detach"]) expect(help.stdout).toContain(flag);
+    const nothing = await at.aegis("workflow", "run");
+    expect(nothing.stderr).toContain("missing required argument 'workflow'\n  see aegis workflow run --help");
     const shown = await at.aegis("workflow", "run", "quick", "--help");
     expect(shown.stdout).toMatch(/--who <string> {2}\(required\)/);
     expect(shown.stdout).toContain("--detach");
