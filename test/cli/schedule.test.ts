@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
@@ -41,6 +41,19 @@ describe("aegis schedule", () => {
     expect(schedules).toMatchObject([{ name: "standup", missed: "once" }]);
     expect((await at.aegis("schedule", "remove", "standup")).stdout).toContain("removed schedule standup");
     expect((await at.aegis("schedule", "show", "standup")).code).not.toBe(0);
+  });
+
+  it("says of a file that is put there by hand what is wrong with it", async () => {
+    const at = await aegisProject();
+    await at.aegis("up");
+    await mkdir(join(at.root, ".aegis/schedules"), { recursive: true });
+    await writeFile(join(at.root, ".aegis/schedules/bad.yaml"), 'agent: deb\nprompt: x\ncron: "0 9 * * *"\n');
+    const problem =
+      '.aegis/schedules/bad.yaml:1:8 schedules.bad.agent: expected the name of a declared agent, found "deb"';
+    await waitUntil("it is told", async () => (await at.aegis("schedule", "list")).stderr.includes(problem));
+    await writeFile(join(at.root, ".aegis/schedules/bad.yaml"), 'agent: dev\nprompt: x\ncron: "0 9 * * *"\n');
+    await waitUntil("it is taken up", async () => (await at.aegis("schedule", "list")).stdout.includes("agent dev: x"));
+    expect((await at.aegis("schedule", "list")).stderr).toBe("");
   });
 
   it("shows the next times by the clocks of the schedule and of this machine", async () => {

@@ -16,7 +16,10 @@ export async function list(cx: Terminal): Promise<number> {
     cx.print(answer.held.length === 0 ? "No schedules." : "No schedules in effect.");
     cx.print('Add one with: aegis schedule add <name> --agent <agent> --prompt <text> --cron "0 9 * * 1-5"');
   } else for (const line of scheduleTable(answer.schedules, tableOptions(cx))) cx.print(line);
-  for (const { name, reason } of cx.json ? [] : answer.held) cx.warn(`${name} has no effect: ${reason}`);
+  if (cx.json) return exitCodes.ok;
+  for (const { name, reason } of answer.held) cx.warn(`${name} has no effect: ${reason}`);
+  // A file with a mistake changes nothing, which looks as if it were not there.
+  for (const problem of (await client.call("status")).config_problems) cx.warn(problem);
   return exitCodes.ok;
 }
 
