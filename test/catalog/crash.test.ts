@@ -1,17 +1,13 @@
 /** Stops runs of the catalog after every single commit: agents, people and files see what one whole run shows them. */
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { newId, type RunId } from "../../src/contract/ids.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { gitRepo } from "../helpers/git-repo.ts";
 import { completed, said, type TestReply } from "../helpers/runtime.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
-import { boot, takeUp } from "../runtime/workflows/mortal-runtime.ts";
+import { boot, live } from "../runtime/workflows/mortal-runtime.ts";
 
 const config = "workflows:\n  tdd_cycle: { implementer: offline, reviewer: offline }\n";
 const plan = "# Plan\n\n## Slice 1 — one\nfirst\n\n## Slice 2 — two\nsecond\n";
@@ -33,34 +29,15 @@ async function repository(): Promise<string> {
   return repo.dir;
 }
 
-async function live(from: string, workflow: string, args: Record<string, unknown>, lives: number) {
+async function liveOf(from: string, workflow: string, args: Record<string, unknown>, lives: number) {
   const dir = await tempDir();
   await cp(from, dir, { recursive: true });
-  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
-  onTestFinished(() => sqlite.close());
   const request = { id: newId("run", 1), workflow, args };
-  const first = await boot(dir, sqlite, lives, agent(dir));
-  void takeUp(first, request);
-  const isOver = async () => {
-    const run = await sqlite.read.runs.get(request.id);
-    return run !== null && run.status !== "running";
-  };
-  await Promise.race([first.store.died, waitUntil("the run ends", isOver, 20_000)]);
-  const last =
-    lives === Number.POSITIVE_INFINITY ? first : await boot(dir, sqlite, Number.POSITIVE_INFINITY, agent(dir));
-  if (last !== first) {
-    first.store.die();
-    await takeUp(last, request);
-  }
-  await waitUntil(`the run ends after a stop at commit ${lives}`, async () => {
-    const sessions = await sqlite.read.sessions.list();
-    return (await isOver()) && sessions.every((session) => session.closed_at !== null);
+  return live({
+    ...{ dir, request, lives },
+    boot: (sqlite, most) => boot(dir, sqlite, most, agent(dir)),
+    look: (sqlite) => effectsOf(sqlite, request.id, dir),
   });
-  const seen = { commits: first.store.commits, effects: await effectsOf(sqlite, request.id, dir) };
-  last.store.die();
-  first.end.abort();
-  last.end.abort();
-  return seen;
 }
 
 async function effectsOf({ read }: Store, id: RunId, dir: string) {
@@ -87,11 +64,11 @@ it.each([
   ["tdd_cycle", { feature: "it is green", test_path: "test.txt", test_command: "grep -q green feature.txt" }],
 ])("%s survives a stop after every commit", { timeout: 240_000 }, async (workflow, args) => {
   const from = await repository();
-  const whole = await live(from, workflow, args, Number.POSITIVE_INFINITY);
+  const whole = await liveOf(from, workflow, args, Number.POSITIVE_INFINITY);
   expect(whole.effects).toMatchObject({ status: "ok" });
   expect(whole.effects.checkpoints.length).toBeGreaterThan(0);
   for (let lives = 1; lives < whole.commits; lives++) {
-    const cut = await live(from, workflow, args, lives);
+    const cut = await liveOf(from, workflow, args, lives);
     expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
   }
 });

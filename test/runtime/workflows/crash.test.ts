@@ -1,18 +1,14 @@
 /** Stops a run after every single commit and takes it up again: nothing is lost, nothing is done twice. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { newId, type RunId } from "../../../src/contract/ids.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { silentLogger } from "../../../src/lib/log.ts";
 import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, said, type TestReply } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
-import { waitUntil } from "../../helpers/wait-until.ts";
-import { type Alive, boot, takeUp } from "./mortal-runtime.ts";
+import { boot, live } from "./mortal-runtime.ts";
 
 /** Everything that makes a run tricky: nested branches, agents, a question, a pause, a check that fails at first. */
 const tricky = (skips: boolean): Workflow =>
@@ -50,43 +46,18 @@ const repairs = (dir: string): TestReply =>
     yield completed;
   };
 
-async function bootTricky(dir: string, sqlite: Store, lives: number, skips: boolean): Promise<Alive> {
-  const alive = await boot(dir, sqlite, lives, repairs(dir));
-  alive.runtime.workflows.add(tricky(skips), "a test");
-  return alive;
-}
-
-type Effects = { commits: number; effects: unknown; shell: number };
-
-async function live(skips: boolean, lives: number): Promise<Effects> {
+async function liveTricky(skips: boolean, lives: number) {
   const dir = await tempDir();
-  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
-  const id = newId("run", 1);
-  const request = { id, workflow: "tricky" };
-  const first = await bootTricky(dir, sqlite, lives, skips);
-  void takeUp(first, request);
-  const isOver = async () => (await sqlite.read.runs.get(id))?.status !== "running";
-  await Promise.race([
-    first.store.died,
-    waitUntil("the run ends", async () => (await sqlite.read.runs.get(id)) !== null && isOver()),
-  ]);
-  const last =
-    lives === Number.POSITIVE_INFINITY ? first : await bootTricky(dir, sqlite, Number.POSITIVE_INFINITY, skips);
-  if (last !== first) {
-    first.store.die();
-    await takeUp(last, request);
-  }
-  await waitUntil(`the run ends after a stop at commit ${lives}`, async () => {
-    const sessions = await sqlite.read.sessions.list();
-    return (await isOver()) && sessions.every((session) => session.closed_at !== null);
+  const request = { id: newId("run", 1), workflow: "tricky" };
+  return live({
+    ...{ dir, request, lives },
+    async boot(sqlite, most) {
+      const alive = await boot(dir, sqlite, most, repairs(dir));
+      alive.runtime.workflows.add(tricky(skips), "a test");
+      return alive;
+    },
+    look: async (sqlite) => ({ run: await effectsOf(sqlite, request.id), shell: await shellRuns(dir) }),
   });
-  const commits = first.store.commits;
-  const seen = { commits, effects: await effectsOf(sqlite, id), shell: await shellRuns(dir) };
-  last.store.die();
-  first.end.abort();
-  last.end.abort();
-  onTestFinished(() => sqlite.close());
-  return seen;
 }
 
 async function effectsOf({ read }: Store, id: RunId): Promise<unknown> {
@@ -116,8 +87,8 @@ it.each([
   { how: "is replayed from its beginning", skips: false },
   { how: "goes back to its checkpoints", skips: true },
 ])("survives a stop after every commit of a run that $how", { timeout: 240_000 }, async ({ skips }) => {
-  const whole = await live(skips, Number.POSITIVE_INFINITY);
-  expect(whole.effects).toMatchObject({
+  const whole = await liveTricky(skips, Number.POSITIVE_INFINITY);
+  expect(whole.effects.run).toMatchObject({
     status: "ok",
     result: ["heard two after heard one", "1+2"],
     sessions: 3,
@@ -125,11 +96,11 @@ it.each([
     asks: ["Go on? answered"],
     lines: ["begins", "joined", "chose yes", "checked"],
   });
-  expect(whole.shell).toBe(2);
+  expect(whole.effects.shell).toBe(2);
   for (let lives = 1; lives < whole.commits; lives++) {
-    const cut = await live(skips, lives);
-    expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
+    const cut = await liveTricky(skips, lives);
+    expect(cut.effects.run, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects.run);
     // A command that was under way is the one thing that may happen again.
-    expect([2, 3], `after a stop at commit ${lives}`).toContain(cut.shell);
+    expect([2, 3], `after a stop at commit ${lives}`).toContain(cut.effects.shell);
   }
 });

@@ -1,16 +1,11 @@
 /** Stops a run that works with groups after every single commit: members are asked once, answer once and are gone in the end. */
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { newId, type RunId } from "../../../src/contract/ids.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { silentLogger } from "../../../src/lib/log.ts";
 import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, said, type TestReply } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
-import { waitUntil } from "../../helpers/wait-until.ts";
-import { type Alive, boot, takeUp } from "./mortal-runtime.ts";
+import { boot, live } from "./mortal-runtime.ts";
 
 /** Two groups side by side, one asked twice, replies made one by two reducers, a checkpoint in between. */
 const team = workflow("team", async (engine) => {
@@ -47,38 +42,21 @@ const heard: TestReply = async function* ({ prompt }) {
   yield completed;
 };
 
-type Seen = { commits: number; effects: Record<string, unknown> };
-
-async function live(lives: number, then: "goes on" | "is cancelled", body: Workflow = team): Promise<Seen> {
+async function liveWith(lives: number, then: "goes on" | "is cancelled", body: Workflow = team) {
   const dir = await tempDir();
-  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
-  onTestFinished(() => sqlite.close());
-  const start = async (most: number): Promise<Alive> => {
-    const alive = await boot(dir, sqlite, most, heard);
-    alive.runtime.workflows.add(body, "a test");
-    return alive;
-  };
   const request = { id: newId("run", 1), workflow: body.name };
-  const isOver = async () => ((await sqlite.read.runs.get(request.id))?.ended_at ?? null) !== null;
-  const first = await start(lives);
-  void takeUp(first, request);
-  await Promise.race([first.store.died, waitUntil("the run ends", isOver, 20_000)]);
-  const last = lives === Number.POSITIVE_INFINITY ? first : await start(Number.POSITIVE_INFINITY);
-  if (last !== first) {
-    first.store.die();
-    await takeUp(last, request);
-  }
-  if (then === "is cancelled") await last.runtime.workflows.cancel(request.id, "a test");
-  await waitUntil(`nothing is left of the run after a stop at commit ${lives}`, async () => {
-    const sessions = await sqlite.read.sessions.list();
-    const groups = await sqlite.read.groups.list();
-    return (await isOver()) && groups.length === 0 && sessions.every((session) => session.closed_at !== null);
+  return live({
+    ...{ dir, request, lives },
+    async boot(sqlite, most) {
+      const alive = await boot(dir, sqlite, most, heard);
+      alive.runtime.workflows.add(body, "a test");
+      return alive;
+    },
+    async afterwards({ runtime }) {
+      if (then === "is cancelled") await runtime.workflows.cancel(request.id, "a test");
+    },
+    look: (sqlite) => effectsOf(sqlite, request.id),
   });
-  const seen = { commits: first.store.commits, effects: await effectsOf(sqlite, request.id) };
-  last.store.die();
-  first.end.abort();
-  last.end.abort();
-  return seen;
 }
 
 async function effectsOf({ read }: Store, id: RunId): Promise<Record<string, unknown>> {
@@ -97,7 +75,7 @@ async function effectsOf({ read }: Store, id: RunId): Promise<Record<string, unk
 }
 
 it("survives a stop after every commit", { timeout: 240_000 }, async () => {
-  const whole = await live(Number.POSITIVE_INFINITY, "goes on");
+  const whole = await liveWith(Number.POSITIVE_INFINITY, "goes on");
   const replies = (name: string) => [`heard vote ${name}`, `heard vote ${name}`];
   expect(whole.effects).toEqual({
     status: "ok",
@@ -114,7 +92,7 @@ it("survives a stop after every commit", { timeout: 240_000 }, async () => {
     ],
   });
   for (let lives = 1; lives < whole.commits; lives++) {
-    const cut = await live(lives, "goes on");
+    const cut = await liveWith(lives, "goes on");
     expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
   }
 });
@@ -122,19 +100,19 @@ it("survives a stop after every commit", { timeout: 240_000 }, async () => {
 it("gives a body that went back to a checkpoint the members it had, and none beside them", {
   timeout: 240_000,
 }, async () => {
-  const whole = await live(Number.POSITIVE_INFINITY, "goes on", rounds);
+  const whole = await liveWith(Number.POSITIVE_INFINITY, "goes on", rounds);
   const asked = [0, 1, 2].flatMap((round) => [`round ${round}`, `round ${round}`]);
   expect(whole.effects).toMatchObject({ status: "ok", result: [2, 2, 2], sessions: 2, asked });
   for (let lives = 1; lives < whole.commits; lives++) {
-    const cut = await live(lives, "goes on", rounds);
+    const cut = await liveWith(lives, "goes on", rounds);
     expect(cut.effects, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects);
   }
 });
 
 it("leaves no member behind when it is cancelled after a stop", { timeout: 240_000 }, async () => {
-  const { commits } = await live(Number.POSITIVE_INFINITY, "goes on");
+  const { commits } = await liveWith(Number.POSITIVE_INFINITY, "goes on");
   for (let lives = 1; lives < commits; lives++) {
-    const { effects } = await live(lives, "is cancelled");
+    const { effects } = await liveWith(lives, "is cancelled");
     expect(["cancelled", "ok"], `after a stop at commit ${lives} of ${commits}`).toContain(effects.status);
   }
 });

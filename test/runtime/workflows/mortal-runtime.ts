@@ -1,6 +1,8 @@
 /** A runtime on a store that dies, for tests that stop runs after every commit. */
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import type { Ask } from "../../../src/contract/ask.ts";
+import type { RunId } from "../../../src/contract/ids.ts";
 import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
 import { loadConfig } from "../../../src/daemon/config/load.ts";
 import { offlineAgent } from "../../../src/daemon/detect.ts";
@@ -10,9 +12,11 @@ import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
 import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
 import type { RunRequest } from "../../../src/runtime/workflows/workflows.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
 import { type TestReply, testDriver } from "../../helpers/runtime.ts";
+import { waitUntil } from "../../helpers/wait-until.ts";
 
 export type Alive = { runtime: Runtime; store: MortalStore; end: AbortController };
 
@@ -53,7 +57,7 @@ export async function boot(dir: string, sqlite: Store, lives: number, reply: Tes
 }
 
 /** As the daemon does, and as a person who sees what is still asked. */
-export async function takeUp({ runtime, store }: Alive, request: RunRequest): Promise<void> {
+async function takeUp({ runtime, store }: Alive, request: RunRequest): Promise<void> {
   await runtime.recover();
   await runtime.asks.resume();
   await runtime.sessions.wakeAll();
@@ -62,6 +66,44 @@ export async function takeUp({ runtime, store }: Alive, request: RunRequest): Pr
     await runtime.asks.answer(ask.id, answerTo(ask)).catch(() => {});
   }
   await runtime.workflows.start(request);
+}
+
+export type LifeOptions<T> = {
+  dir: string;
+  request: RunRequest & { id: RunId };
+  /** After so many commits it dies. */
+  lives: number;
+  boot: (sqlite: Store, lives: number) => Promise<Alive>;
+  /** What happens once the run was taken up. */
+  afterwards?: (alive: Alive) => Promise<unknown>;
+  look: (sqlite: Store) => Promise<T>;
+};
+
+/** Starts a run, takes it up again after the death of its runtime, and looks once it is over and nothing is left of it. */
+export async function live<T>(options: LifeOptions<T>): Promise<{ commits: number; effects: T }> {
+  const { dir, request, lives } = options;
+  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock: systemClock, log: silentLogger });
+  onTestFinished(() => sqlite.close());
+  const isOver = async () => ((await sqlite.read.runs.get(request.id))?.ended_at ?? null) !== null;
+  const first = await options.boot(sqlite, lives);
+  void takeUp(first, request);
+  await Promise.race([first.store.died, waitUntil("the run ends", isOver, 20_000)]);
+  const last = lives === Number.POSITIVE_INFINITY ? first : await options.boot(sqlite, Number.POSITIVE_INFINITY);
+  if (last !== first) {
+    first.store.die();
+    await takeUp(last, request);
+  }
+  await options.afterwards?.(last);
+  await waitUntil(`nothing is left of the run after a stop at commit ${lives}`, async () => {
+    const sessions = await sqlite.read.sessions.list();
+    const groups = await sqlite.read.groups.list();
+    return (await isOver()) && groups.length === 0 && sessions.every((session) => session.closed_at !== null);
+  });
+  const seen = { commits: first.store.commits, effects: await options.look(sqlite) };
+  last.store.die();
+  first.end.abort();
+  last.end.abort();
+  return seen;
 }
 
 function answerTo({ options }: Pick<Ask, "options">): { choice: string | null; text: string } {
