@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { AegisError } from "../../src/contract/errors.ts";
 import { newId } from "../../src/contract/ids.ts";
+import { message } from "../helpers/rows.ts";
 import { sessionA } from "../runtime/events/memory-events.ts";
-import { messageOf } from "../server/fake-services.ts";
 import { start, token } from "../server/start.ts";
 
 async function connected() {
@@ -20,7 +20,7 @@ test("calls carry path, query and body, and give the typed answer", async () => 
   const { sessions } = await client.call("listSessions", { query: { closed: true } });
   expect(sessions[0]?.handle).toBe("lucid-knuth");
   const id = newId("msg", 1);
-  services.messages.set(id, messageOf(id, sessionA));
+  services.messages.set(id, message(sessionA, { id }));
   expect((await client.call("cancelMessage", { path: { message: id } })).message.id).toBe(id);
   await client.call("shutdown");
   expect(services.calls.map(({ name }) => name)).toEqual(["admit", "shutdown"]);

@@ -5,8 +5,9 @@ import { emptyState, type SessionState, type State, withSessions } from "../../s
 import { type Event, type EventType, eventSchemas, type NewEvent } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";
 import type { Session } from "../../src/contract/session.ts";
+import { message } from "../helpers/rows.ts";
 import { sessionA, sessionB } from "../runtime/events/memory-events.ts";
-import { messageOf, sessionView } from "../server/fake-services.ts";
+import { sessionView } from "../server/fake-services.ts";
 
 const { pending: _pending, unseen: _unseen, ...view } = sessionView;
 const session: Session = view;
@@ -33,7 +34,7 @@ const created: NewEvent = { type: "session.created", session: sessionA, data: { 
 const admit = (id: typeof first, at = 1): NewEvent => ({
   type: "message.admitted",
   session: sessionA,
-  data: { message: messageOf(id, sessionA, { admitted_at: at }) },
+  data: { message: message(sessionA, { id, admitted_at: at }) },
 });
 const started: NewEvent = {
   type: "turn.started",

@@ -6,9 +6,9 @@ import type { NewEvent } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";
 import type { MessageStatus } from "../../src/contract/message.ts";
 import type { Turn, TurnReason } from "../../src/contract/turn.ts";
+import { message } from "../helpers/rows.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { notice, sessionA } from "../runtime/events/memory-events.ts";
-import { messageOf } from "../server/fake-services.ts";
 import { type Running, start, token } from "../server/start.ts";
 
 const id = newId("msg", 1);
@@ -26,7 +26,7 @@ class Scene {
   }
 
   set(status: MessageStatus, inTurn: typeof turn | null = null): void {
-    this.running.services.messages.set(id, messageOf(id, sessionA, { status, turn: inTurn }));
+    this.running.services.messages.set(id, message(sessionA, { id, status, turn: inTurn }));
   }
 
   commit(event: NewEvent): void {

@@ -1,7 +1,7 @@
 /** Services in memory behind a real server: sessions that only remember what was asked of them, and a real event hub. */
 import type { Status } from "../../src/contract/api.ts";
 import { AegisError } from "../../src/contract/errors.ts";
-import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
+import { type MessageId, newId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
 import type { SessionView } from "../../src/contract/session.ts";
 import type { Turn } from "../../src/contract/turn.ts";
@@ -261,22 +261,6 @@ function noGroup(name: string): never {
 
 async function notThere(): Promise<never> {
   throw new AegisError("not_found", "no such run");
-}
-
-export function messageOf(id: MessageId, session: SessionId, change: Partial<Message> = {}): Message {
-  return {
-    id,
-    session,
-    sender: { kind: "human" },
-    body: "hello",
-    attachments: [],
-    status: "pending",
-    chain: id,
-    hops: 0,
-    admitted_at: 1,
-    turn: null,
-    ...change,
-  };
 }
 
 function noQueue(name: string): never {
