@@ -1,7 +1,7 @@
 /** Makes the schedules, and what changes the files that declare them. */
 import type { ScheduleEntry } from "../contract/schedule.ts";
 import { type HeldSchedule, Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
-import type { ScheduleService } from "../server/services.ts";
+import type { ScheduleService } from "../server/teamwork-services.ts";
 import { scheduleFiles } from "./config/schedule-files.ts";
 import { declaredSchedules } from "./declared-schedules.ts";
 import type { Gated } from "./trust/gate.ts";
