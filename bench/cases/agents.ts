@@ -74,7 +74,7 @@ async function resolving(profiles: readonly AgentProfile[], compare: Compare): P
       () => {},
       (name) => known.get(name),
     );
-  const find = (name: string) => registry.find(name);
+  const find = (name: string) => registry.loadAgent(name);
   const first = await compare({ ours: () => rateOf(10, () => registry.replace(profiles, choice), find), base });
   const later = await compare({ ours: () => rateOf(100, () => {}, find), base });
   const input = { unit: "/s", against: "a Map" } as const;

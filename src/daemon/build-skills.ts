@@ -91,7 +91,7 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
   });
   const grants = new SkillGrants();
   const agentOf = (session: SessionRow) => {
-    const agent = agents.find(session.agent);
+    const agent = agents.loadAgent(session.agent);
     return agent === null ? null : limitedAgent(agent, session.limits);
   };
   const offer = new SkillOffer({
@@ -101,7 +101,7 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     agentOf,
     mayUse: (agent, name) => mayUse(agent, name, tools),
   });
-  const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.find(name));
+  const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.loadAgent(name));
   const withdraw: (() => void)[] = [];
   return {
     skills,
@@ -139,7 +139,7 @@ const claudeAgents: readonly string[] = ["explore", "plan", "general-purpose"];
 async function fork({ agents, subagents }: BuildSkillsOptions, request: ForkRequest): Promise<Forked> {
   const { session, agent, skill, task, key, cause } = request;
   const name = skill.forkAgent?.toLowerCase();
-  const unknown = name === undefined || (agents.find(name) === null && claudeAgents.includes(name));
+  const unknown = name === undefined || (agents.loadAgent(name) === null && claudeAgents.includes(name));
   const row = await subagents().spawn({
     callerAgent: agent,
     caller: session.id,

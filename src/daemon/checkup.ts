@@ -66,7 +66,7 @@ export async function checkAgents(
   const agents = new AgentRegistry(settings.agents, choice);
   const costs = costDiagnostics({ agents, drivers: known, config: () => config });
   return {
-    count: agents.list().length,
+    count: agents.listAgents().length,
     diagnostics: [...settings.diagnostics, ...agents.diagnostics(), ...costs],
   };
 }

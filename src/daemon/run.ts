@@ -125,7 +125,7 @@ function serve(
   const started: Promise<RunningServer> = createServer({
     services: {
       agents: {
-        list: () => runtime.agents.list(),
+        list: () => runtime.agents.listAgents(),
         diagnostics: () => agentDiagnostics(described),
         describe: (reference) => describeAgent(described, reference),
       },
@@ -183,7 +183,7 @@ function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime):
     void runtime.plugins.plugins.reload().catch(() => {});
     await runtime.queues.settingsChanged();
     await runtime.schedules.settingsChanged();
-    const data = { agents: runtime.agents.list().map((agent) => agent.slug), default_agent: choice.slug };
+    const data = { agents: runtime.agents.listAgents().map((agent) => agent.slug), default_agent: choice.slug };
     await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
 }

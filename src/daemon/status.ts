@@ -24,7 +24,7 @@ export async function readStatus(foundation: Foundation, standing: Standing): Pr
     state: standing.stopping ? "stopping" : "running",
     default_agent: choice.slug,
     agent_choice: choice.why,
-    offline: standing.agents.find(choice.slug)?.harness === offlineHarness,
+    offline: standing.agents.loadAgent(choice.slug)?.harness === offlineHarness,
     sessions,
     pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
     last_seq: lastSeq,

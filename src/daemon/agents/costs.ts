@@ -18,7 +18,7 @@ const namesAtMost = 5;
 /** One for all agents that have the same harness, model and budgets. */
 export function costDiagnostics(options: CostOptions): AgentDiagnostic[] {
   const groups = new Map<string, Agent[]>();
-  for (const { slug } of options.agents.list()) {
+  for (const { slug } of options.agents.listAgents()) {
     const agent = options.agents.get(slug);
     const message = unknownCost(agent, options);
     if (message !== null) groups.set(message, [...(groups.get(message) ?? []), agent]);
@@ -44,7 +44,7 @@ function unknownCost(agent: Agent, { drivers, config, agents }: CostOptions): st
     ...(subagents.budget.usd === undefined ? [] : ["subagents.budget.usd"]),
     ...Object.entries(queues)
       .filter(([, queue]) => queue.budgets.some(({ usd }) => usd !== undefined))
-      .filter(([, queue]) => isSame(agents.find(queue.agent), agent))
+      .filter(([, queue]) => isSame(agents.loadAgent(queue.agent), agent))
       .map(([name]) => `queues.${name}.budgets`),
   ];
   if (budgets.length === 0) return null;

@@ -72,7 +72,7 @@ export function agentDiagnostics(options: AgentsOptions): AgentDiagnostic[] {
 
 function ownDiagnostics({ agents, tools, fileDiagnostics }: AgentsOptions): AgentDiagnostic[] {
   const known = new Map(allTools(tools).map((tool) => [tool.name, tool]));
-  const unknown = agents.list().flatMap(({ slug }) => unknownTools(agents.get(slug), known));
+  const unknown = agents.listAgents().flatMap(({ slug }) => unknownTools(agents.get(slug), known));
   return [...fileDiagnostics(), ...agents.diagnostics(), ...unknown];
 }
 

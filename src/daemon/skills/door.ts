@@ -33,7 +33,7 @@ export function createDoor(options: RoutingOptions): DoorService {
       }
       const row = await store.read.sessions.get(input.session);
       if (row === null || row.closed_at !== null || input.sender.kind !== "human") return inbox.admit(input);
-      const route = await router.route(input.body, agents.find(row.agent), signal);
+      const route = await router.route(input.body, agents.loadAgent(row.agent), signal);
       return route === null ? inbox.admit(input) : passOn(options, input, row, route);
     },
     /** A session that is to begin with a message, and with no agent in particular. */

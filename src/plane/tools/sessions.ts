@@ -46,7 +46,7 @@ function listAgents({ agents }: SessionToolsOptions): Tool {
     input: z.object({}),
     readOnly: true,
     async run() {
-      return agents.list().map(({ slug, description }) => ({ slug, ...aboutOf(description) }));
+      return agents.listAgents().map(({ slug, description }) => ({ slug, ...aboutOf(description) }));
     },
   });
 }

@@ -94,7 +94,7 @@ export class Leases {
   /** True when its agent is gone or no longer what it was. */
   async isStale(from: StoreReads | StoreTx, row: PooledAgent): Promise<boolean> {
     const session = await from.sessions.get(row.session);
-    const profile = session === null ? null : this.#options.agents.find(session.agent);
+    const profile = session === null ? null : this.#options.agents.loadAgent(session.agent);
     if (session === null || profile === null) return true;
     return !sameKey(agentKey(limitedAgent(profile, session.limits)), row);
   }

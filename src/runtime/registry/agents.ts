@@ -117,7 +117,7 @@ export class AgentRegistry {
    * ever stands for another one.
    */
   get(ref: string = this.#choice.slug): Agent {
-    const agent = this.find(ref);
+    const agent = this.loadAgent(ref);
     if (agent) return agent;
     const names = this.#names();
     const qualified = [...this.#pluginProfiles].map((profile) => `${profile.plugin}:${profile.slug}`);
@@ -141,7 +141,7 @@ export class AgentRegistry {
     });
   }
 
-  find(ref: string): Agent | null {
+  loadAgent(ref: string): Agent | null {
     const known = this.#resolved.get(ref);
     if (known) return known;
     const profile = this.#pick(ref);
@@ -152,8 +152,8 @@ export class AgentRegistry {
     return agent;
   }
 
-  /** The agent each name means. */
-  list(): AgentSummary[] {
+  /** The agent each name means, as `loadAgent` would give it. */
+  listAgents(): AgentSummary[] {
     return this.#names().map((slug) => this.summary(this.get(slug)));
   }
 

@@ -67,7 +67,7 @@ export class Conversations {
     if (current) {
       const open = await current;
       // Agreement may have been taken back while the session rested.
-      if (agents.find(open.profile.ref) !== null) this.#startable(open.profile.ref);
+      if (agents.loadAgent(open.profile.ref) !== null) this.#startable(open.profile.ref);
       if (open.conversation.alive && !this.#outdated(open)) {
         if (open.tools.refresh()) this.#options.toolsChanged();
         return open.conversation;
@@ -194,7 +194,7 @@ export class Conversations {
   }
 
   #outdated(open: Open): boolean {
-    const agent = this.#options.agents.find(open.profile.ref);
+    const agent = this.#options.agents.loadAgent(open.profile.ref);
     const able = agent && this.#options.drivers.find(agent.harness)?.capabilities;
     if (!able?.resume) return false;
     // A process that was started without a gate may not ask about its tools: it would pass the gate by.

@@ -35,7 +35,10 @@ export async function createSession(
   const now = clock.now();
   const id = input.id ?? newId("ses", now);
   const handle = input.handle ?? (await freeHandle(tx, id));
-  const inherited = starter && { depth: starter.depth, limits: limitsOf(starter, agents.find(starter.agent), agent) };
+  const inherited = starter && {
+    depth: starter.depth,
+    limits: limitsOf(starter, agents.loadAgent(starter.agent), agent),
+  };
   const row = newRow(input, { id, agent, handle, inherited, now });
   await tx.sessions.insert(row);
   await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);

@@ -24,7 +24,7 @@ export function priceFinder(options: { store: Store; agents: AgentRegistry; pric
     const known = prices();
     if (Object.keys(known).length === 0) return null;
     const row = await read.sessions.get(session);
-    const named = row?.limits?.model ?? (row === null ? null : (agents.find(row.agent)?.model ?? null));
+    const named = row?.limits?.model ?? (row === null ? null : (agents.loadAgent(row.agent)?.model ?? null));
     for (const model of [reported ?? (await lastReported(session)), named]) {
       const price = model === null ? null : priceOf(model, known);
       if (price !== null) return price;

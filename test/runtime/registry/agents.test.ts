@@ -31,7 +31,7 @@ describe("a name that several go by", () => {
     expect(registry.unregisterPluginAgent("a", "helper")).toBe(true);
     expect(registry.unregisterPluginAgent("a", "helper")).toBe(false);
     expect(registry.get("helper").plugin).toBe("b");
-    expect(registry.find("a:helper")).toBeNull();
+    expect(registry.loadAgent("a:helper")).toBeNull();
     undo();
     expect(registry.get("helper")).toMatchObject({ source: "builtin", prompt: "builtin" });
   });
@@ -87,7 +87,7 @@ describe("a name that several go by", () => {
             const there = plugins.delete(`${one.plugin}:${one.slug}`);
             expect(registry.unregisterPluginAgent(one.plugin, one.slug)).toBe(there);
           }
-          const listed = registry.list();
+          const listed = registry.listAgents();
           const all = [base, ...files, ...plugins.values()];
           expect(new Set(listed.map((agent) => agent.slug))).toEqual(new Set(all.map((agent) => agent.slug)));
           for (const summary of listed) {
@@ -102,7 +102,7 @@ describe("a name that several go by", () => {
         }
         const fresh = new AgentRegistry([base, ...files.toReversed()], registry.choice);
         fresh.registerPluginAgents([...plugins.values()].toReversed());
-        for (const { slug } of registry.list()) expect(fresh.get(slug)).toEqual(registry.get(slug));
+        for (const { slug } of registry.listAgents()) expect(fresh.get(slug)).toEqual(registry.get(slug));
       }),
     );
   });
@@ -116,7 +116,7 @@ describe("what is not there", () => {
     expect(() => registry.get("db:dbb")).toThrow('(did you mean "db:dba"?)');
     expect(() => registry.get("x:reviewer")).toThrow('no agent "x:reviewer"');
     for (const name of ["", ":", "db:", ":dba", "../dev", "__proto__", "constructor"])
-      expect(registry.find(name)).toBeNull();
+      expect(registry.loadAgent(name)).toBeNull();
   });
 
   it.each(["a/b", "..", "a:b", "", "A", "x".repeat(65), "-a", "a b"])("%j is refused as a name", (slug) => {
@@ -128,7 +128,7 @@ describe("what is not there", () => {
     const registry = registryOf();
     expect(() => registry.registerPluginAgent(profile("x", "plugin"))).toThrow("without its plugin");
     expect(() => registry.registerPluginAgents([ofPlugin("p", "x"), ofPlugin("p", "x")])).toThrow('has an agent "x"');
-    expect(registry.find("x")).toBeNull();
+    expect(registry.loadAgent("x")).toBeNull();
     expect(() => registry.registerPluginAgent(ofPlugin("a:b", "x"))).toThrow("no name for a plugin");
   });
 });
@@ -146,7 +146,7 @@ describe("what an agent leaves out", () => {
   it("comes from the first agent with a harness when the default one has none", () => {
     const registry = new AgentRegistry([base, profile("x", "builtin")], { slug: "x", why: "asked for" });
     expect(registry.get()).toMatchObject({ slug: "x", harness: "native" });
-    expect(registry.list().find((agent) => agent.default)?.slug).toBe("x");
+    expect(registry.listAgents().find((agent) => agent.default)?.slug).toBe("x");
   });
 
   it("another harness brings none of that", () => {
