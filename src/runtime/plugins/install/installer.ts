@@ -48,7 +48,7 @@ export class Installer {
 
   async install(name: string, options: { from: string | undefined; force: boolean }): Promise<Installed> {
     const problem = pluginNameProblem(name);
-    if (problem !== null) throw new AegisError("invalid", `a plugin's name: ${problem}`);
+    if (problem !== null) throw new AegisError("invalid", `a plugin's name: ${problem}`, sourceHint(name));
     return this.#transactions.run(async (transaction) => {
       const { lock } = transaction;
       const target = join(pluginsFolder, name);
@@ -202,4 +202,10 @@ export class Installer {
     const dir = join(this.#options.root, pluginsFolder, name);
     return compareFiles(entry.files, (await exists(dir)) ? await fileHashes(dir) : {});
   }
+}
+
+/** A path or an address where the name belongs. */
+function sourceHint(name: string): { hint?: string } {
+  if (!/[/:]/.test(name)) return {};
+  return { hint: `a source follows the name: aegis plugin install <name> --from ${name}` };
 }

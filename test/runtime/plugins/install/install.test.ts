@@ -57,6 +57,12 @@ it("takes back exactly what it added, byte for byte, and leaves what the user ch
   expect(await project.read(".aegis.yaml")).toContain("greeting: servus");
 });
 
+it("says where a source goes that stands in the place of the name", async () => {
+  const installer = await (await pluginProject()).installer();
+  const hint = expect.stringContaining("--from ./hello");
+  await expect(installer.install("./hello", { from: undefined, force: false })).rejects.toMatchObject({ hint });
+});
+
 it("keeps an agent that other settings have come to need", async () => {
   const project = await pluginProject();
   const installer = await project.installer();
