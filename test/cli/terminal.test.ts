@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { TerminalScreen } from "../../src/cli/chat/screen.ts";
 import { quickFetch } from "../../src/cli/quick-fetch.ts";
 import { startFolder, type Terminal } from "../../src/cli/terminal.ts";
@@ -18,6 +18,9 @@ describe("the folder a command works in", () => {
 
 describe("a line that is being typed", () => {
   function screen() {
+    // Node edits no line on a terminal that says it is dumb, as that of a build machine may.
+    vi.stubEnv("TERM", "xterm");
+    onTestFinished(() => void vi.unstubAllEnvs());
     const input = new PassThrough();
     const output = Object.assign(new PassThrough(), { columns: 80 });
     let shown = "";
