@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The entry of the `aegis` command. It stays tiny: what a command needs is loaded when the command is known. */
-import { enableCompileCache } from "node:module";
+import { useCompileCache } from "../lib/compile-cache.ts";
 
 const oldestNode = 24;
 
@@ -15,7 +15,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`aegis: Node ${process.versions.node} is too old: expected ${oldestNode} or newer\n`);
     return 2;
   }
-  enableCompileCache();
+  useCompileCache();
   if (first === "__complete") {
     const { complete } = await import("./commands/complete.ts");
     for (const line of await complete(process.cwd(), argv.slice(1))) process.stdout.write(`${line}\n`);

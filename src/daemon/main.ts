@@ -1,61 +1,12 @@
-/** Entry of the daemon process: `node daemon.js --project <folder>`. */
-import { parseArgs } from "node:util";
-import { AegisError, isAegisError } from "../contract/errors.ts";
-import { daemonExit } from "../lib/daemon-exit.ts";
-import { errorText } from "../lib/log.ts";
-import { ProjectTakenError } from "./lock.ts";
-import { type DaemonOptions, runDaemon } from "./run.ts";
+/** Entry of the daemon process: `node daemon.js --project <folder>`. It stays tiny: the rest comes from the cache. */
+import { flushCompileCache } from "node:module";
+import { useCompileCache } from "../lib/compile-cache.ts";
 
-try {
-  await runDaemon(readArguments());
-  process.exit(0);
-} catch (error) {
-  const text = isAegisError(error)
-    ? [error.message, error.hint].filter(Boolean).join("\n")
-    : String(error instanceof Error ? error.stack : error);
-  process.stderr.write(`aegis: ${text}\n`);
-  process.exit(exitCodeOf(error));
-}
+/** By then all that a start needs is loaded. */
+const loadedAfterMs = 3_000;
 
-function exitCodeOf(error: unknown): number {
-  if (error instanceof ProjectTakenError) return daemonExit.projectTaken;
-  // What arguments or the configuration ask for and cannot have.
-  const refused = isAegisError(error) && ["invalid", "forbidden", "not_found"].includes(error.code);
-  return refused ? daemonExit.invalid : daemonExit.failed;
-}
-
-function readArguments(): DaemonOptions {
-  const values = parseOptions();
-  return {
-    root: values.project ?? process.cwd(),
-    env: process.env,
-    allowRemote: values["allow-remote"],
-    ...(values.agent === undefined ? {} : { agent: values.agent }),
-    ...(values.port === undefined ? {} : { port: portFrom(values.port) }),
-    ...(values.bind === undefined ? {} : { bind: values.bind }),
-  };
-}
-
-function parseOptions() {
-  try {
-    return parseArgs({
-      options: {
-        project: { type: "string" },
-        agent: { type: "string" },
-        port: { type: "string" },
-        bind: { type: "string" },
-        "allow-remote": { type: "boolean", default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new AegisError("invalid", errorText(error), { cause: error });
-  }
-}
-
-function portFrom(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new AegisError("invalid", `--port ${text}: expected a number from 0 to 65535`, {
-    hint: "port 0 takes any free one",
-  });
-}
+useCompileCache();
+// A daemon that is killed writes nothing on its way out.
+setTimeout(flushCompileCache, loadedAfterMs).unref();
+const { runFromCommandLine } = await import("./command-line.ts");
+process.exit(await runFromCommandLine(process.argv.slice(2), process.env));
