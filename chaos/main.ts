@@ -18,7 +18,10 @@ import { createRandom, type Random } from "./random.ts";
 import type { Scenario } from "./scenario.ts";
 import { Workflows } from "./workflows.ts";
 
-const longestLifeMs = 350;
+const shortLifeMs = 350;
+/** Short lives under load pile work up. In a long one nothing is added, so that kills also meet work's end. */
+const longLifeMs = 3_000;
+const longLifeEvery = 10;
 
 const config = `
 default_agent: relay
@@ -66,8 +69,9 @@ async function killAgainAndAgain(
   let daemon = await startDaemon(project);
   for (const scenario of scenarios) await scenario.prepare(daemon.client);
   for (let round = 1; round <= rounds; round++) {
-    const loads = scenarios.map((scenario) => scenario.load(daemon.client));
-    await delay(random.between(0, longestLifeMs));
+    const isLong = round % longLifeEvery === 0;
+    const loads = isLong ? [] : scenarios.map((scenario) => scenario.load(daemon.client));
+    await delay(random.between(0, isLong ? longLifeMs : shortLifeMs));
     await daemon.kill();
     await Promise.all(loads.map((load) => load.stop()));
     daemon = await startDaemon(project);

@@ -10,8 +10,8 @@ import { newId, type RunId } from "../src/contract/ids.ts";
 import type { Finding } from "./check.ts";
 import { type Scenario, until } from "./scenario.ts";
 
-/** More would only wait for each other. */
-const mostUnfinished = 20;
+/** With more, none gets on in lives as short as these, and the kills meet the same few steps over and over. */
+const mostUnfinished = 4;
 const drainDeadlineMs = 300_000;
 const notes = ["first", "left", "right", "last"] as const;
 const members = 2;
