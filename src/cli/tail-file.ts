@@ -14,27 +14,44 @@ export async function showTail(
   options: { follow: boolean; lines: number },
   show: (line: string) => void,
 ): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    const end = (await file.stat()).size;
-    for (const line of await lastLines(file, end, options.lines)) show(line);
-    if (options.follow) await follow(cx, file, end, show);
-  } finally {
-    await file.close();
-  }
+  if (!options.follow) return showFile(path, options.lines, show, null);
+  await untilStopped(cx, (stopped) => showFile(path, options.lines, show, stopped));
 }
 
 /** Waits for a file that is not there yet, then shows all that comes until the command is stopped. */
 export async function showNewFile(cx: Terminal, path: string, show: (line: string) => void): Promise<void> {
+  await untilStopped(cx, async (stopped) => {
+    while (!stopped.aborted && !(await exists(path))) await systemClock.sleep(pollMs, stopped).catch(() => {});
+    if (!stopped.aborted) await showFile(path, Number.POSITIVE_INFINITY, show, stopped);
+  });
+}
+
+/** Stopping is an end as good as any, from the first line on. */
+async function untilStopped(cx: Terminal, work: (stopped: AbortSignal) => Promise<void>): Promise<void> {
   const stopped = new AbortController();
   const undo = cx.onStop(() => stopped.abort());
   try {
-    while (!stopped.signal.aborted && !(await exists(path)))
-      await systemClock.sleep(pollMs, stopped.signal).catch(() => {});
+    await work(stopped.signal);
   } finally {
     undo();
   }
-  if (!stopped.signal.aborted) await showTail(cx, path, { follow: true, lines: Number.POSITIVE_INFINITY }, show);
+}
+
+/** Goes on until it is stopped, or without a signal ends with the file. */
+async function showFile(
+  path: string,
+  lines: number,
+  show: (line: string) => void,
+  stopped: AbortSignal | null,
+): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    const end = (await file.stat()).size;
+    for (const line of await lastLines(file, end, lines)) show(line);
+    if (stopped !== null) await follow(file, end, show, stopped);
+  } finally {
+    await file.close();
+  }
 }
 
 /** The last lines of a file, read from its end. */
@@ -54,24 +71,23 @@ export async function lastLines(file: FileHandle, end: number, count: number): P
   return count === 0 ? [] : all.slice(-count);
 }
 
-async function follow(cx: Terminal, file: FileHandle, from: number, show: (line: string) => void): Promise<void> {
-  const stopped = new AbortController();
-  const undo = cx.onStop(() => stopped.abort());
-  try {
-    let position = from;
-    let rest = "";
-    while (!stopped.signal.aborted) {
-      const { size } = await file.stat();
-      if (size > position) {
-        const lines = (rest + (await readRange(file, position, size - position)).toString("utf8")).split("\n");
-        position = size;
-        rest = lines.pop() ?? "";
-        for (const line of lines) if (line !== "") show(line);
-      }
-      await systemClock.sleep(pollMs, stopped.signal).catch(() => {});
+async function follow(
+  file: FileHandle,
+  from: number,
+  show: (line: string) => void,
+  stopped: AbortSignal,
+): Promise<void> {
+  let position = from;
+  let rest = "";
+  while (!stopped.aborted) {
+    const { size } = await file.stat();
+    if (size > position) {
+      const lines = (rest + (await readRange(file, position, size - position)).toString("utf8")).split("\n");
+      position = size;
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line !== "") show(line);
     }
-  } finally {
-    undo();
+    await systemClock.sleep(pollMs, stopped).catch(() => {});
   }
 }
 
