@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/live/**/*.live.test.ts"],
     exclude: ["**/node_modules/**"],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     // Each CLI takes a core of its own.
     maxWorkers: 1,

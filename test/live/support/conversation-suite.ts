@@ -46,11 +46,6 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
       expect(endOf(await justSent.done).reason).toBe("cancelled");
       expect(textOf(await runTurn(conversation, "next"))).toBe("reply: next");
 
-      const calling = watchTurn(conversation, `TOOL ${planeTool("wait")} {"text":"for ever"}`);
-      await plane.called("wait");
-      calling.abort();
-      expect(endOf(await calling.done).reason).toBe("cancelled");
-
       for (const [prompt, error] of cli.failures) {
         expect(endOf(await runTurn(conversation, prompt)), prompt).toMatchObject({ reason: "failed", error });
         expect(textOf(await runTurn(conversation, "and now?")), prompt).toBe("reply: and now?");
@@ -59,6 +54,11 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
       const thinking = await runTurn(conversation, "THINK hard");
       expect(eventsOf(thinking, "thinking")).toMatchObject([{ text: expect.stringContaining("about hard") }]);
       expect(textOf(thinking)).toBe("thought");
+
+      const calling = watchTurn(conversation, `TOOL ${planeTool("wait")} {"text":"for ever"}`);
+      await plane.called("wait");
+      calling.abort();
+      expect(endOf(await calling.done).reason).toBe("cancelled");
       expect(conversation.alive).toBe(true);
       expect(pids).toHaveLength(1);
     });
