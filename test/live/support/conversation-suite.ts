@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import type { DriverHostOptions } from "../../helpers/driver-host.ts";
 import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
-import { waitUntil } from "../../helpers/wait-until.ts";
 import type { LiveSeat } from "../live-seat.ts";
 
 export type CliUnderTest = {
@@ -30,9 +29,11 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
 
   describe(`a conversation with ${name}`, () => {
     // One process for all that it must survive: the slowest CLI takes six seconds to start.
-    test("goes on in its process after interrupts, failed model calls and thoughts", async () => {
+    test("goes on in its process after interrupts, failed model calls and thoughts, and hides its token", async () => {
       const { open, pids, plane } = await seat();
       const conversation = await open();
+      const files = ["cmdline", "environ"].map((file) => readFile(`/proc/${pids[0]}/${file}`, "utf8"));
+      expect((await Promise.all(files)).join()).not.toContain(plane.address.token);
 
       const streaming = watchTurn(conversation, "HOLD");
       await streaming.seen("text_delta");
@@ -110,19 +111,15 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
       expect(textOf(events)).toBe("reply: hello");
     });
 
-    test("the plane's token is on no command line and in no environment", async () => {
-      const { open, plane, pids } = await seat();
-      await open();
-      const files = ["cmdline", "environ"].map((file) => readFile(`/proc/${pids[0]}/${file}`, "utf8"));
-      expect((await Promise.all(files)).join()).not.toContain(plane.address.token);
-    });
-
-    test("killed and resumed twice it has its memory", async () => {
+    test("killed in a turn only that turn fails; resumed twice it has its memory", async () => {
       const { open, close, pids, host } = await seat();
       const first = await open();
       await runTurn(first, "remember 42");
+      const cut = watchTurn(first, "HOLD");
+      await cut.seen("text_delta");
       process.kill(pids.at(-1) ?? 0, "SIGKILL");
-      await waitUntil("the death is noticed", () => !first.alive);
+      expect(endOf(await cut.done)).toMatchObject({ reason: "failed", error: { code: "died" } });
+      expect(first.alive).toBe(false);
       for (const round of ["second", "third"]) {
         await close();
         expect(textOf(await runTurn(await open(), round))).toBe(`reply: ${round}`);
@@ -131,16 +128,6 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
       remembers("second");
       expect(host.remembered).toHaveLength(1);
       expect(host.notices).toEqual([]);
-    });
-
-    test("a process that dies takes only its turn with it", async () => {
-      const { open, pids } = await seat();
-      const conversation = await open();
-      const turn = watchTurn(conversation, "HOLD");
-      await turn.seen("text_delta");
-      process.kill(pids.at(-1) ?? 0, "SIGKILL");
-      expect(endOf(await turn.done)).toMatchObject({ reason: "failed", error: { code: "died" } });
-      expect(conversation.alive).toBe(false);
     });
   });
 }
