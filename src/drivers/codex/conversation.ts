@@ -33,6 +33,8 @@ export class CodexConversation implements Conversation {
   readonly #changes = new Map<string, readonly unknown[]>();
   /** Why calls were denied, as far as the turn they belong to did not take it. */
   #untold: string[] = [];
+  /** Settles when each denial so far is either told or untold. */
+  #telling: Promise<unknown> = Promise.resolve();
   /** Threads of subagents, each with the call that started it. */
   readonly #children = new Map<string, string>();
   readonly #attached = new Map<string, () => boolean>();
@@ -53,7 +55,10 @@ export class CodexConversation implements Conversation {
       {
         name: program.name,
         alive: () => this.alive,
-        prepare: (turn) => this.#awaitPlane(turn),
+        prepare: async (turn) => {
+          await this.#awaitPlane(turn);
+          await this.#telling;
+        },
         deliver: (prompt, turn) => this.#deliver(prompt, turn),
         interrupt: (turn) => this.#interrupt(turn),
         kill: async () => this.#lease?.server.rpc.process.child.stop({ graceMs: 500 }),
@@ -111,29 +116,24 @@ export class CodexConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  async steer(message: Addition): Promise<boolean> {
-    const id = randomUUID();
-    const taken = this.#additions.add(id);
-    if (!(await this.#join(inputOf(message), id))) this.#additions.settle(id, false);
-    return taken;
-  }
-
-  /** True when Codex will put it before the model in this turn. */
-  async #join(input: Json[], clientUserMessageId: string): Promise<boolean> {
+  /** The end of the turn settles it too: a refusal may come after that, or never. */
+  async steer(message: Pick<Addition, "text" | "images">): Promise<boolean> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     const expectedTurnId = this.#turns.current?.name;
     if (rpc === null || thread === null || expectedTurnId == null) return false;
-    return rpc.call("turn/steer", { threadId: thread.id, expectedTurnId, clientUserMessageId, input }).then(
-      () => true,
-      () => false,
-    );
+    const clientUserMessageId = randomUUID();
+    const taken = this.#additions.add(clientUserMessageId);
+    const input = inputOf(message);
+    rpc
+      .call("turn/steer", { threadId: thread.id, expectedTurnId, clientUserMessageId, input })
+      .catch(() => this.#additions.settle(clientUserMessageId, false));
+    return taken;
   }
 
   /** An answer has no place for the reason, so it follows as a message. */
   async #tellDenial(reason: string): Promise<void> {
     const text = `a call of yours was denied: ${reason}`;
-    const told = await this.#join(inputOf({ text: `[Aegis: ${text}]`, images: [] }), randomUUID());
-    if (!told) this.#untold.push(text);
+    if (!(await this.steer({ text: `[Aegis: ${text}]`, images: [] }))) this.#untold.push(text);
   }
 
   #rpc(): Rpc | null {
@@ -249,7 +249,7 @@ export class CodexConversation implements Conversation {
       {
         respond: (answer) => {
           this.#rpc()?.respond(id, answer);
-          for (const reason of denied) void this.#tellDenial(reason);
+          this.#telling = Promise.all([this.#telling, ...denied.map((reason) => this.#tellDenial(reason))]);
         },
         refuse: (reason) => this.#rpc()?.refuse(id, reason),
       },
