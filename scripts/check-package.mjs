@@ -46,9 +46,9 @@ try {
   }
   writeFileSync(
     join(work, "use.mjs"),
-    'import { createClient } from "aegis/client";\nimport { routes } from "aegis/contract";\nprocess.stdout.write(typeof createClient + " " + routes.health.path + "\\n");\n',
+    'import { createClient } from "aegis/client";\nimport { connectToProject } from "aegis/client/project";\nimport { waitForRun } from "aegis/client/wait-run";\nimport { routes } from "aegis/contract";\nprocess.stdout.write([createClient, connectToProject, waitForRun].map((one) => typeof one).join(" ") + " " + routes.health.path + "\\n");\n',
   );
-  expect("imports of the package", run(process.execPath, ["use.mjs"], work), /^function \/health\n$/);
+  expect("imports of the package", run(process.execPath, ["use.mjs"], work), /^function function function \/health\n$/);
   writeFileSync(
     join(work, "plugin.mjs"),
     'import { tool, z } from "aegis";\nimport { callTool } from "aegis/testing";\nconst twice = tool({ description: "x", input: z.object({ n: z.number() }) }, ({ n }) => 2 * n);\nprocess.stdout.write(String(await callTool(twice, { n: 21 })));\n',

@@ -22,7 +22,8 @@ const rules: Rules = {
     plane: ["contract", "lib", "runtime", ...ports],
     server: ["contract", "lib", "runtime"],
     daemon: ["contract", "lib", "store", "engine", "drivers", "plugin-api", "catalog", "runtime", "plane", "server"],
-    cli: ["contract", "lib", "client"],
+    local: ["contract", "lib", "client"],
+    cli: ["contract", "lib", "client", "local"],
   },
   lazyLayers: { cli: ["daemon"] },
   ordered: [

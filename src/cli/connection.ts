@@ -1,8 +1,8 @@
 /** From a folder to a client of its daemon, which is started when the command needs one. */
 import { type Client, createClient } from "../client/client.ts";
 import { type DaemonFile, findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
-import { isErrno } from "../lib/files.ts";
 import { packageVersion } from "../lib/version.ts";
+import { clientFollowing } from "../local/project.ts";
 import type { CliContext } from "./context.ts";
 import type { DaemonOptions } from "./daemon-process.ts";
 
@@ -42,32 +42,10 @@ function connected(
     cx.warn(`aegis: the running daemon is version ${daemon.version}, this command is ${version}`);
     cx.warn("  restart it with: aegis down && aegis up");
   }
-  const send = options.send ?? fetchFollowing(root, daemon);
-  const client = createClient({ url: daemon.url, token: daemon.token, fetch: send });
+  const { send } = options;
+  const client =
+    send === undefined
+      ? clientFollowing(root, daemon)
+      : createClient({ url: daemon.url, token: daemon.token, fetch: send });
   return { root, daemon, client, started: options.started };
-}
-
-/** A daemon that was restarted listens elsewhere with another token: a long-running command finds it again. */
-function fetchFollowing(root: string, daemon: DaemonFile): typeof fetch {
-  let current = daemon;
-  const send = (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
-    const url = String(input).replace(daemon.url, current.url);
-    return fetch(url, { ...init, headers: { ...init?.headers, authorization: `Bearer ${current.token}` } });
-  };
-  return async (input, init) => {
-    try {
-      return await send(input, init);
-    } catch (error) {
-      // Only a request that was certainly not received may be sent again.
-      if (!wasRefused(error)) throw error;
-      const found = await inspectDaemonFile(root);
-      if (found.state !== "live" || found.file.id === current.id) throw error;
-      current = found.file;
-      return send(input, init);
-    }
-  };
-}
-
-function wasRefused(error: unknown): boolean {
-  return error instanceof Error && isErrno(error.cause, "ECONNREFUSED");
 }

@@ -1,4 +1,5 @@
 /** Waits until something that the daemon keeps is over. */
+import { isAegisError } from "../contract/errors.ts";
 import type { Event } from "../contract/event.ts";
 import type { Client } from "./client.ts";
 import { type FollowOptions, followEvents } from "./events.ts";
@@ -20,10 +21,25 @@ export async function waitUntilOver<T>(client: Client, awaited: Awaited<T>, opti
   const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 }, signal });
   const first = await read();
   if (isOver(first)) return first;
+  let isDue = false;
   for await (const item of followEvents(client, { ...options, after })) {
-    if (item.kind !== "event" || !concerns(item.event)) continue;
-    const now = await read();
+    if (item.kind !== "event") continue;
+    isDue ||= concerns(item.event);
+    if (!isDue) continue;
+    const now = await readIfThere(read);
+    // A daemon that is killed now says that it has started again.
+    if (now === null) continue;
     if (isOver(now)) return now;
+    isDue = false;
   }
   throw signal?.reason;
+}
+
+async function readIfThere<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isAegisError(error) && error.code === "unavailable") return null;
+    throw error;
+  }
 }

@@ -3,7 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
+import { waitForRun } from "../../src/client/wait-run.ts";
 import type { RunView } from "../../src/contract/run.ts";
+import { connectToProject } from "../../src/local/project.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { pluginNamed, toolUser, untilPlugin } from "./plugin-project.ts";
@@ -60,25 +62,8 @@ const config = `${toolUser[".aegis.yaml"]}plugins:\n  limits: { unresponsive_tim
 const shared = sharedDaemon({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
 
 async function run(client: Client, workflow: string, args: Record<string, unknown> = {}): Promise<RunView> {
-  const { run: begun } = await client.call("startRun", {
-    path: { workflow },
-    body: { args, text_args: {}, callback: false },
-  });
-  return settled(client, begun.id);
-}
-
-async function settled(client: Client, id: string): Promise<RunView> {
-  let view: RunView | null = null;
-  await waitUntil(
-    `run ${id} has ended`,
-    async () => {
-      view = (await client.call("getRun", { path: { run: id } })).run;
-      return view.status !== "running";
-    },
-    25_000,
-  );
-  if (view === null) throw new Error("unreachable");
-  return view;
+  const { run: begun } = await client.call("startRun", { path: { workflow }, body: { args } });
+  return waitForRun(client, begun.id);
 }
 
 it("every part of the engine works as if the body was beside it", async () => {
@@ -136,9 +121,7 @@ it("a reloaded plugin takes its runs over, and a cancelled run tells its body", 
   const project = await testProject({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
   const { client } = await project.start();
   const notes = () => readFile(join(project.dir, "notes"), "utf8").catch(() => "");
-  const start = async () =>
-    (await client.call("startRun", { path: { workflow: "waits" }, body: { args: {}, text_args: {}, callback: false } }))
-      .run;
+  const start = async () => (await client.call("startRun", { path: { workflow: "waits" }, body: {} })).run;
   const first = await start();
   await waitUntil("the body waits", async () => (await notes()).includes("before"));
   await project.write(plugin, flows.replace("VERSION", "second"));
@@ -148,7 +131,7 @@ it("a reloaded plugin takes its runs over, and a cancelled run tells its body", 
     async () => (await client.call("getRun", { path: { run: first.id } })).run.resumes === 1,
   );
   await project.write("go", "");
-  expect(await settled(client, first.id)).toMatchObject({ status: "ok", result: "second" });
+  expect(await waitForRun(client, first.id)).toMatchObject({ status: "ok", result: "second" });
   expect((await notes()).match(/before/g)).toHaveLength(1);
 
   await project.write("go-not", "");
@@ -159,4 +142,33 @@ it("a reloaded plugin takes its runs over, and a cancelled run tells its body", 
   await client.call("cancelRun", { path: { run: second.id }, body: { reason: "enough" } });
   await waitUntil("the body knows", async () => (await notes()).split("aborted").length >= 2);
   expect((await pluginNamed(client, "flows")).status).toBe("loaded");
+});
+
+it("a program that waits for a run is told of its end, over kill -9", async () => {
+  const project = await testProject({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
+  await expect(connectToProject(project.dir)).rejects.toMatchObject({ code: "unavailable" });
+  const daemon = await project.start();
+  const following = Promise.withResolvers<void>();
+  const client = await connectToProject(project.dir);
+  const watched: Client = {
+    ...client,
+    async open(...call) {
+      const response = await client.open(...call);
+      following.resolve();
+      return response;
+    },
+  };
+  const { run: begun } = await client.call("startRun", { path: { workflow: "waits" }, body: {} });
+  const dropped = Promise.withResolvers<void>();
+  const waiting = waitForRun(watched, begun.id, { onReconnect: () => dropped.resolve() });
+  await following.promise;
+  await waitUntil("the body waits", async () => {
+    const notes = await readFile(join(project.dir, "notes"), "utf8").catch(() => "");
+    return notes.includes("before");
+  });
+  await daemon.kill();
+  await dropped.promise;
+  await project.write("go", "");
+  await project.start();
+  expect(await waiting).toMatchObject({ status: "ok", resumes: 1 });
 });
