@@ -168,7 +168,7 @@ describe("on the command line", { timeout: 60_000 }, () => {
 
   it("ends a body that loops for ever while everything else answers", async () => {
     const project = await aegisProject({
-      ".aegis.yaml": `${offlineConfig}plugins:\n  limits: { unresponsive_timeout: 2 }\n`,
+      ".aegis.yaml": `${offlineConfig}plugins:\n  limits: { unresponsive_timeout: 5 }\n`,
       [file]: typed,
       ".aegis/plugins/other.ts": `${head}export const other = workflow("other", async (engine) => engine.step("x", () => 7));\n`,
     });
@@ -176,7 +176,7 @@ describe("on the command line", { timeout: 60_000 }, () => {
     await waitUntil("it loops", async () => (await view(project, run)).steps_done === 1);
     expect((await project.json<{ run: RunView }>("workflow", "run", "other")).run.result).toBe(7);
     expect(await view(project, run)).toMatchObject({ status: "running" });
-    await waitUntil("it is ended", async () => (await view(project, run)).status === "error", 15_000);
+    await waitUntil("it is ended", async () => (await view(project, run)).status === "error", 20_000);
     expect((await view(project, run)).error?.message).toContain("an endless loop?");
     expect((await project.json<{ run: RunView }>("workflow", "run", "greet", "--name", "x")).run.status).toBe("ok");
   });

@@ -165,7 +165,7 @@ describe("cancelling ends the turn at once", () => {
     const events = await turn.done;
     expect(endOf(events)).toMatchObject({ reason: "cancelled", error: null });
     // Fifty milliseconds on a quiet machine; the rest is for a loaded one.
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(2_000);
     expect(textOf(await runTurn(conversation, "go on"))).toBe("pong");
   });
 });
