@@ -5,7 +5,7 @@ import type { MessageId } from "../src/contract/ids.ts";
 import type { Message } from "../src/contract/message.ts";
 import type { Sent } from "./load.ts";
 
-export type Finding = { kind: "lost" | "doubled" | "unanswered" | "disorder"; what: string };
+export type Finding = { kind: "lost" | "doubled" | "unanswered" | "disorder" | "different"; what: string };
 
 /** Every event there is, read page by page over the API. */
 export async function readAllEvents(client: Client): Promise<Event[]> {
@@ -22,7 +22,7 @@ export async function readAllEvents(client: Client): Promise<Event[]> {
 /** What the senders know against what the daemon says it did. */
 export function checkHistory(sent: readonly Sent[], events: readonly Event[]): Finding[] {
   const admitted = messagesOf(events);
-  const completed = answersOf(events);
+  const completed = completedTurns(events);
   return [
     ...checkOrder(events),
     ...sent.flatMap((message) => checkSent(message, admitted, completed)),
@@ -81,7 +81,7 @@ function messagesOf(events: readonly Event[]): Map<MessageId, Message[]> {
 }
 
 /** How many completed turns each message was in. */
-function answersOf(events: readonly Event[]): Map<MessageId, number> {
+export function completedTurns(events: readonly Event[]): Map<MessageId, number> {
   const inTurn = new Map<string, readonly MessageId[]>();
   const answers = new Map<MessageId, number>();
   for (const event of events) {

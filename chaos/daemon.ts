@@ -14,16 +14,17 @@ const startDeadlineMs = 20_000;
 export type ChaosDaemon = {
   pid: number;
   client: Client;
+  exited: Promise<void>;
   /** Ends it as a power cut would, and resolves when it is gone. */
   kill(): Promise<void>;
 };
 
-export async function startDaemon(project: string): Promise<ChaosDaemon> {
+export async function startDaemon(project: string, more: Record<string, string> = {}): Promise<ChaosDaemon> {
   await agreeAlways({ root: project, env: { HOME: project } });
   const log = openSync(join(project, "daemon.log"), "a");
   const child = spawn(process.execPath, [entry, "--project", project], {
     cwd: project,
-    env: { PATH: process.env.PATH ?? "", HOME: project, AEGIS_LOG: "warn" },
+    env: { PATH: process.env.PATH ?? "", HOME: project, AEGIS_LOG: "warn", ...more },
     stdio: ["ignore", log, log],
   });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -31,6 +32,7 @@ export async function startDaemon(project: string): Promise<ChaosDaemon> {
   return {
     pid: child.pid ?? 0,
     client,
+    exited,
     async kill() {
       child.kill("SIGKILL");
       await exited;

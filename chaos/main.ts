@@ -1,8 +1,10 @@
 /**
  * Kills the daemon with SIGKILL at seeded random instants under load, again and again, and then checks from the outside
- * that nothing it acknowledged was lost and nothing was done twice.
+ * that nothing it acknowledged was lost and nothing was done twice. Or, instead of at random instants, right after each
+ * commit of a set of runs.
  *
  *   npm run chaos -- [--of messages|workflows] [--rounds 200] [--seed N] [--writers 4] [--keep]
+ *   npm run chaos -- --of commits [--every 1] [--seed N]
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -12,6 +14,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Finding, readAllEvents } from "./check.ts";
+import { cutAfterCommits } from "./commits.ts";
 import { startDaemon } from "./daemon.ts";
 import { Messages } from "./messages.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -33,7 +36,14 @@ queues:
   work: { agent: noter, max_parallel: 4, retries: 100 }
 `;
 
-type Options = { of: string | undefined; rounds: number; seed: number; writers: number; keep: boolean };
+type Options = {
+  of: string | undefined;
+  rounds: number;
+  every: number;
+  seed: number;
+  writers: number;
+  keep: boolean;
+};
 
 async function main(): Promise<number> {
   const options = readOptions();
@@ -41,8 +51,9 @@ async function main(): Promise<number> {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
     stdio: "inherit",
   });
-  const project = await mkdtemp(join(tmpdir(), "aegis-chaos-"));
   const random = createRandom(options.seed);
+  if (options.of === "commits") return afterCommits(options, random);
+  const project = await mkdtemp(join(tmpdir(), "aegis-chaos-"));
   const scenarios = scenariosOf(options, random);
   const files = Object.assign(
     { "relay.yaml": "rules: []\n", "noter.yaml": "rules: []\n" },
@@ -57,6 +68,13 @@ async function main(): Promise<number> {
   const findings = await settle(project, scenarios);
   report(`${options.rounds} kills, ${progressOf(scenarios)}`, findings);
   if (!options.keep && findings.length === 0) await rm(project, { recursive: true, force: true });
+  return findings.length === 0 ? 0 : 1;
+}
+
+async function afterCommits({ every, seed }: Options, random: Random): Promise<number> {
+  say(`seed ${seed}, after every ${every === 1 ? "commit" : `${every} commits`}`);
+  const { kills, findings } = await cutAfterCommits({ every, from: random.between(1, every), say });
+  report(`${kills} kills`, findings);
   return findings.length === 0 ? 0 : 1;
 }
 
@@ -98,7 +116,7 @@ function report(what: string, findings: readonly Finding[]): void {
   for (const finding of findings.slice(0, 20)) say(`  ${finding.kind}: ${finding.what}`);
   say(
     `${what}: ${count("lost")} lost, ${count("doubled")} doubled, ${count("unanswered")} unanswered, ` +
-      `${count("disorder")} out of order`,
+      `${count("disorder")} out of order, ${count("different")} different`,
   );
 }
 
@@ -110,7 +128,7 @@ function scenariosOf({ of, writers }: Options, random: Random): Scenario[] {
   const all = { messages: () => new Messages(random, writers), workflows: () => new Workflows() };
   if (of === undefined) return Object.values(all).map((make) => make());
   if (of === "messages" || of === "workflows") return [all[of]()];
-  throw new Error(`--of ${of}: expected messages or workflows`);
+  throw new Error(`--of ${of}: expected messages, workflows or commits`);
 }
 
 function readOptions(): Options {
@@ -118,6 +136,7 @@ function readOptions(): Options {
     options: {
       of: { type: "string" },
       rounds: { type: "string", default: "200" },
+      every: { type: "string", default: "1" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       writers: { type: "string", default: "4" },
       keep: { type: "boolean", default: false },
@@ -126,6 +145,7 @@ function readOptions(): Options {
   return {
     of: values.of,
     rounds: Number(values.rounds),
+    every: Math.max(1, Number(values.every)),
     seed: Number(values.seed),
     writers: Number(values.writers),
     keep: values.keep,
