@@ -101,7 +101,12 @@ export const workflowEndpoints = {
     query: none,
     body: z.object({
       id: runIdSchema.optional(),
-      checkpoint: z.number().int().min(0).optional().describe("how many checkpoints to keep; all when absent"),
+      checkpoint: z
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .describe("how many checkpoints to keep; when absent, all that its code still fits"),
     }),
     output: z.object({ run: runSchema }),
   },

@@ -25,6 +25,8 @@ export const parkedSchema = z.object({
   /** The step on record, and what was asked for instead; null where there is none. */
   recorded: z.string().nullable(),
   asked: z.string().nullable(),
+  /** How many checkpoints its code still fits: those before that step. */
+  checkpoints: z.number().int().nullable(),
 });
 export type Parked = z.infer<typeof parkedSchema>;
 

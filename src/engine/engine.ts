@@ -34,7 +34,7 @@ export interface Engine {
   resume(id: RunId, options?: { force?: boolean }): Promise<Run>;
   /** Lets go of a run that is under way here and takes it up from its record, with the body that is defined then. */
   restart(id: RunId, reason: string): Promise<void>;
-  /** A new run that has passed the first `checkpoints` of another one; all of them when absent. */
+  /** A new run that has passed the first `checkpoints` of another one; when absent, all that its code still fits. */
   fork(id: RunId, options?: { id?: RunId | undefined; checkpoints?: number | undefined }): Promise<Run>;
   /** Takes up every unfinished run that nobody executes. Gives those it took. */
   launch(): Promise<Run[]>;

@@ -52,7 +52,13 @@ describe("a block of a run", () => {
   });
 
   it("shows no step as under way in a run that is parked", () => {
-    const parked = { reason: "diverged" as const, detail: "it asked for something else", recorded: null, asked: null };
+    const parked = {
+      reason: "diverged" as const,
+      detail: "it asked for something else",
+      recorded: null,
+      asked: null,
+      checkpoints: 0,
+    };
     const block = runBlock(view({ status: "parked", parked, open: [step("old")] }), { phases: [], lines: [] }, look);
     expect(block.join("\n")).not.toContain("old");
     expect(block.join("\n")).toContain("it asked for something else");

@@ -25,7 +25,7 @@ it("follows a run from its start over its steps and checkpoints to its end", () 
   const rest = [
     event("run.step", { ...of, ...step, status: "ok" }),
     event("run.checkpoint", { ...of, epoch: 1, name: "half", payload: null }),
-    event("run.parked", { ...of, reason: "diverged", detail: "x", recorded: null, asked: null }),
+    event("run.parked", { ...of, reason: "diverged", detail: "x", recorded: null, asked: null, checkpoints: 0 }),
     event("run.resumed", { ...of, steps: 1, phase: "half" }),
     event("run.ended", { ...of, status: "ok", result: 7, error: null, callback: "none" }),
   ];

@@ -253,6 +253,43 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(done).toEqual(["first", "second", "second"]);
     });
 
+    it("forks a run from the last checkpoint that its changed code still fits", async () => {
+      const hold = Promise.withResolvers<void>();
+      let reached = false;
+      const done: string[] = [];
+      const body =
+        (second: string, last: (context: RunContext) => Promise<unknown>): Body =>
+        async (context) => {
+          for (const [index, name] of ["first", second, "third"].entries()) {
+            await act(context, name, () => done.push(name));
+            await context.checkpoint(name, { passed: index });
+          }
+          await last(context);
+        };
+      const waits = (context: RunContext) =>
+        act(context, "hold", () => {
+          reached = true;
+          return hold.promise;
+        });
+      engine.define(define("work", body("second", waits)));
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      await until(() => reached);
+      const next = await under.crash();
+      next.define(
+        define(
+          "work",
+          body("other", async () => {}),
+          "2",
+        ),
+      );
+      await next.launch();
+      expect(await next.settled(id)).toMatchObject({ status: "parked", parked: { checkpoints: 1 } });
+      const fork = await next.fork(id);
+      expect(await next.settled(fork.id)).toMatchObject({ status: "ok", epoch: 3 });
+      expect(done).toEqual(["first", "second", "third", "other", "third"]);
+      expect(await next.settled(id)).toMatchObject({ status: "parked" });
+    });
+
     it("goes on with changed code when the record still fits", async () => {
       const gate = Promise.withResolvers<void>();
       let reached = false;

@@ -102,7 +102,11 @@ export const workflowCommands: readonly CommandSpec[] = [
     summary: "Start a new run from a checkpoint of another one",
     arguments: [run],
     options: [
-      { flags: "--checkpoint <count>", description: "how many checkpoints to keep; all if absent", value: "count" },
+      {
+        flags: "--checkpoint <count>",
+        description: "how many checkpoints to keep; if absent, all that its code still fits",
+        value: "count",
+      },
     ],
     examples: ["aegis workflow fork 0abcdef --checkpoint 2"],
     run: async (cx, input) =>

@@ -152,7 +152,8 @@ export class EmbeddedEngine implements Engine {
     const from = await this.#row(id);
     const definition = this.#definition(from.workflow);
     const target = options.id ?? newId("run", this.#options.clock.now());
-    const { row, isNew } = await this.#book.fork(from, target, options.checkpoints ?? from.epoch, definition);
+    const checkpoints = options.checkpoints ?? from.parked?.checkpoints ?? from.epoch;
+    const { row, isNew } = await this.#book.fork(from, target, checkpoints, definition);
     if (isNew) this.#executions.begin(row, definition, { force: false });
     return publicRun(row);
   }

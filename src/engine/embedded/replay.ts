@@ -133,6 +133,6 @@ export class Replay {
     const asked = instead === null ? null : describeStep(instead.name, instead.spec.label);
     const found = asked === null ? "its body ended without it" : `it asked for ${asked}`;
     const detail = `expected ${recorded}, which is on record, but ${found}`;
-    this.#options.onDiverged({ reason: "diverged", detail, recorded, asked });
+    this.#options.onDiverged({ reason: "diverged", detail, recorded, asked, checkpoints: row.epoch });
   }
 }

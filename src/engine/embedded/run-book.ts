@@ -85,6 +85,7 @@ export class RunBook {
       detail: `no workflow "${row.workflow}" is registered; it goes on when there is one`,
       recorded: null,
       asked: null,
+      checkpoints: null,
     };
     return this.#options.persist(async (tx) => {
       const now = await tx.runs.get(row.id);
