@@ -21,15 +21,23 @@ const preload = pathToFileURL(join(import.meta.dirname, "kill-after.ts")).href;
 const lifeDeadlineMs = 60_000;
 
 export type CutOptions = {
+  /** Only runs of this one. */
+  workflow: string | undefined;
   /** Every so many commits one is chosen, beginning with `from`. */
   every: number;
   from: number;
   say: (line: string) => void;
 };
 
-type Seen = { commits: number; shell: number; effects: Record<string, unknown> };
+type Seen = {
+  commits: number;
+  /** What was under way may happen once more: a command, and the try of a task whose queue says so. */
+  repeatable: Record<"commands" | "tries", number>;
+  effects: Record<string, unknown>;
+};
 
 export async function cutAfterCommits({
+  workflow,
   every,
   from,
   say,
@@ -37,7 +45,7 @@ export async function cutAfterCommits({
   const template = await createRepository();
   const findings: Finding[] = [];
   let kills = 0;
-  for (const run of runsToCut) {
+  for (const run of runsToCut.filter((one) => workflow === undefined || one.workflow === workflow)) {
     const name = `${run.workflow} ${JSON.stringify(run.args)}`;
     const whole = await live(template, run, null);
     for (let commit = from; commit <= whole.commits; commit += every) {
@@ -51,12 +59,13 @@ export async function cutAfterCommits({
   return { kills, findings };
 }
 
-/** A command that was under way is the one thing that may happen again. */
 function differences(name: string, cut: Seen, whole: Seen): Finding[] {
   const findings: Finding[] = [];
-  if (cut.shell < whole.shell) findings.push({ kind: "lost", what: `${name}: a command did not run` });
-  if (cut.shell > whole.shell + 1)
-    findings.push({ kind: "doubled", what: `${name}: a command ran ${cut.shell} times` });
+  for (const what of ["commands", "tries"] as const) {
+    const more = cut.repeatable[what] - whole.repeatable[what];
+    if (more < 0) findings.push({ kind: "lost", what: `${name}: ${-more} ${what}` });
+    if (more > 1) findings.push({ kind: "doubled", what: `${name}: ${more} ${what}` });
+  }
   for (const [what, expected] of Object.entries(whole.effects)) {
     const found = cut.effects[what];
     if (isDeepStrictEqual(found, expected)) continue;
@@ -104,7 +113,10 @@ async function live(template: string, run: RunToCut, last: number | null): Promi
       await goOn(daemon, run, id);
     }
     const { size: commits } = await stat(`${file}.commits`);
-    return { commits, shell: await shellRuns(dir), effects: await effectsOf(dir, await readAllEvents(daemon.client)) };
+    const events = await readAllEvents(daemon.client);
+    const tries = events.filter(({ type }) => type === "task.dispatched").length;
+    const effects = await effectsOf(dir, events);
+    return { commits, repeatable: { commands: await commandRuns(dir), tries }, effects };
   } finally {
     await daemon.kill();
     await rm(dir, { recursive: true, force: true });
@@ -138,19 +150,20 @@ async function goOn(daemon: ChaosDaemon, { workflow, args }: RunToCut, id: RunId
   }
 }
 
+/** The sessions that try a task, and their messages, count as tries. */
 async function effectsOf(dir: string, events: readonly Event[]): Promise<Record<string, unknown>> {
+  const workers = new Set(events.map((event) => (event.type === "task.dispatched" ? event.data.worker : null)));
+  const own = events.filter(({ session }) => session === null || !workers.has(session));
   const bodies = new Map(
-    events.flatMap((event) =>
-      event.type === "message.admitted" ? [[event.data.message.id, event.data.message.body]] : [],
-    ),
+    events.flatMap(({ type, data }) => (type === "message.admitted" ? [[data.message.id, data.message.body]] : [])),
   );
   return {
-    ends: events.flatMap(({ type, data }) => (type === "run.ended" ? [[data.status, data.result]] : [])),
-    messages: [...bodies.values()].sort(),
+    ends: own.flatMap(({ type, data }) => (type === "run.ended" ? [[data.status, data.result]] : [])),
+    messages: own.flatMap(({ type, data }) => (type === "message.admitted" ? [data.message.body] : [])).sort(),
     answers: [...completedTurns(events)].map(([id, times]) => `${times} × ${bodies.get(id)}`).sort(),
     questions: events.flatMap(({ type, data }) => (type === "ask.opened" ? [data.ask.question] : [])).sort(),
     checkpoints: events.flatMap(({ type, data }) => (type === "run.checkpoint" ? [data.name] : [])),
-    sessions: events.filter(({ type }) => type === "session.created").length,
+    sessions: own.filter(({ type }) => type === "session.created").length,
     tasks: events.flatMap(({ type, data }) => (type === "task.ended" ? [data.status] : [])),
     files: await filesOf(dir),
   };
@@ -161,7 +174,7 @@ async function filesOf(dir: string): Promise<string[]> {
   return Promise.all(names.map(async (name) => `${name}: ${await readFile(join(dir, name), "utf8")}`));
 }
 
-async function shellRuns(dir: string): Promise<number> {
+async function commandRuns(dir: string): Promise<number> {
   const text = await readFile(join(dir, "shell.log"), "utf8").catch(() => "");
   return text.split("\n").length - 1;
 }

@@ -4,7 +4,7 @@
  * commit of a set of runs.
  *
  *   npm run chaos -- [--of messages|workflows] [--rounds 200] [--seed N] [--writers 4] [--keep]
- *   npm run chaos -- --of commits [--every 1] [--seed N]
+ *   npm run chaos -- --of commits [--workflow tricky] [--every 1] [--seed N]
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -40,6 +40,7 @@ type Options = {
   of: string | undefined;
   rounds: number;
   every: number;
+  workflow: string | undefined;
   seed: number;
   writers: number;
   keep: boolean;
@@ -71,9 +72,9 @@ async function main(): Promise<number> {
   return findings.length === 0 ? 0 : 1;
 }
 
-async function afterCommits({ every, seed }: Options, random: Random): Promise<number> {
+async function afterCommits({ every, workflow, seed }: Options, random: Random): Promise<number> {
   say(`seed ${seed}, after every ${every === 1 ? "commit" : `${every} commits`}`);
-  const { kills, findings } = await cutAfterCommits({ every, from: random.between(1, every), say });
+  const { kills, findings } = await cutAfterCommits({ workflow, every, from: random.between(1, every), say });
   report(`${kills} kills`, findings);
   return findings.length === 0 ? 0 : 1;
 }
@@ -137,6 +138,7 @@ function readOptions(): Options {
       of: { type: "string" },
       rounds: { type: "string", default: "200" },
       every: { type: "string", default: "1" },
+      workflow: { type: "string" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       writers: { type: "string", default: "4" },
       keep: { type: "boolean", default: false },
@@ -146,6 +148,7 @@ function readOptions(): Options {
     of: values.of,
     rounds: Number(values.rounds),
     every: Math.max(1, Number(values.every)),
+    workflow: values.workflow,
     seed: Number(values.seed),
     writers: Number(values.writers),
     keep: values.keep,
