@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { buildRuntime } from "../../src/daemon/build.ts";
 import { layFoundation } from "../../src/daemon/foundation.ts";
+import { agreeAlways } from "../../src/daemon/trust/agree.ts";
 import { Inbox } from "../../src/runtime/inbox/inbox.ts";
 import { openBareStore } from "../bare/store.ts";
 import type { Bench, BenchContext } from "../bench.ts";
@@ -58,7 +59,9 @@ type Seat = {
 async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> {
   const root = join(folder, "project");
   await writeProject(root);
-  const foundation = await layFoundation({ root, env: { AEGIS_LOG: "silent" } }, scope);
+  const env = { HOME: root, AEGIS_LOG: "silent" };
+  await agreeAlways({ root, env });
+  const foundation = await layFoundation({ root, env }, scope);
   const { store, clock, keeper, secrets } = foundation;
   // The daemon always looks for at least its own token.
   secrets.add(randomBytes(32).toString("base64url"));
