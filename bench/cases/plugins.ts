@@ -1,7 +1,10 @@
 /** Plugins: what one with code costs beyond a bare worker, what a call of its tool costs, and how they hold up a start. */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { apiEntries } from "../../src/runtime/plugins/host/entries.ts";
 import { defaultWorkerLimits, PluginWorker } from "../../src/runtime/plugins/host/worker.ts";
@@ -11,6 +14,7 @@ import { compareRounds, compareValues, elapsed, type Figure, figure, interleave 
 import { readMemory } from "../process-use.ts";
 
 const bareWorker = new URL("../bare/worker.mjs", import.meta.url);
+const bareMemoryEntry = new URL("../bare/worker-memory.ts", import.meta.url);
 const counts = [10, 50] as const;
 const callsPerRound = 500;
 
@@ -156,11 +160,6 @@ async function reloading(context: BenchContext, { client }: BenchDaemon): Promis
 }
 
 async function bareMemory(): Promise<number> {
-  const most = 10;
-  const before = (await readMemory(process.pid)).rssMb;
-  const workers: Worker[] = [];
-  for (let made = 0; made < most; made++) workers.push(await openBare());
-  const after = (await readMemory(process.pid)).rssMb;
-  await Promise.all(workers.map((worker) => worker.terminate()));
-  return (after - before) / most;
+  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(bareMemoryEntry)]);
+  return Number(stdout);
 }

@@ -2,7 +2,7 @@
 import { type Client, createClient } from "../client/client.ts";
 import { type DaemonFile, findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
 import { packageVersion } from "../lib/version.ts";
-import { clientFollowing } from "../local/project.ts";
+import { clientFollowing } from "../local/following.ts";
 import type { CliContext } from "./context.ts";
 import type { DaemonOptions } from "./daemon-process.ts";
 

@@ -1,8 +1,8 @@
 /** A client of the daemon of a folder on this machine. */
-import { type Client, createClient } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import { AegisError } from "../contract/errors.ts";
-import { type DaemonFile, findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
-import { isErrno } from "../lib/files.ts";
+import { findProjectRoot, inspectDaemonFile } from "../lib/daemon-file.ts";
+import { clientFollowing } from "./following.ts";
 
 /** Finds the daemon again when it was restarted meanwhile. Throws `AegisError` when none runs. */
 export async function connectToProject(folder: string): Promise<Client> {
@@ -10,30 +10,4 @@ export async function connectToProject(folder: string): Promise<Client> {
   const found = await inspectDaemonFile(root);
   if (found.state === "live") return clientFollowing(root, found.file);
   throw new AegisError("unavailable", `no daemon runs for ${root}`, { hint: "start one with `aegis up`" });
-}
-
-/** A daemon that was restarted listens elsewhere with another token. */
-export function clientFollowing(root: string, daemon: DaemonFile): Client {
-  let current = daemon;
-  const send = (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
-    const url = String(input).replace(daemon.url, current.url);
-    return fetch(url, { ...init, headers: { ...init?.headers, authorization: `Bearer ${current.token}` } });
-  };
-  const sendAgain: typeof fetch = async (input, init) => {
-    try {
-      return await send(input, init);
-    } catch (error) {
-      // Only a request that was certainly not received may be sent again.
-      if (!wasRefused(error)) throw error;
-      const found = await inspectDaemonFile(root);
-      if (found.state !== "live" || found.file.id === current.id) throw error;
-      current = found.file;
-      return send(input, init);
-    }
-  };
-  return createClient({ url: daemon.url, token: daemon.token, fetch: sendAgain });
-}
-
-function wasRefused(error: unknown): boolean {
-  return error instanceof Error && isErrno(error.cause, "ECONNREFUSED");
 }
