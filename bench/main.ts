@@ -3,12 +3,12 @@
  *
  *   npm run bench -- [--quick] [--only <name>]… [--json] [--dist <folder>]
  */
-import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { buildIfStale } from "../scripts/build-if-stale.ts";
 import type { Bench } from "./bench.ts";
 import { admits } from "./cases/admits.ts";
 import { agents } from "./cases/agents.ts";
@@ -78,7 +78,7 @@ async function runOne(bench: Bench, options: { quick: boolean; dist: string; sig
 }
 
 function build(): string {
-  execFileSync("npx", ["--no-install", "tsdown", "--logLevel", "warn"], { cwd: root, stdio: ["ignore", 2, 2] });
+  buildIfStale();
   return join(root, "dist");
 }
 

@@ -6,13 +6,12 @@
  *   npm run chaos -- [--of messages|workflows] [--rounds 200] [--seed N] [--writers 4] [--keep]
  *   npm run chaos -- --of commits [--workflow tricky] [--every 1] [--seed N]
  */
-import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { buildIfStale } from "../scripts/build-if-stale.ts";
 import { type Finding, readAllEvents } from "./check.ts";
 import { cutAfterCommits } from "./commits.ts";
 import { startDaemon } from "./daemon.ts";
@@ -48,10 +47,7 @@ type Options = {
 
 async function main(): Promise<number> {
   const options = readOptions();
-  execFileSync("npx", ["--no-install", "tsdown", "--logLevel", "warn"], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
-    stdio: "inherit",
-  });
+  buildIfStale();
   const random = createRandom(options.seed);
   if (options.of === "commits") return afterCommits(options, random);
   const project = await mkdtemp(join(tmpdir(), "aegis-chaos-"));

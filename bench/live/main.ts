@@ -4,12 +4,12 @@
  *
  *   node bench/live/main.ts [--quick] [--json] [--dist <folder>]
  */
-import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { buildIfStale } from "../../scripts/build-if-stale.ts";
 import type { LiveHarness } from "../../test/live/support/harness.ts";
 import { claudeCode } from "../../test/live/support/harnesses/claude-code.ts";
 import { codex } from "../../test/live/support/harnesses/codex.ts";
@@ -114,7 +114,7 @@ function several(exchange: Exchange, quick: boolean): () => Promise<Timing[]> {
 }
 
 function build(): string {
-  execFileSync("npx", ["--no-install", "tsdown", "--logLevel", "warn"], { cwd: root, stdio: ["ignore", 2, 2] });
+  buildIfStale();
   return join(root, "dist");
 }
 

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/live/**/*.live.test.ts"],
     exclude: ["**/node_modules/**"],
+    globalSetup: ["test/helpers/global-setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 60_000,
     // Each CLI takes a core of its own.
