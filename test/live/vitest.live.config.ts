@@ -8,8 +8,8 @@ export default defineConfig({
     globalSetup: ["test/helpers/global-setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    // Each CLI takes a core of its own.
-    maxWorkers: 1,
+    // Each CLI takes a core of its own while it starts, and waits otherwise.
+    maxWorkers: 2,
     pool: "forks",
   },
 });
