@@ -31,6 +31,8 @@ export type CutOptions = {
 
 type Seen = {
   commits: number;
+  /** One that came to its end with fewer commits than another was not. */
+  wasKilled: boolean;
   /** What was under way may happen once more: a command, and the try of a task whose queue says so. */
   repeatable: Record<"commands" | "tries", number>;
   effects: Record<string, unknown>;
@@ -42,15 +44,20 @@ export async function cutAfterCommits({
   from,
   say,
 }: CutOptions): Promise<{ kills: number; findings: Finding[] }> {
+  const runs = runsToCut.filter((one) => workflow === undefined || one.workflow === workflow);
+  if (runs.length === 0) {
+    const names = [...new Set(runsToCut.map((one) => one.workflow))];
+    throw new Error(`--workflow ${workflow}: expected one of ${names.join(", ")}`);
+  }
   const template = await createRepository();
   const findings: Finding[] = [];
   let kills = 0;
-  for (const run of runsToCut.filter((one) => workflow === undefined || one.workflow === workflow)) {
+  for (const run of runs) {
     const name = `${run.workflow} ${JSON.stringify(run.args)}`;
     const whole = await live(template, run, null);
     for (let commit = from; commit <= whole.commits; commit += every) {
       const cut = await live(template, run, commit);
-      kills += 1;
+      if (cut.wasKilled) kills += 1;
       findings.push(...differences(`${name}, killed after commit ${commit}`, cut, whole));
     }
     say(`  ${name}: ${whole.commits} commits`);
@@ -116,7 +123,7 @@ async function live(template: string, run: RunToCut, last: number | null): Promi
     const events = await readAllEvents(daemon.client);
     const tries = events.filter(({ type }) => type === "task.dispatched").length;
     const effects = await effectsOf(dir, events);
-    return { commits, repeatable: { commands: await commandRuns(dir), tries }, effects };
+    return { commits, wasKilled: !isOver, repeatable: { commands: await commandRuns(dir), tries }, effects };
   } finally {
     await daemon.kill();
     await rm(dir, { recursive: true, force: true });
