@@ -1,20 +1,23 @@
-/** The typed client. It is made from the endpoint table alone, so that it loads quickly and runs in a browser. */
+/** The typed client. It depends only on the endpoint table, so it loads quickly and runs in browsers. */
 import type { ApiBody, ApiOutput, ApiPath, ApiQuery } from "../contract/api.ts";
 import { AegisError, type ErrorBody, type ErrorCode, errorStatus } from "../contract/errors.ts";
 import { type Route, type RouteName, routes } from "../contract/routes.ts";
 
 export type ClientOptions = {
-  /** Where the daemon listens, as in `http://127.0.0.1:4321`. */
+  /** The daemon's address, such as `http://127.0.0.1:4321`. */
   url: string;
-  token: string;
+  /** The daemon's token. A page that the daemon serves has none: its cookie and `headers` identify it. */
+  token?: string;
+  /** Returns further headers for each request. */
+  headers?: () => Readonly<Record<string, string>>;
   fetch?: typeof fetch;
 };
 
 export interface Client {
   readonly url: string;
-  /** Throws `AegisError`, or the signal's reason when it aborts. */
+  /** Calls a route by name. Throws `AegisError`, or the signal's reason if the signal aborts. */
   call<N extends RouteName>(name: N, ...input: CallArguments<N>): Promise<ApiOutput<N>>;
-  /** The same request with its answer unread, for streams. */
+  /** Sends the same request and returns the unread response, for streams. */
   open<N extends RouteName>(name: N, ...input: CallArguments<N>): Promise<Response>;
 }
 
@@ -25,6 +28,18 @@ export type CallInput<N extends RouteName> = Part<"path", ApiPath<N>> &
 export type CallArguments<N extends RouteName> =
   Record<never, never> extends CallInput<N> ? [input?: CallInput<N>] : [input: CallInput<N>];
 
+/**
+ * Creates a client for a daemon whose address and token you know. It has no dependencies and runs in browsers. Use
+ * `connect` to find the daemon of a folder instead.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from "aegis/client";
+ *
+ * const client = createClient({ url: "http://127.0.0.1:4321", token: "…" });
+ * const { sessions } = await client.call("listSessions");
+ * ```
+ */
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, "");
   const send = options.fetch ?? fetch;
@@ -37,7 +52,8 @@ export function createClient(options: ClientOptions): Client {
       method: route.method,
       redirect: "error",
       headers: {
-        authorization: `Bearer ${options.token}`,
+        ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+        ...options.headers?.(),
         ...(sendsBody ? { "content-type": "application/json" } : {}),
       },
       ...(sendsBody ? { body: JSON.stringify(body) } : {}),
@@ -63,7 +79,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** What every input looks like once its route is forgotten. */
+/** The shape of every input, independent of its route. */
 type LooseInput = {
   path?: Record<string, unknown>;
   query?: Record<string, unknown>;
@@ -71,14 +87,14 @@ type LooseInput = {
   signal?: AbortSignal | undefined;
 };
 
-/** A part that can be left out whole when none of its fields is required. */
+/** A part that is optional if none of its fields is required. */
 type Part<Name extends string, Value> = keyof Value extends never
   ? { [K in Name]?: undefined }
   : Record<never, never> extends Value
     ? { [K in Name]?: Value | undefined }
     : { [K in Name]: Value };
 
-/** A query travels as text: what the table reads from text may be given as number or boolean. */
+/** Queries are sent as text, so values that the table parses from text may be numbers or booleans. */
 type QueryInput<Query> = {
   [K in keyof Query]: string extends Query[K] ? Query[K] | number | boolean : Query[K];
 };
@@ -104,7 +120,7 @@ async function failure(response: Response, url: string): Promise<AegisError> {
   const body = errorBody(text);
   if (body !== null) return AegisError.fromBody(body);
   const code = codeOf(response.status);
-  return new AegisError(code, `${url} answered with status ${response.status}, which is not an answer of Aegis`);
+  return new AegisError(code, `${url} answered with status ${response.status}, which is not a response of Aegis`);
 }
 
 function errorBody(text: string): ErrorBody | null {
@@ -118,7 +134,7 @@ function errorBody(text: string): ErrorBody | null {
 
 function codeOf(status: number): ErrorCode {
   const codes = Object.keys(errorStatus) as ErrorCode[];
-  // A gateway's own words are not the daemon's: behind it nobody answered.
+  // A gateway replied instead of the daemon, so the daemon is unavailable.
   if (status >= 500) return "unavailable";
   return codes.find((code) => errorStatus[code] === status) ?? "invalid";
 }

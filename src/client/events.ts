@@ -1,35 +1,51 @@
-/** Follows the daemon's events over any number of broken connections: each event once and in order. */
+/** Follows the daemon's events across broken connections. Each event arrives once and in order. */
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import type { Event, LiveDelta } from "../contract/event.ts";
 import type { SessionId } from "../contract/ids.ts";
+import { type Backoff, backoffMs } from "../lib/backoff.ts";
 import type { Client } from "./client.ts";
 import { type SseBlock, SseParser } from "./sse-parser.ts";
 
 export type Followed = { kind: "event"; event: Event } | { kind: "delta"; delta: LiveDelta };
 
 export type FollowOptions = {
-  /** Events after this number; only new ones when absent. */
+  /** Return events after this sequence number; if absent, only new events. */
   after?: number | undefined;
   session?: SessionId | undefined;
-  /** Also text as it is written. What was written while the connection was down is missing, until it comes whole. */
+  /**
+   * Also return text deltas. Deltas sent while the connection was down are missing until the event with the whole text
+   * arrives.
+   */
   live?: boolean | undefined;
   signal?: AbortSignal | undefined;
-  /** Told before each new attempt, with what ended the last one. */
+  /** Called when the daemon has accepted a connection, the first one and each later one. */
+  onConnect?: () => void;
+  /** Called before each reconnect with the error that ended the last connection. */
   onReconnect?: (attempt: number, error: unknown) => void;
   /** Waits between attempts. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** The daemon sends a heartbeat every 15 s; a connection silent for longer than this is given up. */
+  /** The daemon sends a heartbeat every 15 s. A connection that is silent for longer than this is closed. */
   silenceMs?: number;
 };
 
-const firstDelayMs = 50;
-const longestDelayMs = 5_000;
-/** About a minute and a half without an answer. */
+const backoff: Backoff = { firstMs: 50, longestMs: 5_000 };
+/** About a minute and a half without a response. */
 const maxAttempts = 25;
 
 /**
- * Ends when the signal aborts. Throws when the first connection fails, when the daemon refuses, or when it stays away
- * for more attempts than a restart takes.
+ * Follows the daemon's events: each event once, in order, across broken connections and restarts of the daemon.
+ * Ends when the signal aborts. Throws if the first connection fails, if the daemon refuses the request, or if the
+ * daemon does not come back within about a minute and a half.
+ *
+ * @example
+ * ```ts
+ * import { connect, followEvents } from "aegis/client";
+ *
+ * const client = await connect();
+ * for await (const item of followEvents(client, { after: 0 })) {
+ *   if (item.kind === "event") process.stdout.write(`${item.event.seq} ${item.event.type}\n`);
+ * }
+ * ```
  */
 export async function* followEvents(
   client: Client,
@@ -42,17 +58,20 @@ export async function* followEvents(
   while (!signal?.aborted) {
     const failuresBefore = attempt;
     let ending: unknown = null;
+    let connected = false;
     try {
       for await (const item of followOnce(client, options, position)) {
         connectedOnce = true;
         attempt = 0;
+        if (!connected) options.onConnect?.();
+        connected = true;
         if (item !== null) yield item;
       }
     } catch (error) {
       if (signal?.aborted) return;
       if (!connectedOnce || !canRetry(error)) throw error;
       ending = error;
-      // A daemon that accepts the connection only to fail on it again must not be asked forever.
+      // Limits retries against a daemon that accepts the connection and then always fails.
       if (isAegisError(error)) attempt = failuresBefore;
     }
     if (signal?.aborted) return;
@@ -62,7 +81,7 @@ export async function* followEvents(
     }
     options.onReconnect?.(attempt, ending);
     try {
-      await sleep(delayMs(attempt), signal);
+      await sleep(backoffMs(backoff, attempt, Math.random), signal);
     } catch (error) {
       if (signal?.aborted) return;
       throw error;
@@ -72,7 +91,10 @@ export async function* followEvents(
 
 type Position = { after: number | undefined };
 
-/** One connection. Gives null for what only moves the position, so that the caller knows it is connected. */
+/**
+ * Follows one connection. Yields null for blocks that only move the position, which shows the caller that it is
+ * connected.
+ */
 async function* followOnce(
   client: Client,
   options: FollowOptions,
@@ -92,11 +114,12 @@ async function* followOnce(
       },
       signal: connection.signal,
     });
+    options.onConnect?.();
     const parser = new SseParser();
     // Not every browser can iterate over a stream.
     const reader = response.body?.getReader();
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
-      // The reader's own slowness is not the daemon's silence.
+      // A slow consumer must not count as a silent daemon.
       silence.stop();
       for (const block of parser.push(read.value)) {
         if (block.event === "dropped") return dropped(block.data);
@@ -126,20 +149,15 @@ function readBlock(block: SseBlock, position: Position): Followed | null {
   return null;
 }
 
-/** A reader that was too slow goes on where it was; a daemon that failed may fail again. */
+/** A reader that was too slow resumes at its position; a daemon that failed may fail again. */
 function dropped(data: string | null): void {
   const { reason, message } = JSON.parse(data ?? "{}") as { reason?: string; message?: string };
   if (reason === "failed") throw new AegisError("unavailable", message ?? "the daemon ended the event stream");
 }
 
-/** A refusal will be repeated; a daemon that is away or restarting comes back. */
+/** A refusal would repeat; a daemon that is down or restarting comes back. */
 function canRetry(error: unknown): boolean {
   return !isAegisError(error) || error.status >= 500 || error.code === "too_many" || error.code === "timeout";
-}
-
-function delayMs(attempt: number): number {
-  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
-  return longest / 2 + (Math.random() * longest) / 2;
 }
 
 function silenceTimer(ms: number, connection: AbortController): { start(): void; stop(): void } {

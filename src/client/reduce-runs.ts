@@ -1,4 +1,4 @@
-/** What events say of runs. */
+/** Applies events to runs. */
 import type { Event, EventOf } from "../contract/event.ts";
 import type { RunState, State } from "./state.ts";
 
@@ -10,7 +10,7 @@ export function isRunEvent(event: Event): event is RunEvent {
   return event.type.startsWith("run.");
 }
 
-/** A run whose beginning the client did not see is passed over: a list of runs gives it whole. */
+/** Ignores a run whose start the client did not see; the list of runs returns it. */
 export function reduceRuns(runs: State["runs"], event: RunEvent): State["runs"] {
   const { run: id, workflow } = event.data;
   if (event.type === "run.started") {
@@ -22,13 +22,13 @@ export function reduceRuns(runs: State["runs"], event: RunEvent): State["runs"] 
   return before === undefined ? runs : { ...runs, [id]: reduceRun(before, event) };
 }
 
-/** Lines a client keeps of each run; all of them are in its history. */
+/** Log lines that a client keeps per run. The run's history has all of them. */
 const linesKept = 200;
 
 function reduceRun(run: RunState, event: Exclude<RunEvent, EventOf<"run.started">>): RunState {
   switch (event.type) {
     case "run.resumed":
-      // What was under way is begun anew.
+      // Interrupted steps start again.
       return { ...run, status: "running", phase: event.data.phase, ended_at: null, open: [] };
     case "run.step": {
       const { label, method, status } = event.data;

@@ -1,4 +1,4 @@
-/** What events say of schedules. */
+/** Applies events to schedules. */
 import type { Event, EventOf } from "../contract/event.ts";
 import type { Firing } from "../contract/schedule.ts";
 import type { ScheduleActivity, State } from "./state.ts";
@@ -17,7 +17,7 @@ export function isScheduleEvent(event: Event): event is ScheduleEvent {
   return event.type.startsWith("schedule.");
 }
 
-/** Firings a client keeps of each schedule; all of them are in its history. */
+/** Firings that a client keeps per schedule. The schedule's history has all of them. */
 const firingsKept = 50;
 
 export function reduceSchedules(schedules: State["schedules"], event: ScheduleEvent): State["schedules"] {

@@ -1,4 +1,4 @@
-/** What events say of subagents. */
+/** Applies events to subagents. */
 import type { Event, EventOf } from "../contract/event.ts";
 import type { State } from "./state.ts";
 
@@ -8,7 +8,7 @@ export function isSubagentEvent(event: Event): event is SubagentEvent {
   return event.type.startsWith("subagent.");
 }
 
-/** One whose beginning the client did not see is passed over: a list of subagents gives it whole. */
+/** Ignores a subagent whose start the client did not see; the list of subagents returns it. */
 export function reduceSubagents(subagents: State["subagents"], event: SubagentEvent): State["subagents"] {
   if (event.type === "subagent.spawned") {
     return { ...subagents, [event.data.subagent.run_id]: event.data.subagent };

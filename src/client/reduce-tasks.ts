@@ -1,4 +1,4 @@
-/** What events say of tasks. */
+/** Applies events to tasks. */
 import type { Event, EventOf } from "../contract/event.ts";
 import type { State, TaskState } from "./state.ts";
 
@@ -8,7 +8,7 @@ export function isTaskEvent(event: Event): event is TaskEvent {
   return event.type.startsWith("task.");
 }
 
-/** A task whose beginning the client did not see is passed over: a list of tasks gives it whole. */
+/** Ignores a task whose start the client did not see; the list of tasks returns it. */
 export function reduceTasks(tasks: State["tasks"], event: TaskEvent): State["tasks"] {
   if (event.type === "task.enqueued") {
     return { ...tasks, [event.data.task.id]: { ...event.data.task, waiting_on: [] } };

@@ -1,4 +1,4 @@
-/** State after an event. Pure: the same events give the same state, and an event taken twice changes nothing. */
+/** Computes the state after an event. Pure and idempotent. */
 import type { Event, EventOf, LiveDelta } from "../contract/event.ts";
 import type { MessageId, TurnId } from "../contract/ids.ts";
 import type { MessageStatus } from "../contract/message.ts";
@@ -8,6 +8,21 @@ import { isSubagentEvent, reduceSubagents, type SubagentEvent } from "./reduce-s
 import { isTaskEvent, reduceTasks, type TaskEvent } from "./reduce-tasks.ts";
 import { newSession, newTurn, type SessionState, type State, type TurnItem, type TurnState } from "./state.ts";
 
+/**
+ * Returns the state after an event. Pure: the same events give the same state, and an event applied twice changes
+ * nothing.
+ *
+ * @example
+ * ```ts
+ * import { connect, followEvents, initialState, reduce } from "aegis/client";
+ *
+ * const client = await connect();
+ * let state = initialState();
+ * for await (const item of followEvents(client, { after: state.last_seq })) {
+ *   if (item.kind === "event") state = reduce(state, item.event);
+ * }
+ * ```
+ */
 export function reduce(state: State, event: Event): State {
   if (event.seq <= state.last_seq) return state;
   const next = { ...state, last_seq: event.seq };
@@ -24,7 +39,21 @@ export function reduce(state: State, event: Event): State {
   return { ...next, sessions: { ...next.sessions, [before.id]: reduceSession(before, event) } };
 }
 
-/** Deltas are for the eye: the whole text replaces them. Behind a missed one they wait for it, so that no text has a hole. */
+/**
+ * Returns the state after a live text delta. Deltas are not stored; the event that follows carries the whole text and
+ * replaces them. A delta that does not continue the text shown so far is skipped.
+ *
+ * @example
+ * ```ts
+ * import { applyDelta, connect, followEvents, initialState, reduce } from "aegis/client";
+ *
+ * const client = await connect();
+ * let state = initialState();
+ * for await (const item of followEvents(client, { after: 0, live: true })) {
+ *   state = item.kind === "event" ? reduce(state, item.event) : applyDelta(state, item.delta);
+ * }
+ * ```
+ */
 export function applyDelta(state: State, delta: LiveDelta): State {
   const session = state.sessions[delta.session];
   const turn = session?.turns.findLast((candidate) => candidate.id === delta.turn);
@@ -44,6 +73,10 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "daemon.stopping":
     case "config.reloaded":
     case "config.rejected":
+    case "node.joined":
+    case "node.lost":
+    case "node.changed":
+    case "client.changed":
     case "queue.added":
     case "queue.removed":
     case "queue.paused":
@@ -63,16 +96,31 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "plugin.restarting":
     case "plugin.restored":
     case "plugin.removed":
+    case "plugin.gates_missing":
+    case "plugin.gates_held":
     case "skill.installed":
     case "skill.updated":
     case "skill.removed":
     case "skill.given":
     case "skill.routed":
+    case "changes.recorded":
+    case "worktree.ready":
+    case "worktree.failed":
+    case "worktree.removed":
+    case "rescue.saved":
+    case "rescue.failed":
+    case "land.ended":
+    case "claim.refused":
+    case "receipt.recorded":
       return session;
     case "session.renamed":
       return { ...session, handle: event.data.handle };
     case "session.titled":
       return { ...session, title: event.data.title, title_source: event.data.source };
+    case "session.agent": {
+      const { agent, harness, offline } = event.data;
+      return { ...session, agent, harness, offline };
+    }
     case "session.state":
       return { ...session, state: event.data.state, error: event.data.error };
     case "session.closed":
@@ -81,6 +129,8 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
         state: "closed",
         closed_at: event.at,
       };
+    case "session.moved":
+      return { ...session, node: event.data.node };
     case "session.notice":
       return { ...session, notices: [...session.notices, { ...event.data, at: event.at }] };
     case "message.admitted": {
@@ -89,18 +139,30 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     }
     case "message.cancelled":
       return withMessages(session, [event.data.message], "cancelled");
+    case "message.received": {
+      const { message, body } = event.data;
+      const before = session.messages[message];
+      if (before === undefined) return session;
+      const received = { ...before, body, sent: before.sent ?? before.body };
+      return { ...session, messages: { ...session.messages, [message]: received } };
+    }
     case "message.steered": {
       const { message, turn } = event.data;
       const joined = withMessages(session, [message], "dispatched", turn);
       const found = joined.turns.findLast((candidate) => candidate.id === turn);
       return found === undefined ? joined : withTurn(joined, { ...found, messages: [...found.messages, message] });
     }
-    case "message.redelivered":
-      return withMessages(session, [event.data.message], "pending");
+    case "message.redelivered": {
+      const { message } = event.data;
+      // If the harness has to be asked first, the turn that sends the message again has already started.
+      const isUnderWay = session.turns.some((turn) => turn.ended_at === null && turn.messages.includes(message));
+      return isUnderWay ? session : withMessages(session, [message], "pending");
+    }
     case "message.lost":
       return withMessages(session, [event.data.message], "lost");
     case "ask.opened":
-      return { ...session, asks: [...session.asks, event.data.ask] };
+      // A client may have read the ask from a list before its event arrives.
+      return { ...session, asks: [...session.asks.filter(({ id }) => id !== event.data.ask.id), event.data.ask] };
     case "ask.settled":
       return { ...session, asks: session.asks.filter((ask) => ask.id !== event.data.ask) };
     case "turn.started": {
@@ -108,6 +170,7 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
       const taken = withMessages(session, messages, "dispatched", turn);
       return withTurn(taken, { ...newTurn(turn, event.at), messages, spontaneous });
     }
+    case "session.memory_lost":
     case "tool.called":
     case "turn.accepted":
     case "turn.memory":
@@ -128,7 +191,7 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
       const { turn: id, reason, error, text, usage } = event.data;
       const turn = turnOf(session, id, event.at);
       const ended = withTurn(session, { ...turn, ended_at: event.at, reason, error, text, usage, writing: {} });
-      // Whether a lost turn's messages are sent again is told by events of their own.
+      // Separate events report whether a lost turn's messages are sent again.
       return reason === "lost" ? ended : withMessages(ended, turn.messages, "done", id);
     }
     default:
@@ -136,7 +199,7 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
   }
 }
 
-/** The compiler proves that no event of this version comes here; one of a newer daemon is passed over. */
+/** The compiler proves that every event of this version is handled. Events of a newer daemon are ignored. */
 function unknownEvent(_event: never, session: SessionState): SessionState {
   return session;
 }
@@ -152,7 +215,7 @@ function withItem(session: SessionState, event: ItemEvent): SessionState {
   return withTurn(session, { ...turn, items: [...turn.items, item], writing });
 }
 
-/** A client that starts late meets turns whose beginning it did not see. */
+/** A client that starts late receives events of turns whose start it did not see. */
 function turnOf(session: SessionState, id: TurnId, at: number): TurnState {
   return session.turns.findLast((turn) => turn.id === id) ?? newTurn(id, at);
 }
@@ -163,7 +226,7 @@ function withTurn(session: SessionState, turn: TurnState): SessionState {
   return { ...session, turns };
 }
 
-/** Sets the status of messages, if one is given, and keeps `pending` in step. */
+/** Sets the status of messages, if given, and updates `pending`. */
 function withMessages(
   session: SessionState,
   ids: readonly MessageId[],
@@ -179,7 +242,7 @@ function withMessages(
   const changed = new Set(ids);
   const waiting = ids.filter((id) => messages[id]?.status === "pending");
   const pending = [...session.pending.filter((id) => !changed.has(id)), ...waiting];
-  // A message that is sent again goes back to its place.
+  // A message that is sent again returns to its position.
   pending.sort((a, b) => (messages[a]?.admitted_at ?? 0) - (messages[b]?.admitted_at ?? 0));
   return { ...session, messages, pending };
 }

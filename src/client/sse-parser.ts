@@ -1,10 +1,12 @@
-/** Server-sent events from bytes, cut anywhere: inside a line, between `\r` and `\n`, inside a character. */
+/**
+ * Parses server-sent events from chunks that may be split inside a line, between `\r` and `\n`, or inside a character.
+ */
 
 export type SseBlock = {
   /** The last id of the stream up to and including this block. */
   id: string | null;
   event: string;
-  /** `null` when the block held no data, only an id. */
+  /** `null` if the block contains only an id. */
   data: string | null;
 };
 
@@ -12,11 +14,11 @@ export class SseTooLongError extends Error {
   override readonly name = "SseTooLongError";
 }
 
-/** More than one line of this length is never sent. */
+/** The daemon never sends a longer line. */
 const defaultMaxLength = 64 * 1024 * 1024;
 
 export class SseParser {
-  // A byte that is not UTF-8 means that the stream is damaged; guessing would hide it.
+  // Invalid UTF-8 means that the stream is damaged; replacement characters would hide it.
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #maxLength: number;
   #parts: string[] = [];
@@ -31,7 +33,7 @@ export class SseParser {
     this.#maxLength = options.maxLength ?? defaultMaxLength;
   }
 
-  /** The blocks that these bytes complete. Throws `TypeError` on bytes that are not UTF-8. */
+  /** Returns the blocks that these bytes complete. Throws `TypeError` if the bytes are not valid UTF-8. */
   push(bytes: Uint8Array): SseBlock[] {
     const blocks: SseBlock[] = [];
     let text = this.#decoder.decode(bytes, { stream: true });
@@ -46,7 +48,7 @@ export class SseParser {
       const block = this.#endLine();
       if (block !== null) blocks.push(block);
     }
-    // A `\n` that follows in the next bytes belongs to this line end.
+    // A `\n` at the start of the next chunk belongs to this line ending.
     this.#afterReturn = text === "" ? this.#afterReturn : text.endsWith("\r");
     this.#keep(text.slice(start));
     return blocks;

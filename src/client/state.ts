@@ -1,4 +1,4 @@
-/** What a client knows: sessions with their turns and messages, as of one event. Plain data, never changed in place. */
+/** The state of a client: sessions with their turns and messages, as of one event. Immutable plain data. */
 import type { Ask } from "../contract/ask.ts";
 import type { MessageId, RunId, SessionId, TaskId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
@@ -10,21 +10,21 @@ import type { Task } from "../contract/task.ts";
 import type { TurnError, TurnItems, TurnItemType, TurnReason, Usage } from "../contract/turn.ts";
 
 export type State = {
-  /** The last event taken in. */
+  /** The sequence number of the last applied event. */
   readonly last_seq: number;
   readonly sessions: Readonly<Record<SessionId, SessionState>>;
-  /** Tasks of all queues, from the moment they were enqueued. */
+  /** Tasks of all queues whose enqueue event the client has seen. */
   readonly tasks: Readonly<Record<TaskId, TaskState>>;
-  /** By run id, from the moment they were spawned. */
+  /** By run id, for subagents whose spawn event the client has seen. */
   readonly subagents: Readonly<Record<string, Subagent>>;
-  /** Runs of all workflows, from the moment they were started. */
+  /** Runs of all workflows whose start event the client has seen. */
   readonly runs: Readonly<Record<RunId, RunState>>;
-  /** By name, from the moment the client hears of them. */
+  /** By name, for schedules that an event has mentioned. */
   readonly schedules: Readonly<Record<string, ScheduleActivity>>;
 };
 
 export type ScheduleActivity = {
-  /** Null until an event has said them. */
+  /** Null until an event contains them. */
   readonly settings: ScheduleSettings | null;
   /** The newest firings, oldest first. */
   readonly firings: readonly Firing[];
@@ -36,25 +36,25 @@ export type RunState = Readonly<
   readonly started_at: number;
   readonly ended_at: number | null;
   readonly steps_done: number;
-  /** Steps under way, oldest first. */
+  /** Steps in progress, oldest first. */
   readonly open: readonly { label: string; method: string; started_at: number }[];
-  /** The last lines it logged. */
+  /** The last log lines. */
   readonly lines: readonly string[];
 };
 
 export type TaskState = Readonly<Task> & {
-  /** What the worker still waits for although its turn is over. */
+  /** What the worker waits for after its turn has ended. */
   readonly waiting_on: readonly string[];
 };
 
 export type SessionState = Readonly<Session> & {
   /** Oldest first. */
   readonly turns: readonly TurnState[];
-  /** Messages by id, whatever became of them. */
+  /** All messages by id. */
   readonly messages: Readonly<Record<MessageId, Message>>;
-  /** Messages that no turn has taken, in order of admission. */
+  /** Messages that wait for a turn, in order of admission. */
   readonly pending: readonly MessageId[];
-  /** Questions that wait for a person, oldest first. */
+  /** Open asks, oldest first. */
   readonly asks: readonly Ask[];
   readonly notices: readonly { level: "info" | "warning" | "error"; text: string; at: number }[];
 };
@@ -62,7 +62,7 @@ export type SessionState = Readonly<Session> & {
 export type TurnState = {
   readonly id: TurnId;
   readonly messages: readonly MessageId[];
-  /** The agent began on its own. */
+  /** True if the agent started the turn on its own. */
   readonly spontaneous: boolean;
   readonly started_at: number;
   readonly ended_at: number | null;
@@ -72,22 +72,46 @@ export type TurnState = {
   readonly text: string;
   readonly usage: Usage | null;
   readonly items: readonly TurnItem[];
-  /** Text still being written, by the harness's id of the message. */
+  /** Text that is still streaming, by the harness's message id. */
   readonly writing: Readonly<Record<string, { type: "text" | "thinking"; text: string }>>;
 };
 
-/** What a driver keeps for itself is not shown. */
+/** Items that drivers keep for themselves are not shown. */
 export type ShownItemType = Exclude<TurnItemType, "memory">;
 
 export type TurnItem = {
   [Type in ShownItemType]: { type: Type; seq: number; at: number; data: TurnItems[Type] };
 }[ShownItemType];
 
+/**
+ * Returns an empty state, from which `reduce` starts. Pass the number of the newest event to start there instead of at
+ * the first.
+ *
+ * @example
+ * ```ts
+ * import { initialState } from "aegis/client";
+ *
+ * const state = initialState();
+ * state.last_seq; // 0
+ * ```
+ */
 export function emptyState(lastSeq = 0): State {
   return { last_seq: lastSeq, sessions: {}, tasks: {}, subagents: {}, runs: {}, schedules: {} };
 }
 
-/** Adds sessions from a list, so that a client can start at the newest event instead of the first. */
+/**
+ * Adds sessions from a list, so that a client can start at the newest event instead of replaying all of them.
+ *
+ * @example
+ * ```ts
+ * import { connect, initialState, withSessions } from "aegis/client";
+ *
+ * const client = await connect();
+ * const { last_seq } = await client.call("status");
+ * const { sessions } = await client.call("listSessions");
+ * const state = withSessions(initialState(last_seq), sessions);
+ * ```
+ */
 export function withSessions(state: State, sessions: readonly Session[]): State {
   const added = Object.fromEntries(sessions.map((session) => [session.id, newSession(session)]));
   return { ...state, sessions: { ...added, ...state.sessions } };

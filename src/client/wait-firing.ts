@@ -1,10 +1,23 @@
-/** Waits until a firing is over. */
+/** Waits until a firing has ended. */
 import type { FiringId } from "../contract/ids.ts";
 import type { Firing } from "../contract/schedule.ts";
 import type { Client } from "./client.ts";
 import { type WaitOptions, waitUntilOver } from "./wait-over.ts";
 
-/** Over any number of restarts of the daemon. Throws the signal's reason when it aborts; the firing goes on. */
+/**
+ * Waits until a firing of a schedule has ended, across restarts of the daemon. Throws the signal's reason when the
+ * signal aborts; the firing itself continues.
+ *
+ * @example
+ * ```ts
+ * import { connect, wait } from "aegis/client";
+ *
+ * const client = await connect();
+ * const { firing } = await client.call("runSchedule", { path: { schedule: "nightly" }, body: {} });
+ * const ended = await wait.firing(client, firing.id);
+ * process.stdout.write(`${ended.status}\n`);
+ * ```
+ */
 export function waitForFiring(client: Client, id: FiringId, options: WaitOptions = {}): Promise<Firing> {
   const { signal } = options;
   return waitUntilOver(

@@ -1,4 +1,4 @@
-/** Waits until something that the daemon keeps is over. */
+/** Waits until an object of the daemon has ended. */
 import { isAegisError } from "../contract/errors.ts";
 import type { Event } from "../contract/event.ts";
 import type { Client } from "./client.ts";
@@ -9,15 +9,15 @@ export type WaitOptions = Pick<FollowOptions, "signal" | "onReconnect" | "sleep"
 export type Awaited<T> = {
   read: () => Promise<T>;
   isOver: (value: T) => boolean;
-  /** Whether it may be over since this event. */
+  /** Returns whether this event may have ended it. */
   concerns: (event: Event) => boolean;
 };
 
-/** Over any number of restarts of the daemon. Throws the signal's reason when it aborts; what is awaited goes on. */
+/** Works across restarts of the daemon. Throws the signal's reason if it aborts; the awaited object is not affected. */
 export async function waitUntilOver<T>(client: Client, awaited: Awaited<T>, options: WaitOptions = {}): Promise<T> {
   const { signal } = options;
   const { read, isOver, concerns } = awaited;
-  // The position comes first: what changes after it is in the stream, what changed before is read.
+  // Read the position first: later changes are in the stream, earlier ones in the response.
   const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 }, signal });
   const first = await read();
   if (isOver(first)) return first;
@@ -27,7 +27,7 @@ export async function waitUntilOver<T>(client: Client, awaited: Awaited<T>, opti
     isDue ||= concerns(item.event);
     if (!isDue) continue;
     const now = await readIfThere(read);
-    // A daemon that is killed now says that it has started again.
+    // If the daemon is killed now, an event of its next start follows.
     if (now === null) continue;
     if (isOver(now)) return now;
     isDue = false;

@@ -1,4 +1,4 @@
-/** Waits until a message has been answered, or will never be. */
+/** Waits until a message has been answered or cannot be answered any more. */
 import type { Event } from "../contract/event.ts";
 import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";
@@ -7,18 +7,32 @@ import type { Client } from "./client.ts";
 import { type Followed, type FollowOptions, followEvents } from "./events.ts";
 
 export type Outcome =
-  /** The turn that took the message has ended, however it ended; null when it needed none. */
+  /** The turn that took the message has ended, with any outcome; null if it needed no turn. */
   | { status: "answered"; message: Message; turn: Turn | null }
   | { status: "cancelled" | "lost" | "refused"; message: Message };
 
 export type WaitOptions = Pick<FollowOptions, "live" | "signal" | "onReconnect" | "sleep"> & {
-  /** Where to start following. Take it before sending the message to be told of all of its turn's events. */
+  /** Where to start following. Read it before sending the message to receive all events of its turn. */
   after?: number | undefined;
-  /** Everything that happens in the session while waiting. */
+  /** Receives everything that happens in the session while waiting. */
   onEvent?: (item: Followed) => void;
 };
 
-/** Throws the signal's reason when it aborts; the message itself goes on. */
+/**
+ * Waits until a message is answered, cancelled, lost or refused, across restarts of the daemon. Throws the signal's
+ * reason when the signal aborts; the message itself continues.
+ *
+ * @example
+ * ```ts
+ * import { connect, wait } from "aegis/client";
+ *
+ * const client = await connect();
+ * const { session } = await client.call("createSession", { body: {} });
+ * const { receipt } = await client.call("sendMessage", { path: { session: session.id }, body: { text: "hello" } });
+ * const outcome = await wait.message(client, receipt.message, session.id);
+ * if (outcome.status === "answered") process.stdout.write(`${outcome.turn?.text}\n`);
+ * ```
+ */
 export async function waitForMessage(
   client: Client,
   id: MessageId,
@@ -27,7 +41,7 @@ export async function waitForMessage(
 ): Promise<Outcome> {
   const { signal, onEvent } = options;
   const read = async () => (await client.call("getMessage", { path: { message: id }, signal })).message;
-  // The position comes first: what changes after it is in the stream, what changed before is in the message.
+  // Read the position first: later changes are in the stream, earlier ones in the message.
   const after = options.after ?? (await client.call("listEvents", { query: { limit: 1 }, signal })).last_seq;
   const message = await read();
   let turn = message.turn;
@@ -36,7 +50,7 @@ export async function waitForMessage(
     return outcome(client, message, signal);
   }
 
-  for await (const item of followEvents(client, { ...options, after, session })) {
+  for await (const item of followWhileOpen(client, id, { ...options, after, session })) {
     onEvent?.(item);
     if (item.kind !== "event") continue;
     if (item.event.type === "turn.started" && item.event.data.messages.includes(id)) turn = item.event.data.turn;
@@ -45,10 +59,43 @@ export async function waitForMessage(
     const now = await read();
     if (isSettled(now)) return outcome(client, now, signal);
   }
-  throw signal?.reason;
+  if (signal?.aborted) throw signal.reason;
+  return outcome(client, await read(), signal);
 }
 
-/** What a quick answer left behind is told all the same. */
+/** Consecutive connections without a new event before the message itself is requested. */
+const mostEmpty = 3;
+
+/**
+ * Follows events while the message may still be answered. Also ends once the message is settled if the stream keeps
+ * breaking at the same place: the message's status decides, not whether every event has arrived.
+ */
+export async function* followWhileOpen(
+  client: Client,
+  message: MessageId,
+  options: FollowOptions,
+): AsyncGenerator<Followed, void, undefined> {
+  const over = new AbortController();
+  const signal = options.signal === undefined ? over.signal : AbortSignal.any([options.signal, over.signal]);
+  let empty = 0;
+  const onReconnect = (attempt: number, error: unknown) => {
+    options.onReconnect?.(attempt, error);
+    empty += 1;
+    if (empty < mostEmpty) return;
+    client.call("getMessage", { path: { message }, signal }).then(
+      (answer) => {
+        if (isSettled(answer.message)) over.abort();
+      },
+      () => {},
+    );
+  };
+  for await (const item of followEvents(client, { ...options, signal, onReconnect })) {
+    if (item.kind === "event") empty = 0;
+    yield item;
+  }
+}
+
+/** Also delivers the events of an answer that came before the stream opened. */
 async function replay(
   client: Client,
   options: { after: number; session: SessionId; signal: AbortSignal | undefined; onEvent: (item: Followed) => void },
@@ -62,7 +109,10 @@ async function replay(
   }
 }
 
-/** Hints only; the message itself decides. A lost turn is followed by word of what became of its messages. */
+/**
+ * These events are only hints; the message itself decides. After a lost turn, other events report the outcome of its
+ * messages.
+ */
 function mayHaveSettled(event: Event, id: MessageId, turn: TurnId | null): boolean {
   switch (event.type) {
     case "turn.ended":

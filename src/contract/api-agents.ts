@@ -1,21 +1,52 @@
 /** The endpoints of agents. */
 import { z } from "zod";
-import { agentDetailSchema, agentDiagnosticSchema, agentSummarySchema } from "./agent.ts";
+import { agentDetailSchema, agentDiagnosticSchema, agentSourceTextSchema, agentSummarySchema } from "./agent.ts";
 import { type Endpoint, none } from "./api-parts.ts";
+
+const agentPath = z.object({ agent: z.string().min(1).max(200).describe("an agent's name") });
+const sourceText = z.string().max(1 << 20);
 
 export const agentEndpoints = {
   listAgents: {
-    summary: "The agents that can be started, and what is wrong with those that cannot",
+    summary: "List the agents, and the problems of those that cannot start",
     path: none,
     query: none,
     body: none,
     output: z.object({ agents: z.array(agentSummarySchema), diagnostics: z.array(agentDiagnosticSchema) }),
   },
   getAgent: {
-    summary: "One agent: where it comes from, what it stands in front of, which tools it has and why",
+    summary: "Get one agent: its source, the agents it overrides, and its tools with the reason for each",
     path: z.object({ agent: z.string().describe("an agent's name, or plugin:agent") }),
     query: none,
     body: none,
     output: z.object({ agent: agentDetailSchema }),
+  },
+  getAgentSource: {
+    summary: "Get the text of an agent's file",
+    path: agentPath,
+    query: none,
+    body: none,
+    output: z.object({ source: agentSourceTextSchema }),
+  },
+  checkAgentSource: {
+    summary: "Validate a text as the file of an agent, without saving it",
+    path: agentPath,
+    query: none,
+    body: z.object({ text: sourceText }),
+    output: z.object({ diagnostics: z.array(agentDiagnosticSchema) }),
+  },
+  saveAgentSource: {
+    summary: "Replace the file of an agent, if it has not changed since it was read",
+    path: agentPath,
+    query: none,
+    body: z.object({
+      text: sourceText,
+      digest: z
+        .string()
+        .max(200)
+        .nullable()
+        .describe("the digest of the text that was read; null creates a file in .aegis/agents"),
+    }),
+    output: z.object({ source: agentSourceTextSchema, diagnostics: z.array(agentDiagnosticSchema) }),
   },
 } satisfies Record<string, Endpoint>;

@@ -1,4 +1,4 @@
-/** The endpoints of questions to people. */
+/** The endpoints of asks. */
 import { z } from "zod";
 import { count, type Endpoint, none, storableText } from "./api-parts.ts";
 import { askSchema, askStatusSchema } from "./ask.ts";
@@ -8,14 +8,17 @@ const askPath = z.object({ ask: askIdSchema });
 
 export const askEndpoints = {
   listAsks: {
-    summary: "Questions that wait, or waited, for a person",
+    summary: "List open and settled asks",
     path: none,
-    query: z.object({ status: askStatusSchema.default("open"), limit: count(1000, 100) }),
+    query: z.object({
+      status: z.enum([...askStatusSchema.options, "all"]).default("open"),
+      limit: count(1000, 100),
+    }),
     body: none,
     output: z.object({ asks: z.array(askSchema) }),
   },
   getAsk: {
-    summary: "One ask",
+    summary: "Get one ask",
     path: askPath,
     query: none,
     body: none,
@@ -27,8 +30,12 @@ export const askEndpoints = {
     query: none,
     body: z.object({
       choice: z.string().nullable().default(null).describe("one of the ask's options"),
-      text: storableText.max(100_000).default("").describe("free text, or the reason of a denial"),
-      digest: z.string().optional().describe("refuses the answer when the ask is about another action"),
+      text: storableText.max(100_000).default("").describe("free text, or the reason for a denial"),
+      digest: z
+        .string()
+        .optional()
+        .describe("the digest of the ask that the person saw; an answer with another digest is refused"),
+      via: storableText.max(40).optional().describe("the client that answers, recorded with the ask; default: `api`"),
     }),
     output: z.object({ ask: askSchema }),
   },

@@ -5,19 +5,19 @@ import { commandDiagnosticSchema, commandOutcomeSchema, commandViewSchema } from
 
 export const commandEndpoints = {
   listCommands: {
-    summary: "The slash commands of plugins, the project and the user, and what is wrong with their pages",
+    summary: "List the slash commands of plugins, the project and the user, and the problems of their pages",
     path: none,
     query: none,
     body: none,
     output: z.object({ commands: z.array(commandViewSchema), diagnostics: z.array(commandDiagnosticSchema) }),
   },
   runCommand: {
-    summary: "Runs a slash command: gives what to show, and what to say to the agent as a message",
+    summary: "Run a slash command; returns a text to show and a prompt to send to the agent",
     path: z.object({ command: z.string().describe("its name without the slash, or plugin:name") }),
     query: none,
     body: z.object({
-      arguments: storableText.default("").describe("what was typed behind the name"),
-      session: z.string().optional().describe("the session it was typed in: id or handle"),
+      arguments: storableText.default("").describe("the text after the name"),
+      session: z.string().optional().describe("id or handle of the session it was typed in"),
     }),
     output: commandOutcomeSchema,
   },

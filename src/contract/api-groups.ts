@@ -11,48 +11,48 @@ import {
   repliesSchema,
 } from "./group.ts";
 import { broadcastIdSchema } from "./schema-ids.ts";
-import { handleMaxLength, handlePattern } from "./session.ts";
+import { handleExpected, handleMaxLength, handlePattern } from "./session.ts";
 
 const groupPath = z.object({ group: z.string().describe("a group's name") });
 const field = storableText.min(1);
 
 export const groupEndpoints = {
   listGroups: {
-    summary: "Groups, oldest first",
+    summary: "List groups, oldest first",
     path: none,
     query: none,
     body: none,
     output: z.object({ groups: z.array(groupViewSchema) }),
   },
   getGroup: {
-    summary: "One group, its members and its last broadcast",
+    summary: "Get one group, its members and its last broadcast",
     path: groupPath,
     query: none,
     body: none,
     output: z.object({ group: groupViewSchema }),
   },
   spawnGroup: {
-    summary: "Start sessions in a group, which is made if it does not exist; give `agents` or `preset`",
+    summary: "Start sessions in a group and create it if it does not exist; requires `agents` or `preset`",
     path: z.object({ group: groupNameSchema }),
     query: none,
     body: z.object({
-      agents: z.array(z.string()).min(1).max(groupSpawnMax).optional().describe("agents' names, one per session"),
+      agents: z.array(z.string()).min(1).max(groupSpawnMax).optional().describe("names of agents, one per session"),
       preset: z.string().optional().describe("a name under groups.presets of the configuration"),
       handle: z
         .string()
         .max(handleMaxLength)
-        .regex(handlePattern, "expected two or three lower-case words joined by dashes, as in lucid-knuth")
+        .regex(handlePattern, handleExpected)
         .optional()
         .describe("for a single agent"),
     }),
     output: z.object({ group: groupViewSchema, handles: z.array(z.string()) }),
   },
   broadcastGroup: {
-    summary: "Ask every member of a group the same; refused while an earlier broadcast is open",
+    summary: "Send one message to every member of a group; refused while an earlier broadcast is open",
     path: groupPath,
     query: none,
     body: z.object({
-      id: broadcastIdSchema.optional().describe("chosen by the sender so that a repeated request adds nothing"),
+      id: broadcastIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
       objective: field,
       output_format: field.default("free text"),
       tool_guidance: field.default("none"),
@@ -61,27 +61,27 @@ export const groupEndpoints = {
     output: z.object({ broadcast: broadcastSchema }),
   },
   waitGroup: {
-    summary: "Wait for the replies to a group's last broadcast, or for the first good one",
+    summary: "Wait for all replies to a group's last broadcast, or for the first successful one",
     path: groupPath,
     query: none,
     body: z.object({
       mode: z.enum(["all", "any"]).default("all"),
-      timeout: z.number().min(0).max(groupWaitMax).optional().describe("seconds; 0 looks and does not wait"),
-      reducer: z.string().optional().describe("how the replies become one: concat join_by_handle last_wins …"),
-      cancel_losers: z.boolean().default(true).describe("with `any`: let the others off once one has replied"),
+      timeout: z.number().min(0).max(groupWaitMax).optional().describe("in seconds; 0 returns immediately"),
+      reducer: z.string().optional().describe("how to combine the replies: concat join_by_handle last_wins …"),
+      cancel_losers: z.boolean().default(true).describe("with `any`: cancel the other replies after the first one"),
       broadcast: broadcastIdSchema.optional().describe("an earlier broadcast of the group"),
     }),
     output: groupResultSchema,
   },
   dissolveGroup: {
-    summary: "Close the members of a group and forget it",
+    summary: "Close the members of a group and delete the group",
     path: groupPath,
     query: none,
     body: none,
     output: z.object({ group: z.string(), closed: z.array(z.string()) }),
   },
   getBroadcast: {
-    summary: "One broadcast and the replies so far",
+    summary: "Get one broadcast and its replies so far",
     path: z.object({ broadcast: broadcastIdSchema }),
     query: none,
     body: none,

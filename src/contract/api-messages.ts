@@ -1,23 +1,26 @@
-/** What goes into and comes out of the routes about messages. */
+/** Inputs and outputs of the message routes. */
 import { z } from "zod";
 import { count, type Endpoint, messageText, none, sessionPath, storableText } from "./api-parts.ts";
-import { messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
+import { attachmentSchema, messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import { messageIdSchema } from "./schema-ids.ts";
+import { whyLinkSchema } from "./why.ts";
 
 const messagePath = z.object({ message: messageIdSchema });
 
 export const sendMessageSchema = z.object({
-  id: messageIdSchema.optional().describe("chosen by the sender so that a repeated request adds nothing"),
+  id: messageIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
   text: messageText,
   mode: z
     .enum(["queue", "steer", "interrupt"])
     .default("queue")
-    .describe("steer: join the turn under way where the harness can; interrupt: cut it and deliver at once"),
-  interrupt: z.boolean().default(false).describe("the same as mode interrupt"),
+    .describe(
+      "steer: join the current turn if the harness supports it; interrupt: end the current turn and deliver at once",
+    ),
+  interrupt: z.boolean().default(false).describe("same as mode interrupt"),
   attachments: z
     .array(
       z.object({
-        name: storableText.max(255).default("image").describe("what people call it"),
+        name: storableText.max(255).default("image").describe("a display name"),
         data: z.string().describe("a PNG, JPEG, GIF or WebP image in Base64"),
       }),
     )
@@ -34,24 +37,43 @@ export const messageEndpoints = {
     output: z.object({ receipt: receiptSchema }),
   },
   listMessages: {
-    summary: "Messages of a session, oldest first",
+    summary: "List the messages of a session, oldest first; page back with `from=newest` and `before`",
     path: sessionPath,
-    query: z.object({ status: messageStatusSchema.optional(), limit: count(1000, 100) }),
+    query: z.object({
+      status: messageStatusSchema.optional(),
+      before: messageIdSchema.optional().describe("only messages that were admitted before this one"),
+      from: z.enum(["oldest", "newest"]).default("oldest").describe("which end `limit` keeps"),
+      limit: count(1000, 100),
+    }),
     body: none,
     output: z.object({ messages: z.array(messageSchema) }),
   },
   getMessage: {
-    summary: "One message and what became of it",
+    summary: "Get one message and its status",
     path: messagePath,
     query: none,
     body: none,
     output: z.object({ message: messageSchema }),
   },
+  why: {
+    summary: "Get the causes of a message, back to the person or the schedule at the beginning",
+    path: messagePath,
+    query: none,
+    body: none,
+    output: z.object({ links: z.array(whyLinkSchema) }),
+  },
   cancelMessage: {
-    summary: "Take back a message that no turn has taken yet",
+    summary: "Cancel a message that is still pending",
     path: messagePath,
     query: none,
     body: none,
     output: z.object({ message: messageSchema }),
+  },
+  getAttachment: {
+    summary: "Get the bytes of an image of a message",
+    path: messagePath.extend({ sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in hexadecimal") }),
+    query: none,
+    body: none,
+    output: z.object({ attachment: attachmentSchema, data: z.string().describe("Base64") }),
   },
 } satisfies Record<string, Endpoint>;

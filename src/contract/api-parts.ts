@@ -1,4 +1,4 @@
-/** What the endpoint tables are made from. */
+/** Shared parts of the endpoint tables. */
 import { z } from "zod";
 import { messageMaxBytes } from "./message.ts";
 
@@ -15,20 +15,28 @@ export const sessionPath = z.object({ session: z.string().describe("a session's 
 export const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
 export const flag = z.stringbool().default(false);
 
-/** Text that survives storage and every harness unchanged. */
+/** A database of the project that was lost: what happened to it, and its present name in the state folder. */
+export const storeLossSchema = z.object({
+  at: z.number(),
+  kind: z.enum(["damaged", "emptied", "missing"]),
+  reason: z.string().nullable(),
+  set_aside: z.string().nullable(),
+});
+
+/** Text that storage and every harness preserve unchanged. */
 export const storableText = z
   .string()
   .refine((text) => !text.includes("\0"), { error: "must not contain NUL characters" })
   .refine((text) => text.isWellFormed(), { error: "must not contain half of a surrogate pair" });
 
-/** A refusal of this kind is answered with 413 instead of 400. */
+/** Marks a validation failure that is answered with 413 instead of 400. */
 export const tooLarge = { tooLarge: true } as const;
 
 export const messageText = storableText
   .min(1)
   .refine(fitsMessage, { error: `must be at most ${messageMaxBytes} bytes of UTF-8`, params: tooLarge });
 
-/** A character takes at most three bytes, so most texts need no counting. */
+/** A character takes at most three bytes, so most texts need no exact count. */
 function fitsMessage(text: string): boolean {
   return text.length * 3 <= messageMaxBytes || new TextEncoder().encode(text).length <= messageMaxBytes;
 }

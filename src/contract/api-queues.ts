@@ -1,6 +1,7 @@
 /** The endpoints of queues and tasks. */
 import { z } from "zod";
 import { count, type Endpoint, flag, messageText, none } from "./api-parts.ts";
+import { checkInputSchema } from "./check.ts";
 import { taskIdSchema } from "./schema-ids.ts";
 import {
   attemptSchema,
@@ -17,21 +18,21 @@ const taskPath = z.object({ task: taskIdSchema });
 
 export const queueEndpoints = {
   listQueues: {
-    summary: "Queues and how they stand",
+    summary: "List queues and their status",
     path: none,
     query: none,
     body: none,
     output: z.object({ queues: z.array(queueViewSchema) }),
   },
   addQueue: {
-    summary: "Add a queue that stays until it is removed",
+    summary: "Add a queue; it stays until it is removed",
     path: none,
     query: none,
     body: queueSettingsSchema.extend({ name: queueNameSchema }),
     output: z.object({ queue: queueViewSchema }),
   },
   getQueue: {
-    summary: "One queue and how it stands",
+    summary: "Get one queue and its status",
     path: queuePath,
     query: none,
     body: none,
@@ -45,21 +46,21 @@ export const queueEndpoints = {
     output: z.object({ removed: z.literal(true), cancelled: z.array(taskIdSchema) }),
   },
   pauseQueue: {
-    summary: "Start no more tasks of a queue; those under way go on",
+    summary: "Pause a queue: start no more tasks; running tasks continue",
     path: queuePath,
     query: none,
     body: none,
     output: z.object({ queue: queueViewSchema }),
   },
   resumeQueue: {
-    summary: "Start tasks of a paused queue again",
+    summary: "Resume a paused queue",
     path: queuePath,
     query: none,
     body: none,
     output: z.object({ queue: queueViewSchema }),
   },
   drainQueue: {
-    summary: "Wait until a queue has no task left, or the time is over",
+    summary: "Wait until a queue has no tasks left, or until the timeout",
     path: queuePath,
     query: none,
     body: z.object({ timeout_s: z.number().min(0).max(300).default(30) }),
@@ -71,37 +72,38 @@ export const queueEndpoints = {
     query: none,
     body: z.object({
       payload: messageText.describe("the worker's opening prompt"),
-      key: z.string().min(1).max(200).optional().describe("the same key twice adds one task only"),
+      check: checkInputSchema.optional().describe("a command that must succeed before the task completes"),
+      key: z.string().min(1).max(200).optional().describe("an idempotency key: the same key twice adds one task"),
     }),
     output: z.object({
       task: taskViewSchema,
-      queued_position: z.number().int().describe("0 when it was started at once"),
+      queued_position: z.number().int().describe("0 if it started at once"),
       duplicate: z.boolean(),
     }),
   },
   listTasks: {
-    summary: "Tasks, newest first",
+    summary: "List tasks, newest first",
     path: none,
     query: z.object({ queue: z.string().optional(), status: taskStatusSchema.optional(), limit: count(1000, 100) }),
     body: none,
     output: z.object({ tasks: z.array(taskViewSchema) }),
   },
   getTask: {
-    summary: "One task and its tries",
+    summary: "Get one task and its attempts",
     path: taskPath,
     query: none,
     body: none,
     output: z.object({ task: taskViewSchema, attempts: z.array(attemptSchema) }),
   },
   cancelTask: {
-    summary: "Cancel a task that waits or is under way",
+    summary: "Cancel a pending or running task",
     path: taskPath,
     query: none,
     body: none,
     output: cancelOutcomeSchema,
   },
   retryTask: {
-    summary: "Put a task that failed or was cancelled back, at the end of its queue",
+    summary: "Requeue a failed or cancelled task at the end of its queue",
     path: taskPath,
     query: none,
     body: none,

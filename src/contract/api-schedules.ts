@@ -11,12 +11,12 @@ import {
 import { firingIdSchema } from "./schema-ids.ts";
 
 const schedulePath = z.object({ schedule: z.string().describe("a schedule's name") });
-/** A change of the project's files, and which one it was. */
+/** The file of the project that the request concerns, and whether it changed. */
 const changed = { file: z.string(), changed: z.boolean() };
 
 export const scheduleEndpoints = {
   listSchedules: {
-    summary: "Schedules and when they fire next",
+    summary: "List schedules and their next firing times",
     path: none,
     query: none,
     body: none,
@@ -24,55 +24,55 @@ export const scheduleEndpoints = {
       schedules: z.array(scheduleViewSchema),
       held: z
         .array(z.object({ name: z.string(), reason: z.string() }))
-        .describe("schedules of the files that have no effect, because nobody has agreed to them"),
+        .describe("schedules in files that have no effect because the user has not trusted them"),
     }),
   },
   addSchedule: {
-    summary: "Add a schedule as a file of its own",
+    summary: "Add a schedule in its own file",
     path: none,
     query: none,
     body: z.object({ name: scheduleNameSchema, entry: scheduleEntrySchema }),
     output: z.object({ ...changed, schedule: scheduleViewSchema }),
   },
   getSchedule: {
-    summary: "One schedule and how it stands",
+    summary: "Get one schedule and its status",
     path: schedulePath,
     query: none,
     body: none,
     output: z.object({ schedule: scheduleViewSchema }),
   },
   updateSchedule: {
-    summary: "Switch a schedule on or off, in the file that declares it",
+    summary: "Enable or disable a schedule in the file that declares it",
     path: schedulePath,
     query: none,
     body: z.object({ enabled: z.boolean() }),
     output: z.object({ ...changed, schedule: scheduleViewSchema }),
   },
   removeSchedule: {
-    summary: "Remove a schedule from the file that declares it; what it started goes on",
+    summary: "Remove a schedule from the file that declares it; work that it started continues",
     path: schedulePath,
     query: none,
     body: none,
     output: z.object({ ...changed, removed: z.literal(true) }),
   },
   runSchedule: {
-    summary: "Fire a schedule now; it does not count for its lifecycle",
+    summary: "Fire a schedule now; the firing does not count towards its lifecycle",
     path: schedulePath,
     query: none,
     body: z.object({
-      id: firingIdSchema.optional().describe("chosen by the sender so that a repeated request fires once only"),
+      id: firingIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
     }),
     output: z.object({ firing: firingSchema }),
   },
   nextFirings: {
-    summary: "When a schedule fires next, as far as is known now",
+    summary: "List the next firing times of a schedule, as far as known",
     path: schedulePath,
     query: z.object({ count: count(100, 5) }),
     body: none,
     output: z.object({ schedule: z.string(), timezone: z.string(), times: z.array(z.number()) }),
   },
   listFirings: {
-    summary: "Firings, newest first",
+    summary: "List firings, newest first",
     path: none,
     query: z.object({
       schedule: z.string().optional(),
@@ -83,7 +83,7 @@ export const scheduleEndpoints = {
     output: z.object({ firings: z.array(firingSchema) }),
   },
   getFiring: {
-    summary: "One firing and what became of it",
+    summary: "Get one firing and its outcome",
     path: z.object({ firing: firingIdSchema }),
     query: none,
     body: none,

@@ -9,13 +9,13 @@ import {
   skillViewSchema,
 } from "./skill.ts";
 
-const agent = z.string().optional().describe("only what this agent may use");
+const agent = z.string().optional().describe("only skills that this agent may use");
 
 export const skillEndpoints = {
   listSkills: {
-    summary: "The skills agents are offered, and what is wrong with the others",
+    summary: "List the skills offered to agents, and the problems of the others",
     path: none,
-    query: z.object({ agent, all: flag.describe("also those that something keeps from being used") }),
+    query: z.object({ agent, all: flag.describe("also include skills that cannot be used") }),
     body: none,
     output: z.object({
       skills: z.array(skillViewSchema),
@@ -24,14 +24,14 @@ export const skillEndpoints = {
     }),
   },
   searchSkills: {
-    summary: "Skills that fit some words, the best first",
+    summary: "Search skills by words, best match first",
     path: none,
     query: z.object({ query: storableText.min(1).max(1000), agent, limit: count(50, 10) }),
     body: none,
     output: z.object({ skills: z.array(skillHitSchema) }),
   },
   getSkill: {
-    summary: "One skill with its text and files",
+    summary: "Get one skill with its text and files",
     path: z.object({ skill: z.string().describe("a skill's name, or plugin:name") }),
     query: none,
     body: none,

@@ -1,6 +1,7 @@
 /** The endpoints of subagents and the pool. */
 import { z } from "zod";
 import { count, type Endpoint, flag, none } from "./api-parts.ts";
+import { sessionIdSchema } from "./schema-ids.ts";
 import {
   killOutcomeSchema,
   pooledAgentViewSchema,
@@ -15,18 +16,18 @@ const runPath = z.object({ run_id: subagentRunIdSchema });
 
 export const subagentEndpoints = {
   listSubagents: {
-    summary: "Subagents, oldest first",
+    summary: "List subagents, oldest first",
     path: none,
     query: z.object({
       status: subagentStatusSchema.optional(),
-      archived: flag.describe("also those that were cleaned up"),
+      archived: flag.describe("also include archived subagents"),
       limit: count(1000, 500),
     }),
     body: none,
     output: z.object({ subagents: z.array(subagentViewSchema) }),
   },
   getSubagent: {
-    summary: "One subagent and what became of it",
+    summary: "Get one subagent and its outcome",
     path: runPath,
     query: none,
     body: none,
@@ -40,14 +41,14 @@ export const subagentEndpoints = {
     output: killOutcomeSchema,
   },
   listTrees: {
-    summary: "What the agents below each open session have used up of the budget",
+    summary: "List the budget usage of each tree: all open trees, then the most recently closed ones",
     path: none,
-    query: none,
+    query: z.object({ root: sessionIdSchema.optional().describe("only the tree of this session") }),
     body: none,
     output: z.object({ budget: treeBudgetSchema, trees: z.array(treeSchema) }),
   },
   listPool: {
-    summary: "Pooled agents, the last used first",
+    summary: "List pooled agents, most recently used first",
     path: none,
     query: none,
     body: none,

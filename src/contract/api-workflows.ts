@@ -6,9 +6,9 @@ import { runSchema, runStatusSchema, runViewSchema, stepSchema, workflowViewSche
 import { runIdSchema } from "./schema-ids.ts";
 
 const workflowPath = z.object({ workflow: z.string().describe("a workflow's name") });
-const runPath = z.object({ run: z.string().describe("a run's id, or the end of it if no other run has the same") });
+const runPath = z.object({ run: z.string().describe("a run's id, or a unique suffix of it") });
 
-/** Events of runs only, so that this table does not depend on the whole of the other. */
+/** Only events of runs, so that this table does not depend on the whole event table. */
 const runEventSchema = z.object({
   seq: z.number().int(),
   at: z.number(),
@@ -19,77 +19,77 @@ const runEventSchema = z.object({
 
 export const workflowEndpoints = {
   listWorkflows: {
-    summary: "The workflows that can be run",
+    summary: "List the workflows",
     path: none,
     query: none,
     body: none,
     output: z.object({ workflows: z.array(workflowViewSchema) }),
   },
   getWorkflow: {
-    summary: "One workflow and what it takes",
+    summary: "Get one workflow and its arguments",
     path: workflowPath,
     query: none,
     body: none,
     output: z.object({ workflow: workflowViewSchema }),
   },
   startRun: {
-    summary: "Run a workflow; answers at once, the run goes on",
+    summary: "Start a run of a workflow; returns without waiting for its end",
     path: workflowPath,
     query: none,
     body: z.object({
-      id: runIdSchema.optional().describe("chosen by the sender so that a repeated request starts one run only"),
+      id: runIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
       args: z.record(z.string(), z.unknown()).default({}),
       text_args: z
         .record(z.string(), z.union([z.string(), z.array(z.string())]))
         .default({})
-        .describe("arguments as typed on a command line: read as the workflow's schema wants them"),
-      host: z.string().optional().describe("the session it works for, by id or handle"),
-      callback: z.boolean().default(false).describe("send the host a message when it ends"),
+        .describe("arguments as typed on a command line; converted by the workflow's schema"),
+      host: z.string().optional().describe("id or handle of the session that it works for"),
+      callback: z.boolean().default(false).describe("send the host a message when the run ends"),
       within: runIdSchema
         .optional()
-        .describe("the run one of whose commands asks for it: how long such chains are is limited"),
+        .describe("the run whose command makes this request; the length of such chains is limited"),
     }),
     output: z.object({ run: runSchema }),
   },
   listRuns: {
-    summary: "Runs, newest first",
+    summary: "List runs, newest first",
     path: none,
     query: z.object({ workflow: z.string().optional(), status: runStatusSchema.optional(), limit: count(1000, 50) }),
     body: none,
     output: z.object({ runs: z.array(runSchema) }),
   },
   getRun: {
-    summary: "One run and how far it is",
+    summary: "Get one run and its progress",
     path: runPath,
     query: none,
     body: none,
     output: z.object({ run: runViewSchema }),
   },
   listSteps: {
-    summary: "Steps of a run, in the order they were begun",
+    summary: "List the steps of a run in the order in which they started",
     path: runPath,
     query: z.object({ limit: count(100_000, 10_000) }),
     body: none,
     output: z.object({ steps: z.array(stepSchema) }),
   },
   runEvents: {
-    summary: "What happened in a run, oldest first",
+    summary: "List the events of a run, oldest first",
     path: runPath,
     query: z.object({ after: z.coerce.number().int().min(0).default(0), limit: count(1000, 500) }),
     body: none,
     output: z.object({ events: z.array(runEventSchema) }),
   },
   resumeRun: {
-    summary: "Take a parked run up again, or send one that failed or was cancelled back to its last checkpoint",
+    summary: "Resume a parked run, or retry a failed or cancelled run from its last checkpoint",
     path: runPath,
     query: none,
     body: z.object({
-      force: z.boolean().default(false).describe("set aside what is on record and no longer fits its code"),
+      force: z.boolean().default(false).describe("discard recorded steps that no longer match the code"),
     }),
     output: z.object({ run: runSchema }),
   },
   cancelRun: {
-    summary: "Cancel a run: its steps are cut, its sessions closed",
+    summary: "Cancel a run, stop its steps and close its sessions",
     path: runPath,
     query: none,
     body: z.object({ reason: z.string().max(500).default("cancelled by a person") }),
@@ -106,7 +106,7 @@ export const workflowEndpoints = {
         .int()
         .min(0)
         .optional()
-        .describe("how many checkpoints to keep; when absent, all that its code still fits"),
+        .describe("how many checkpoints to keep; default: all that still match the code"),
     }),
     output: z.object({ run: runSchema }),
   },

@@ -1,29 +1,58 @@
-/** What goes into and comes out of each route. Server, client types and `/openapi.json` are all made from this table. */
+/** Inputs and outputs of each route. The server, the client types and `/openapi.json` are generated from this table. */
 import { z } from "zod";
 import { agentEndpoints } from "./api-agents.ts";
 import { askEndpoints } from "./api-asks.ts";
+import { channelEndpoints } from "./api-channels.ts";
+import { clientEndpoints } from "./api-clients.ts";
 import { commandEndpoints } from "./api-commands.ts";
+import { copyEndpoints } from "./api-copies.ts";
 import { groupEndpoints } from "./api-groups.ts";
 import { messageEndpoints } from "./api-messages.ts";
-import { count, type Endpoint, flag, messageText, none, sessionPath, storableText } from "./api-parts.ts";
+import { nodeEndpoints } from "./api-nodes.ts";
+import {
+  count,
+  type Endpoint,
+  flag,
+  messageText,
+  none,
+  sessionPath,
+  storableText,
+  storeLossSchema,
+} from "./api-parts.ts";
+import { pluginInstallEndpoints } from "./api-plugin-install.ts";
 import { pluginEndpoints } from "./api-plugins.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
 import { skillInstallEndpoints } from "./api-skill-install.ts";
 import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
+import { usageEndpoints } from "./api-usage.ts";
+import { webEndpoints } from "./api-web.ts";
 import { workflowEndpoints } from "./api-workflows.ts";
+import { auditSchema } from "./audit.ts";
+import { channelSchema } from "./channel.ts";
 import { type Event, eventSchemas } from "./event.ts";
-import { receiptSchema } from "./message.ts";
+import { messageSchema, receiptSchema } from "./message.ts";
+import { requiredLabelsSchema } from "./node.ts";
+import { missingGateSchema } from "./plugin.ts";
 import type { RouteName } from "./routes.ts";
 import { messageIdSchema, sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
-import { askPolicySchema, handleMaxLength, handlePattern, sessionViewSchema, titleMaxLength } from "./session.ts";
-import { turnSchema } from "./turn.ts";
+import {
+  askPolicySchema,
+  handleExpected,
+  handleMaxLength,
+  handlePattern,
+  needsYouSchema,
+  sessionViewSchema,
+  titleMaxLength,
+} from "./session.ts";
+import { turnSchema, usageTotalSchema } from "./turn.ts";
+import { baseRefExpected, baseRefMaxLength, baseRefPattern, isolationSchema } from "./worktree.ts";
 
 export { sendMessageSchema } from "./api-messages.ts";
 export { type Endpoint, tooLarge } from "./api-parts.ts";
 
-/** Events on the wire: `seq` orders them, `type` says what `data` holds. */
+/** Events on the wire: `seq` orders them, `type` determines the shape of `data`. */
 export const eventSchema = z.union(
   Object.entries(eventSchemas).map(([type, data]) =>
     z.object({
@@ -36,6 +65,27 @@ export const eventSchema = z.union(
   ),
 ) as unknown as z.ZodType<Event>;
 
+/** What a PostgreSQL server says about itself. */
+export const databaseSchema = z.object({
+  version: z.string(),
+  role: z.string(),
+  /** The median time of a round trip. */
+  latency_ms: z.number(),
+  /** How far the server's clock is ahead of the daemon's. */
+  clock_difference_ms: z.number(),
+  /** The server's default. Aegis never commits with `off`. */
+  synchronous_commit: z.string(),
+  /** Empty if no standby confirms commits. */
+  synchronous_standbys: z.string(),
+  fsync: z.boolean(),
+  standby: z.boolean(),
+  read_only: z.boolean(),
+  /** The size of the whole database, with all projects. */
+  bytes: z.number().int(),
+  connections: z.object({ used: z.number().int(), most: z.number().int() }),
+});
+export type DatabaseFacts = z.infer<typeof databaseSchema>;
+
 export const statusSchema = z.object({
   version: z.string(),
   pid: z.number().int(),
@@ -44,7 +94,7 @@ export const statusSchema = z.object({
   started_at: z.number(),
   state: z.enum(["running", "stopping"]),
   default_agent: z.string(),
-  /** Why that agent is the default. */
+  /** Why this agent is the default. */
   agent_choice: z.string(),
   offline: z.boolean(),
   sessions: z.object({
@@ -54,12 +104,42 @@ export const statusSchema = z.object({
     closed: z.number().int(),
   }),
   pending_messages: z.number().int(),
+  /** The usage of all turns of the open sessions; null if no turn recorded any. */
+  usage: usageTotalSchema.nullable(),
+  /** Sessions that wait for a person, longest wait first. */
+  needs_you: z.array(needsYouSchema.extend({ session: sessionIdSchema, handle: z.string() })),
   last_seq: z.number().int(),
   memory_bytes: z.number().int(),
-  store: z.object({ path: z.string(), bytes: z.number().int(), schema: z.number().int(), writable: z.boolean() }),
-  /** What of the project's files has no effect until its user agrees to it. */
+  store: z.object({
+    path: z.string(),
+    bytes: z.number().int(),
+    schema: z.number().int(),
+    writable: z.boolean(),
+    /** The server of a project with a cluster; null for an embedded database. */
+    database: databaseSchema.nullable().default(null),
+    /** Databases of this project that were lost and not restored, oldest first. */
+    losses: z.array(storeLossSchema),
+  }),
+  /** Parts of the project's files that have no effect until the user trusts them. */
   untrusted: z.array(z.string()),
-  /** Problems in the config files that keep an edit from taking effect. */
+  /**
+   * Items that need a person's attention, by kind and name: not trusted, changed since they were trusted, or failed.
+   * Also covers plugins and command pages.
+   */
+  attention: z.object({
+    untrusted: z.array(z.string()),
+    changed: z.array(z.string()),
+    failed: z.array(z.string()),
+  }),
+  /** The number of plugins that are still being loaded. Calls of their hooks, tools and workflows wait for them. */
+  plugins_loading: z.number().int(),
+  /**
+   * Gates of plugins that are not loaded as recorded. The calls that they guarded are refused until a person decides.
+   */
+  missing_gates: z.array(missingGateSchema),
+  /** The configured channels and their state. */
+  channels: z.array(channelSchema),
+  /** Problems in the config files that prevent an edit from taking effect. */
   config_problems: z.array(z.string()),
 });
 
@@ -72,16 +152,29 @@ export const harnessSchema = z.object({
   fix: z.string().nullable(),
 });
 
+const modelName = storableText.min(1).max(200);
+
 export const createSessionSchema = z.object({
-  agent: z.string().optional().describe("an agent's name; the default agent when absent"),
-  handle: z
-    .string()
-    .max(handleMaxLength)
-    .regex(handlePattern, "expected two or three lower-case words joined by dashes, as in lucid-knuth")
-    .optional(),
+  agent: z.string().optional().describe("an agent's name; default: the default agent"),
+  handle: z.string().max(handleMaxLength).regex(handlePattern, handleExpected).optional(),
   title: storableText.max(titleMaxLength).optional(),
   prompt: messageText.optional().describe("a first message"),
-  ask_policy: askPolicySchema.default("wait").describe("deny: nobody is there to answer what the agent asks"),
+  model: modelName.optional().describe("a model to use instead of the agent's"),
+  ask_policy: askPolicySchema
+    .default("wait")
+    .describe("deny: reject every ask of the agent, because no person is available"),
+  isolation: isolationSchema
+    .optional()
+    .describe("worktree: work in a git worktree of its own; default: as its agent says"),
+  nodes: requiredLabelsSchema
+    .optional()
+    .describe("labels that its node must have, besides those of its agent; only in a cluster"),
+  base: z
+    .string()
+    .max(baseRefMaxLength)
+    .regex(baseRefPattern, baseRefExpected)
+    .optional()
+    .describe("what the worktree starts from: a branch, a tag, a commit, or dirty; default: HEAD"),
 });
 
 export const forkSessionSchema = createSessionSchema.pick({ handle: true, title: true, prompt: true });
@@ -89,34 +182,46 @@ export const forkSessionSchema = createSessionSchema.pick({ handle: true, title:
 export const updateSessionSchema = z.object({
   handle: createSessionSchema.shape.handle,
   title: storableText.max(titleMaxLength).optional().describe("an empty string clears it"),
+  agent: z.string().optional().describe("another agent; refused with 409 once the session has had a turn"),
+  model: modelName
+    .nullable()
+    .optional()
+    .describe("the model from the next turn on, instead of the agent's; null selects the agent's again"),
 });
 
 export const endpoints = {
   health: {
-    summary: "Whether the daemon answers",
+    summary: "Check that the daemon responds",
     path: none,
     query: none,
     body: none,
     output: z.object({ ok: z.literal(true), name: z.literal("aegis") }),
   },
   openapi: { summary: "This table as OpenAPI 3.1", path: none, query: none, body: none, output: z.unknown() },
-  status: { summary: "The daemon and what it holds", path: none, query: none, body: none, output: statusSchema },
+  status: { summary: "Get the status of the daemon", path: none, query: none, body: none, output: statusSchema },
   shutdown: {
-    summary: "Stop the daemon; `force` cuts turns at once",
+    summary: "Stop the daemon; `force` ends turns at once",
     path: none,
     query: none,
     body: z.object({ force: z.boolean().default(false) }),
     output: z.object({ stopping: z.literal(true) }),
   },
+  audit: {
+    summary: "Get the audit: who may do what, what the user has trusted, and what should be fixed",
+    path: none,
+    query: none,
+    body: none,
+    output: z.object({ audit: auditSchema }),
+  },
   config: {
-    summary: "The resolved configuration, without secrets",
+    summary: "Get the resolved configuration, without secrets",
     path: none,
     query: none,
     body: none,
     output: z.object({ files: z.array(z.string()), config: z.unknown(), problems: z.array(z.string()) }),
   },
   reloadConfig: {
-    summary: "Read the config files again",
+    summary: "Reload the config files",
     path: none,
     query: none,
     body: none,
@@ -124,14 +229,14 @@ export const endpoints = {
   },
   ...agentEndpoints,
   listHarnesses: {
-    summary: "The harnesses Aegis can drive, and whether they are installed",
+    summary: "List the harnesses, and whether they are installed",
     path: none,
     query: none,
     body: none,
     output: z.object({ harnesses: z.array(harnessSchema) }),
   },
   listSessions: {
-    summary: "Sessions, newest first",
+    summary: "List sessions, newest first",
     path: none,
     query: z.object({ closed: flag, client: z.string().max(64).default("default") }),
     body: none,
@@ -145,64 +250,71 @@ export const endpoints = {
     output: z.object({ session: sessionViewSchema, receipt: receiptSchema.nullable() }),
   },
   getSession: {
-    summary: "One session",
+    summary: "Get one session",
     path: sessionPath,
     query: z.object({ client: z.string().max(64).default("default") }),
     body: none,
     output: z.object({ session: sessionViewSchema }),
   },
   updateSession: {
-    summary: "Rename a session or set its title",
+    summary: "Rename a session, set its title, or change its agent or model",
     path: sessionPath,
     query: none,
     body: updateSessionSchema,
     output: z.object({ session: sessionViewSchema }),
   },
   closeSession: {
-    summary: "Close a session: its turn is cut, its waiting messages are refused",
+    summary: "Close a session, end its turn and refuse its pending messages",
     path: sessionPath,
     query: none,
     body: none,
     output: z.object({ session: sessionViewSchema, refused: z.array(messageIdSchema) }),
   },
   interruptSession: {
-    summary: "Cut the turn under way; waiting messages become the next turn",
+    summary: "Interrupt the current turn; pending messages start the next turn",
     path: sessionPath,
     query: none,
     body: none,
     output: z.object({ interrupted: z.boolean() }),
   },
   forkSession: {
-    summary: "Start another session that begins with what this one remembers",
+    summary: "Fork a session: start a new session with its history",
     path: sessionPath,
     query: none,
     body: forkSessionSchema,
     output: z.object({ session: sessionViewSchema, receipt: receiptSchema.nullable() }),
   },
   markSeen: {
-    summary: "Remember how far a client has read",
+    summary: "Store how far a client has read",
     path: sessionPath,
     query: none,
     body: z.object({ client: z.string().min(1).max(64).default("default"), seq: z.number().int().min(0) }),
     output: z.object({ unseen: z.number().int() }),
   },
   ...messageEndpoints,
+  ...copyEndpoints,
   history: {
-    summary: "What happened in a session, oldest first; page back with `before`",
+    summary: "List the events of a session, oldest first; page back with `before`",
     path: sessionPath,
     query: z.object({ before: z.coerce.number().int().min(1).optional(), limit: count(1000, 200) }),
     body: none,
-    output: z.object({ events: z.array(eventSchema), more: z.boolean() }),
+    output: z.object({
+      events: z.array(eventSchema),
+      more: z.boolean(),
+      messages: z
+        .array(messageSchema)
+        .describe("messages that turns of these events took, and whose admission is an older event"),
+    }),
   },
   listTurns: {
-    summary: "Turns of a session, newest first",
+    summary: "List the turns of a session, newest first",
     path: sessionPath,
     query: z.object({ limit: count(500, 50) }),
     body: none,
     output: z.object({ turns: z.array(turnSchema) }),
   },
   getTurn: {
-    summary: "One turn and how it ended",
+    summary: "Get one turn and its outcome",
     path: z.object({ turn: turnIdSchema }),
     query: none,
     body: none,
@@ -212,14 +324,20 @@ export const endpoints = {
   ...queueEndpoints,
   ...groupEndpoints,
   ...subagentEndpoints,
+  ...nodeEndpoints,
   ...workflowEndpoints,
   ...skillEndpoints,
   ...skillInstallEndpoints,
   ...pluginEndpoints,
+  ...pluginInstallEndpoints,
   ...commandEndpoints,
+  ...clientEndpoints,
   ...scheduleEndpoints,
+  ...webEndpoints,
+  ...channelEndpoints,
+  ...usageEndpoints,
   listEvents: {
-    summary: "Events after a number, as one page",
+    summary: "List events after a sequence number, one page at a time",
     path: none,
     query: z.object({
       after: z.coerce.number().int().min(0).default(0),
@@ -230,7 +348,7 @@ export const endpoints = {
     output: z.object({ events: z.array(eventSchema), last_seq: z.number().int() }),
   },
   streamEvents: {
-    summary: "Events after a number and from then on, as server-sent events; resumes with Last-Event-ID",
+    summary: "Stream events after a sequence number as server-sent events; resumes with Last-Event-ID",
     path: none,
     query: z.object({
       after: z.coerce.number().int().min(0).optional(),
@@ -247,7 +365,7 @@ export type ApiPath<N extends RouteName> = z.input<Endpoints[N]["path"]>;
 export type ApiQuery<N extends RouteName> = z.input<Endpoints[N]["query"]>;
 export type ApiBody<N extends RouteName> = z.input<Endpoints[N]["body"]>;
 export type ApiOutput<N extends RouteName> = z.output<Endpoints[N]["output"]>;
-/** What a handler gets: validated, defaults filled in. */
+/** What a handler receives: validated input with defaults applied. */
 export type ApiRequest<N extends RouteName> = {
   path: z.output<Endpoints[N]["path"]>;
   query: z.output<Endpoints[N]["query"]>;

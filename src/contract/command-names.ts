@@ -1,4 +1,4 @@
-/** Names that a chat keeps for itself: nobody else's command can have them. */
+/** Names that are reserved for the chat itself. No other command can use them. */
 export const chatCommandNames = [
   "help",
   "sessions",
@@ -10,15 +10,19 @@ export const chatCommandNames = [
   "install",
   "title",
   "close",
+  "ask",
   "answer",
   "history",
   "quit",
 ] as const;
 export type ChatCommandName = (typeof chatCommandNames)[number];
 
-export type TypedCommand = { name: string /** What followed it. */; arguments: string };
+export type TypedCommand = { name: string /** The text after the name. */; arguments: string };
 
-/** The command that a text begins with; null when it does not look like one. Two slashes begin with a plain one. */
+/**
+ * Returns the command at the start of a text, or null if there is none. A text that starts with two slashes is plain
+ * text.
+ */
 export function typedCommand(text: string): TypedCommand | null {
   const [, name, rest = ""] = /^\s*\/([A-Za-z0-9][\w.:-]*)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
   return name === undefined ? null : { name: name.toLowerCase(), arguments: rest.trim() };

@@ -1,4 +1,4 @@
-/** A slash command: `/name arguments`, from a plugin or a page of Markdown. */
+/** A slash command, `/name arguments`, from a plugin or a Markdown page. */
 import { z } from "zod";
 import { pluginDiagnosticSchema } from "./plugin.ts";
 
@@ -7,13 +7,13 @@ export const commandSourceSchema = z.enum(["project", "user", "plugin"]);
 export const commandViewSchema = z.object({
   name: z.string(),
   description: z.string(),
-  /** Shown behind the name, as in `<file> [line]`. */
+  /** Shown after the name, such as `<file> [line]`. */
   argument_hint: z.string().nullable(),
   source: commandSourceSchema,
   plugin: z.string().nullable(),
-  /** The page it stands on; null for code. */
+  /** The page that defines it; null for code. */
   file: z.string().nullable(),
-  /** `shadowed`: another one has its name. `untrusted`: nobody has agreed to it. Neither answers to the name. */
+  /** `shadowed`: another command uses the name. `untrusted`: the user has not trusted it. Neither is available. */
   status: z.enum(["ready", "shadowed", "untrusted"]),
   /** Why it is not ready. */
   reason: z.string().nullable(),
@@ -23,7 +23,7 @@ export type CommandView = z.infer<typeof commandViewSchema>;
 export const commandDiagnosticSchema = pluginDiagnosticSchema;
 export type CommandDiagnostic = z.infer<typeof commandDiagnosticSchema>;
 
-/** What came of a command: something to show, something to say to the agent, or neither. */
+/** The result of a command: a text to show, a prompt for the agent, or neither. */
 export const commandOutcomeSchema = z.object({
   command: z.string(),
   text: z.string().nullable(),

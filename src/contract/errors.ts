@@ -1,4 +1,4 @@
-/** Errors that cross the wire: a code with its HTTP status, a sentence for people, and what to do next. */
+/** Errors that cross the wire: a code with its HTTP status, a message for people, and a hint. */
 
 export const errorStatus = {
   invalid: 400,
@@ -13,7 +13,7 @@ export const errorStatus = {
   unsupported_media_type: 415,
   too_many: 429,
   internal: 500,
-  /** Somebody else's server, which a request needed, did not do its part. */
+  /** A third-party server that the request needs failed. */
   upstream: 502,
   unavailable: 503,
   storage_full: 507,
@@ -25,6 +25,17 @@ export type ErrorBody = {
   error: { code: ErrorCode; message: string; hint?: string; details?: unknown };
 };
 
+/**
+ * The error of everything that crosses the wire. `code` says what kind of problem it is, `message` describes it, and
+ * `hint` says what to do about it.
+ *
+ * @example
+ * ```ts
+ * import { AegisError } from "aegis/client";
+ *
+ * throw new AegisError("not_found", "no session 'lucid-knut'", { hint: "did you mean lucid-knuth?" });
+ * ```
+ */
 export class AegisError extends Error {
   override readonly name = "AegisError";
   readonly code: ErrorCode;
@@ -63,6 +74,21 @@ export class AegisError extends Error {
   }
 }
 
+/**
+ * Tells whether a caught value is an `AegisError`, and narrows its type.
+ *
+ * @example
+ * ```ts
+ * import { connect, isAegisError } from "aegis/client";
+ *
+ * try {
+ *   await connect();
+ * } catch (error) {
+ *   if (isAegisError(error) && error.code === "unavailable") process.stderr.write("No daemon runs here.\n");
+ *   else throw error;
+ * }
+ * ```
+ */
 export function isAegisError(error: unknown): error is AegisError {
   return error instanceof AegisError;
 }

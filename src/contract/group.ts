@@ -1,4 +1,4 @@
-/** A group is a named set of sessions that are asked together: one broadcast goes to each, one result comes back. */
+/** A group is a named set of sessions that receive broadcasts together. Each broadcast has one combined result. */
 import { z } from "zod";
 import { slugPattern } from "./agent.ts";
 import { senderSchema } from "./message.ts";
@@ -11,9 +11,9 @@ export const groupNameSchema = z
   .max(groupNameMaxLength)
   .regex(slugPattern, "expected lower-case letters and digits joined by - or _, starting with a letter");
 
-/** How many agents one request may add. */
+/** The maximum number of agents that one request may add. */
 export const groupSpawnMax = 50;
-/** Seconds: nobody waits longer than a day. */
+/** In seconds: the maximum wait is one day. */
 export const groupWaitMax = 86_400;
 export const defaultGroupTimeout = 600;
 export const defaultReducer = "concat";
@@ -21,7 +21,7 @@ export const defaultReducer = "concat";
 export const groupSchema = z.object({
   id: groupIdSchema,
   name: z.string(),
-  /** What its preset says of waiting; `null` leaves it to the defaults. */
+  /** The wait settings of its preset; `null` uses the defaults. */
   reducer: z.string().nullable(),
   timeout: z.number().nullable(),
   created_at: z.number(),
@@ -29,7 +29,10 @@ export const groupSchema = z.object({
 });
 export type Group = z.infer<typeof groupSchema>;
 
-/** What is asked of every member. All four are told, so that members work to the same end and leave each other alone. */
+/**
+ * The request to every member. Each member receives all four parts, so that the members share a goal and do not
+ * interfere.
+ */
 export const briefSchema = z.object({
   objective: z.string(),
   output_format: z.string(),
@@ -38,22 +41,24 @@ export const briefSchema = z.object({
 });
 export type Brief = z.infer<typeof briefSchema>;
 
-/** `waiting` still owes its reply; `cancelled` was let off because another member was first. */
+/**
+ * `waiting`: the reply is outstanding. `cancelled`: another member replied first, so this reply is no longer needed.
+ */
 export const replyStatusSchema = z.enum(["waiting", "ok", "error", "cancelled"]);
 export type ReplyStatus = z.infer<typeof replyStatusSchema>;
 
 export const broadcastMemberSchema = z.object({
   session: sessionIdSchema,
-  /** The handle it had when it was asked. */
+  /** The member's handle at the time of the broadcast. */
   handle: z.string(),
-  /** The message whose turn is the reply. */
+  /** The message that the reply answers. */
   message: messageIdSchema,
   status: replyStatusSchema,
-  /** The turn that took the message, once it has ended. */
+  /** The turn that answered the message, once it has ended. */
   turn: turnIdSchema.nullable(),
   /** Why there is no reply. */
   error: z.string().nullable(),
-  /** Place among those that are settled, from 1. */
+  /** Position among the settled replies, from 1. */
   arrival: z.number().int().nullable(),
 });
 export type BroadcastMember = z.infer<typeof broadcastMemberSchema>;
@@ -61,12 +66,12 @@ export type BroadcastMember = z.infer<typeof broadcastMemberSchema>;
 export const broadcastSchema = briefSchema.extend({
   id: broadcastIdSchema,
   group: groupIdSchema,
-  /** Who asked. */
+  /** The sender of the broadcast. */
   sender: senderSchema,
   created_at: z.number(),
-  /** When the last member was settled; open until then. */
+  /** When the last reply was settled; null while the broadcast is open. */
   settled_at: z.number().nullable(),
-  /** In the order they joined the group. */
+  /** In the order in which they joined the group. */
   members: z.array(broadcastMemberSchema),
 });
 export type Broadcast = z.infer<typeof broadcastSchema>;
@@ -80,10 +85,10 @@ export const groupMemberSchema = z.object({
 export type GroupMember = z.infer<typeof groupMemberSchema>;
 
 export const groupViewSchema = groupSchema.extend({
-  /** What holds for a wait that does not say. */
+  /** The default for waits that do not set it. */
   reducer: z.string(),
   timeout: z.number(),
-  /** In the order they joined. */
+  /** In the order in which they joined. */
   members: z.array(groupMemberSchema),
   /** The last broadcast, open or settled. */
   broadcast: broadcastSchema.nullable(),
@@ -92,29 +97,29 @@ export type GroupView = z.infer<typeof groupViewSchema>;
 
 export const memberReplySchema = z.object({
   handle: z.string(),
-  /** The whole last message of the turn that took the broadcast. */
+  /** The whole last message of the turn that answered the broadcast. */
   text: z.string(),
   /** Null when there was no turn. */
   turn_ms: z.number().nullable(),
-  /** Null when the harness does not say. */
+  /** Null if the harness does not report it. */
   tokens_in: z.number().nullable(),
   tokens_out: z.number().nullable(),
   status: replyStatusSchema.exclude(["waiting"]),
 });
 export type MemberReply = z.infer<typeof memberReplySchema>;
 
-/** By handle; members that still owe a reply are absent. */
+/** By handle. Members with an outstanding reply are absent. */
 export const repliesSchema = z.record(z.string(), memberReplySchema);
 export type Replies = z.infer<typeof repliesSchema>;
 
 export const groupResultSchema = z.object({
   broadcast_id: broadcastIdSchema,
   by_member: repliesSchema,
-  /** What the reducer made of the good replies. */
+  /** The reducer's result for the successful replies. */
   combined: z.unknown(),
-  /** Why a member has no good reply, by handle. */
+  /** Why a member has no successful reply, by handle. */
   errors: z.record(z.string(), z.string()),
-  /** Who had not replied when the time was over, sorted. They still may. */
+  /** Handles of the members that had not replied at the timeout, sorted. They may still reply. */
   timeouts: z.array(z.string()),
 });
 export type GroupResult = z.infer<typeof groupResultSchema>;

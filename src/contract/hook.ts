@@ -1,13 +1,13 @@
 /**
- * Hooks: where plugins may watch or change what happens. Everything a hook is given or gives back is plain JSON, because
- * plugins run in workers of their own.
+ * Hooks: points at which plugins observe or change what happens. All inputs and results of hooks are plain JSON,
+ * because plugins run in their own workers.
  */
 import type { Sender } from "./message.ts";
 import type { ToolKind, TurnError, TurnReason, Usage } from "./turn.ts";
 
 /**
- * `mutator`: its result changes what happens next. `gate`: it allows or denies, and denies when it fails. `observer`:
- * its result is ignored.
+ * `mutator`: its result changes what happens next. `gate`: it allows or denies, and denies if it fails. `observer`: its
+ * result is ignored.
  */
 export const hookKinds = {
   pre_spawn: "mutator",
@@ -40,7 +40,7 @@ export type HookSession = {
   handle: string;
   agent: string;
   harness: string;
-  /** 0 for a session nobody spawned. */
+  /** 0 for a session that is not a subagent. */
   depth: number;
 };
 
@@ -58,30 +58,30 @@ export type PreSpawnContext = {
 export type PreSpawnResult = {
   /** Replaces the whole command line. */
   argv?: readonly string[];
-  /** Is laid over the environment; null takes a variable away. */
+  /** Merged into the environment; null removes a variable. */
   env?: Readonly<Record<string, string | null>>;
   block?: string;
 };
 
-/** A skill that the agent of a turn may load. */
+/** A skill that the agent may load in this turn. */
 export type HookSkill = {
   name: string;
   description: string;
-  /** How well it fits the message; 0 when not at all. */
+  /** How well it matches the message; 0 if it does not match. */
   score: number;
 };
 
 export type PreTurnContext = {
   session: HookSession;
   turn: string;
-  /** How many turns the session has had before this one. */
+  /** The number of turns in the session before this one. */
   turnIndex: number;
-  /** How often its conversation was summed up so far. Each time, what earlier turns began with may be forgotten. */
+  /** How often the conversation was compacted. Each time, the agent may lose what earlier turns started with. */
   summedUp: number;
   userMessage: string;
   senders: readonly Sender[];
   history: readonly HookTurn[];
-  /** The best first. Empty unless a hook offers the skills in place of Aegis. */
+  /** Best match first. Empty unless a hook offers the skills instead of Aegis. */
   skills: readonly HookSkill[];
   projectRoot: string;
   priorResults: readonly PreTurnResult[];
@@ -95,7 +95,7 @@ export type PreTurnResult = {
 
 export type MessageReceivedContext = { session: HookSession; content: string; sender: Sender };
 
-/** A message as a model is sent it; `content` is text or a list of parts. */
+/** A message as sent to a model; `content` is text or a list of parts. */
 export type HookModelMessage = { role: string; content: unknown };
 export type BeforeAgentStartContext = {
   session: HookSession;
@@ -109,7 +109,7 @@ export type ToolUseContext = {
   call: string | null;
   tool: string;
   kind: ToolKind;
-  /** The plugin that brings the tool, or null. */
+  /** The plugin that provides the tool, or null. */
   plugin: string | null;
   input: unknown;
 };
@@ -161,7 +161,7 @@ export type HookContexts = {
   };
 };
 
-/** What a hook may give back; null and undefined keep things as they are. What observers give back is ignored. */
+/** What a hook may return. Null and undefined change nothing. Results of observers are ignored. */
 export type HookResults = {
   pre_spawn: PreSpawnResult;
   pre_turn: PreTurnResult;
@@ -174,22 +174,23 @@ export type HookResults = {
 
 export type HookObserver = { [E in HookEvent]: (typeof hookKinds)[E] extends "observer" ? E : never }[HookEvent];
 
-/** A hook as its plugin declares it. The name is unique within plugin and event. */
+/** A hook as declared by its plugin. The name is unique within plugin and event. */
 export type HookDeclaration = {
   event: HookEvent;
   name: string;
-  /** Lower runs earlier; 0 unless the author says otherwise. */
+  /** Lower values run first. Default: 0. */
   priority: number;
   strict: boolean;
   /** Null for the configured default. */
   timeoutMs: number | null;
-  /** It tells agents of the skills there are, so Aegis does not. */
+  /** True if this hook tells agents which skills exist, so Aegis does not. */
   offersSkills?: boolean;
 };
 
 /** How one call of one hook ended. */
 export type HookCallResult = { hook: string; durationMs: number } & (
   | { status: "ok"; value: unknown }
-  | { status: "exception"; error: string }
+  /** `stack` is absent if the thrown value has none. */
+  | { status: "exception"; error: string; stack?: string }
   | { status: "timeout"; error: string }
 );

@@ -1,4 +1,4 @@
-/** The public contract. Whatever is named here is public API. */
+/** The public contract. Every export of this file is public API. */
 export {
   type Agent,
   type AgentDetail,
@@ -36,12 +36,23 @@ export {
 export {
   type Ask,
   type AskAnswer,
+  type AskChange,
+  type AskOrigin,
   type AskStatus,
   askAnswerSchema,
   askSchema,
   askStatusSchema,
   permissionChoices,
 } from "./ask.ts";
+export {
+  type Audit,
+  type AuditAgent,
+  type AuditFinding,
+  type AuditGate,
+  type AuditPlugin,
+  type AuditTrust,
+  auditSchema,
+} from "./audit.ts";
 export { AegisError, type ErrorBody, type ErrorCode, errorStatus, isAegisError } from "./errors.ts";
 export {
   type Event,
@@ -87,6 +98,7 @@ export {
   type Sender,
   senderSchema,
 } from "./message.ts";
+export { type HeaderParts, parseHeader, unescapeHeaders } from "./message-header.ts";
 export { type Method, type Route, type RouteName, routes } from "./routes.ts";
 export {
   type Json,
@@ -127,6 +139,7 @@ export {
   scheduleViewSchema,
 } from "./schedule.ts";
 export {
+  type NeedsYou,
   type Session,
   type SessionState,
   type SessionView,

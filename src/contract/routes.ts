@@ -1,6 +1,6 @@
 /**
- * The endpoint table: name, method and path. No schemas here, so that a quick client can import it without zod;
- * `api.ts` says what goes in and comes out of each.
+ * The endpoint table: name, method and path. It contains no schemas, so that a small client can import it without zod;
+ * see `api.ts` for the inputs and outputs of each route.
  */
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -11,10 +11,14 @@ export const routes = {
   openapi: { method: "GET", path: "/openapi.json" },
   status: { method: "GET", path: "/v1/status" },
   shutdown: { method: "POST", path: "/v1/shutdown" },
+  audit: { method: "GET", path: "/v1/audit" },
   config: { method: "GET", path: "/v1/config" },
   reloadConfig: { method: "POST", path: "/v1/config/reload" },
   listAgents: { method: "GET", path: "/v1/agents" },
   getAgent: { method: "GET", path: "/v1/agents/:agent" },
+  getAgentSource: { method: "GET", path: "/v1/agents/:agent/source" },
+  saveAgentSource: { method: "POST", path: "/v1/agents/:agent/source" },
+  checkAgentSource: { method: "POST", path: "/v1/agents/:agent/check" },
   listHarnesses: { method: "GET", path: "/v1/harnesses" },
   listSessions: { method: "GET", path: "/v1/sessions" },
   createSession: { method: "POST", path: "/v1/sessions" },
@@ -27,8 +31,12 @@ export const routes = {
   sendMessage: { method: "POST", path: "/v1/sessions/:session/messages" },
   listMessages: { method: "GET", path: "/v1/sessions/:session/messages" },
   getMessage: { method: "GET", path: "/v1/messages/:message" },
+  why: { method: "GET", path: "/v1/messages/:message/why" },
   cancelMessage: { method: "DELETE", path: "/v1/messages/:message" },
+  getAttachment: { method: "GET", path: "/v1/messages/:message/attachments/:sha256" },
   history: { method: "GET", path: "/v1/sessions/:session/history" },
+  getChanges: { method: "GET", path: "/v1/sessions/:session/changes" },
+  findFiles: { method: "GET", path: "/v1/sessions/:session/files" },
   listTurns: { method: "GET", path: "/v1/sessions/:session/turns" },
   getTurn: { method: "GET", path: "/v1/turns/:turn" },
   listAsks: { method: "GET", path: "/v1/asks" },
@@ -66,8 +74,16 @@ export const routes = {
   listPlugins: { method: "GET", path: "/v1/plugins" },
   reloadPlugins: { method: "POST", path: "/v1/plugins/reload" },
   getPlugin: { method: "GET", path: "/v1/plugins/:plugin" },
+  searchPlugins: { method: "GET", path: "/v1/plugin-registry" },
+  listInstalledPlugins: { method: "GET", path: "/v1/installed-plugins" },
+  installPlugin: { method: "POST", path: "/v1/installed-plugins" },
+  updatePlugin: { method: "POST", path: "/v1/installed-plugins/:plugin/update" },
+  removePlugin: { method: "POST", path: "/v1/installed-plugins/:plugin/remove" },
   listCommands: { method: "GET", path: "/v1/commands" },
   runCommand: { method: "POST", path: "/v1/commands/:command/run" },
+  listClients: { method: "GET", path: "/v1/clients" },
+  addClient: { method: "POST", path: "/v1/clients" },
+  removeClient: { method: "DELETE", path: "/v1/clients/:client" },
   listSchedules: { method: "GET", path: "/v1/schedules" },
   addSchedule: { method: "POST", path: "/v1/schedules" },
   getSchedule: { method: "GET", path: "/v1/schedules/:schedule" },
@@ -86,11 +102,33 @@ export const routes = {
   installSkill: { method: "POST", path: "/v1/installed-skills" },
   updateSkill: { method: "POST", path: "/v1/installed-skills/:skill/update" },
   removeSkill: { method: "DELETE", path: "/v1/installed-skills/:skill" },
+  listWorktrees: { method: "GET", path: "/v1/worktrees" },
+  landSession: { method: "POST", path: "/v1/sessions/:session/land" },
+  listLandings: { method: "GET", path: "/v1/landings" },
+  listReceipts: { method: "GET", path: "/v1/receipts" },
+  removeWorktree: { method: "POST", path: "/v1/worktrees/:session/remove" },
+  listClaims: { method: "GET", path: "/v1/claims" },
+  listRescues: { method: "GET", path: "/v1/rescues" },
+  getRescue: { method: "GET", path: "/v1/rescues/:rescue" },
+  restoreRescue: { method: "POST", path: "/v1/rescues/:rescue/restore" },
+  pruneRescues: { method: "POST", path: "/v1/rescues/prune" },
   listSubagents: { method: "GET", path: "/v1/subagents" },
   getSubagent: { method: "GET", path: "/v1/subagents/:run_id" },
   killSubagent: { method: "POST", path: "/v1/subagents/:run_id/kill" },
   listTrees: { method: "GET", path: "/v1/trees" },
   listPool: { method: "GET", path: "/v1/pool" },
+  listNodes: { method: "GET", path: "/v1/nodes" },
+  drainNode: { method: "POST", path: "/v1/nodes/:node/drain" },
+  resumeNode: { method: "POST", path: "/v1/nodes/:node/resume" },
+  forgetNode: { method: "DELETE", path: "/v1/nodes/:node" },
+  createWebCode: { method: "POST", path: "/v1/web/codes" },
+  listBrowsers: { method: "GET", path: "/v1/web/browsers" },
+  revokeBrowser: { method: "DELETE", path: "/v1/web/browsers/:browser" },
+  listChannels: { method: "GET", path: "/v1/channels" },
+  pairChannel: { method: "POST", path: "/v1/channels/:channel/pair" },
+  unpairChannel: { method: "POST", path: "/v1/channels/:channel/unpair" },
+  testChannel: { method: "POST", path: "/v1/channels/:channel/test" },
+  getUsage: { method: "GET", path: "/v1/usage" },
   listEvents: { method: "GET", path: "/v1/events" },
   streamEvents: { method: "GET", path: "/v1/events/stream" },
 } as const satisfies Record<string, Route>;
@@ -99,3 +137,51 @@ export type RouteName = keyof typeof routes;
 
 /** The only route that answers without a token. */
 export const publicRoutes: readonly RouteName[] = ["health"];
+
+/**
+ * The routes that a client may use with its own credential. It may start and follow work. It may not change the
+ * configuration, install anything, manage credentials, or stop the daemon.
+ */
+export const clientRoutes: readonly RouteName[] = [
+  "health",
+  "listAgents",
+  "listSessions",
+  "createSession",
+  "getSession",
+  "interruptSession",
+  "sendMessage",
+  "listMessages",
+  "getMessage",
+  "why",
+  "cancelMessage",
+  "history",
+  "listTurns",
+  "getTurn",
+  "listAsks",
+  "getAsk",
+  "answerAsk",
+  "listQueues",
+  "getQueue",
+  "enqueueTask",
+  "listTasks",
+  "getTask",
+  "cancelTask",
+  "listWorkflows",
+  "getWorkflow",
+  "startRun",
+  "listRuns",
+  "getRun",
+  "listSteps",
+  "runEvents",
+  "cancelRun",
+  "listCommands",
+  "runCommand",
+  "listEvents",
+  "streamEvents",
+];
+
+/**
+ * The routes that only a browser of the web app may use, because a person confirms there what will run. The token of the
+ * daemon does not open them: a program that repeats a request with the digest it received confirms nothing.
+ */
+export const personRoutes: readonly RouteName[] = ["installPlugin", "updatePlugin", "removePlugin", "saveAgentSource"];

@@ -1,16 +1,18 @@
-/** A workflow is a procedure; a run is one execution of it; a step is one effect whose result is remembered. */
+/** A workflow is a procedure in code, a run is one execution of it, and a step is one recorded side effect. */
 import { z } from "zod";
+import { receiptViewSchema } from "./receipt.ts";
 import { askIdSchema, messageIdSchema, runIdSchema, sessionIdSchema } from "./schema-ids.ts";
+import { starterSchema } from "./starter.ts";
 
-/** What can be written down and read back unchanged. */
+/** A value that JSON serialization preserves. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** `parked` waits for a person to decide: see `parked` of the run for why. */
+/** `parked` waits for a person's decision; the run's `parked` field states why. */
 export const runStatusSchema = z.enum(["running", "parked", "ok", "error", "cancelled"]);
 export type RunStatus = z.infer<typeof runStatusSchema>;
 
 export const runErrorSchema = z.object({
-  /** `expected` failures are what the workflow itself reports; a `crash` is a fault in it. */
+  /** `expected`: the workflow reported the failure itself. `crash`: the workflow has a defect. */
   kind: z.enum(["expected", "crash"]),
   name: z.string(),
   message: z.string(),
@@ -19,13 +21,15 @@ export type RunError = z.infer<typeof runErrorSchema>;
 
 /** Why a run waits for a decision. */
 export const parkedSchema = z.object({
-  /** `diverged`: its code no longer asks for what is on record. `missing`: nothing is registered under its name. */
+  /**
+   * `diverged`: the code no longer requests the recorded steps. `missing`: no workflow is registered under the name.
+   */
   reason: z.enum(["diverged", "missing"]),
   detail: z.string(),
-  /** The step on record, and what was asked for instead; null where there is none. */
+  /** The recorded step, and the step that the code requested instead; null if there is none. */
   recorded: z.string().nullable(),
   asked: z.string().nullable(),
-  /** How many checkpoints its code still fits: those before that step. */
+  /** How many checkpoints still match the code: those before that step. */
   checkpoints: z.number().int().nullable(),
 });
 export type Parked = z.infer<typeof parkedSchema>;
@@ -35,21 +39,23 @@ export const runSchema = z.object({
   workflow: z.string(),
   args: z.record(z.string(), z.unknown()),
   status: runStatusSchema,
-  /** The session that started it, which is told of its end; null for a person. */
+  /** The session that started the run and is notified of its end; null for a person. */
   host: sessionIdSchema.nullable(),
-  /** The host gets a message when the run ends. */
+  /** The agent whose rights limit everything that the run starts; null if a person or a schedule started it. */
+  starter: starterSchema.nullable().default(null),
+  /** True if the host receives a message when the run ends. */
   callback: z.boolean(),
-  /** The chain of causes the run belongs to, and how many messages long it was. */
+  /** The causal chain that the run belongs to, and its length in messages. */
   chain: messageIdSchema.nullable(),
   hops: z.number().int(),
-  /** A hash of the workflow's code as it last ran. */
+  /** A hash of the workflow's code at its last execution. */
   code: z.string(),
-  /** How many checkpoints were passed, and the name of the last one. */
+  /** The number of checkpoints passed, and the name of the last one. */
   epoch: z.number().int(),
   phase: z.string().nullable(),
-  /** How often it was taken up again. */
+  /** How often it was resumed. */
   resumes: z.number().int(),
-  /** How often it was sent back to its last checkpoint after it had ended. */
+  /** How often it was retried from its last checkpoint after it had ended. */
   retries: z.number().int(),
   forked_from: runIdSchema.nullable(),
   parked: parkedSchema.nullable(),
@@ -58,23 +64,25 @@ export const runSchema = z.object({
   created_at: z.number(),
   resumed_at: z.number().nullable(),
   ended_at: z.number().nullable(),
+  /** The node that executes it. Absent without a cluster, and while no node does. */
+  node: z.string().optional(),
 });
 export type Run = z.infer<typeof runSchema>;
 
-/** `begun` has not ended, or nobody knows whether it has. */
+/** `begun`: the step has not ended, or its outcome is unknown. */
 export const stepStatusSchema = z.enum(["begun", "ok", "error"]);
 export type StepStatus = z.infer<typeof stepStatusSchema>;
 
 export const stepSchema = z.object({
   run: runIdSchema,
   epoch: z.number().int(),
-  /** The branch of a `parallel` it belongs to; empty outside of any. */
+  /** The `parallel` branch it belongs to; empty outside of any. */
   scope: z.string(),
   method: z.string(),
-  /** What it does, in one line. */
+  /** A one-line description. */
   label: z.string(),
   status: stepStatusSchema,
-  /** Place among the steps that have ended, from 1. */
+  /** Position among the ended steps, from 1. */
   ended: z.number().int().nullable(),
   error: z.string().nullable(),
   started_at: z.number(),
@@ -82,17 +90,19 @@ export const stepSchema = z.object({
 });
 export type Step = z.infer<typeof stepSchema>;
 
-/** A run with what a client shows beside it. */
+/** A run with additional data for clients. */
 export const runViewSchema = runSchema.extend({
   host_handle: z.string().nullable(),
   steps_done: z.number().int(),
-  /** Steps under way. */
+  /** Steps in progress. */
   open: z.array(stepSchema),
-  /** Sessions it started, and whether they are still open. */
+  /** Sessions that it started, and whether they are open. */
   agents: z.array(z.object({ session: sessionIdSchema, handle: z.string(), agent: z.string(), open: z.boolean() })),
-  /** Questions that wait for a person. */
+  /** Open asks. */
   asks: z.array(askIdSchema),
-  /** US dollars its sessions used up; null when no harness says. */
+  /** The checks of its steps, newest first. */
+  receipts: z.array(receiptViewSchema).default([]),
+  /** US dollars that its sessions used; null if no harness reports a cost. */
   cost: z.number().nullable(),
 });
 export type RunView = z.infer<typeof runViewSchema>;

@@ -1,4 +1,4 @@
-/** A schedule says what is done when; a firing is one occurrence of it. */
+/** A schedule starts work at set times; a firing is one occurrence of it. */
 import { z } from "zod";
 import { slugMaxLength, slugPattern } from "./agent.ts";
 import { firingIdSchema } from "./schema-ids.ts";
@@ -13,7 +13,7 @@ export const missedSchema = z.enum(["skip", "once", "all"]);
 export type OnOverlap = z.infer<typeof onOverlapSchema>;
 export type Missed = z.infer<typeof missedSchema>;
 
-/** What is done: one of three. */
+/** The action of a schedule: one of three kinds. */
 export const scheduleActionSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("workflow"), workflow: z.string(), args: z.record(z.string(), z.unknown()) }),
   z.object({ kind: z.literal("queue"), queue: z.string(), payload: z.string() }),
@@ -28,26 +28,26 @@ export const lifecycleSchema = z.union([
 ]);
 export type Lifecycle = z.infer<typeof lifecycleSchema>;
 
-/** An entry as it is in force: times are moments, and every default is in place. */
+/** An entry in effect: times are resolved and defaults are applied. */
 export const scheduleSettingsSchema = z.object({
   action: scheduleActionSchema,
   /** Exactly one of the two is set. */
   cron: z.string().nullable(),
   fire_at: z.number().nullable(),
-  /** The zone whose clocks `cron` goes by. */
+  /** The time zone of `cron`. */
   timezone: z.string(),
   lifecycle: lifecycleSchema,
-  /** What becomes of a slot that comes while an earlier firing is not over. */
+  /** What happens to a slot that arrives while an earlier firing has not ended. */
   on_overlap: onOverlapSchema,
-  /** What becomes of slots that passed while nobody looked at the clock. */
+  /** What happens to missed slots, for example those that passed while no daemon was running. */
   missed: missedSchema,
-  /** Seconds that one firing may take; null sets no limit. */
+  /** Timeout of one firing, in seconds; null for none. */
   timeout: z.number().positive().nullable(),
   enabled: z.boolean(),
 });
 export type ScheduleSettings = z.infer<typeof scheduleSettingsSchema>;
 
-/** An entry as people write it. */
+/** An entry as written by people. */
 export const scheduleEntrySchema = z.strictObject({
   workflow: z.string().min(1).optional(),
   args: z.record(z.string(), z.unknown()).optional(),
@@ -55,11 +55,11 @@ export const scheduleEntrySchema = z.strictObject({
   payload: z.string().min(1).optional(),
   agent: z.string().min(1).optional(),
   prompt: z.string().min(1).optional(),
-  cron: z.string().optional().describe("five fields, as in 0 9 * * 1-5"),
+  cron: z.string().optional().describe("five fields, such as 0 9 * * 1-5"),
   fire_at: z
     .string()
     .optional()
-    .describe("a time such as 2030-01-31T09:00:00Z; without an offset one of the time zone"),
+    .describe("a time such as 2030-01-31T09:00:00Z; without an offset, local time in the time zone"),
   timezone: z.string().optional(),
   lifecycle: z
     .union([
@@ -70,14 +70,14 @@ export const scheduleEntrySchema = z.strictObject({
     .optional(),
   on_overlap: onOverlapSchema.optional(),
   missed: missedSchema.optional(),
-  timeout: z.number().positive().optional().describe("seconds that one firing may take"),
+  timeout: z.number().positive().optional().describe("timeout of one firing, in seconds"),
   enabled: z.boolean().optional(),
 });
 export type ScheduleEntry = z.infer<typeof scheduleEntrySchema>;
 
 /**
- * `waiting` comes after an earlier firing, `claimed` is about to be started, `running` was started. `skipped` was never
- * started: `error` says why.
+ * `waiting` follows an earlier firing, `claimed` is about to start, `running` has started. `skipped` never started;
+ * `error` states why.
  */
 export const firingStatusSchema = z.enum(["waiting", "claimed", "running", "ok", "error", "skipped"]);
 export type FiringStatus = z.infer<typeof firingStatusSchema>;
@@ -85,11 +85,11 @@ export type FiringStatus = z.infer<typeof firingStatusSchema>;
 export const firingSchema = z.object({
   id: firingIdSchema,
   schedule: z.string(),
-  /** The moment it was meant for. */
+  /** The time it was scheduled for. */
   slot: z.number(),
-  /** Asked for by a person: no slot of the schedule. */
+  /** A person requested it; it is not a slot of the schedule. */
   manual: z.boolean(),
-  /** Its moment had passed unseen; it makes up for it. */
+  /** It makes up for a missed slot. */
   late: z.boolean(),
   status: firingStatusSchema,
   action: scheduleActionSchema,
@@ -98,7 +98,7 @@ export const firingSchema = z.object({
   effect: z.string().nullable(),
   /** Why it is being stopped, or was. */
   stopping: z.string().nullable(),
-  /** The beginning of what came out. */
+  /** The beginning of its result. */
   result: z.string().nullable(),
   /** Why it failed or was skipped. */
   error: z.string().nullable(),
@@ -108,7 +108,7 @@ export const firingSchema = z.object({
 });
 export type Firing = z.infer<typeof firingSchema>;
 
-/** `done` fires no more by itself: its lifecycle is over or its time has passed. */
+/** `done` no longer fires by itself: its lifecycle has ended or its time has passed. */
 export const scheduleStateSchema = z.enum(["on", "off", "done"]);
 export type ScheduleState = z.infer<typeof scheduleStateSchema>;
 
@@ -118,12 +118,12 @@ export const scheduleViewSchema = scheduleSettingsSchema.extend({
   file: z.string(),
   state: scheduleStateSchema,
   next_at: z.number().nullable(),
-  /** Firings that count for its lifecycle. */
+  /** The number of firings that count towards its lifecycle. */
   fires: z.number().int(),
-  /** The firing under way, and how many wait for it. */
+  /** The current firing, and how many wait for it. */
   running: firingSchema.nullable(),
   waiting: z.number().int(),
-  /** The newest that is over. */
+  /** The most recent firing that has ended. */
   last: firingSchema.nullable(),
   /** Why its next firing would fail. */
   problem: z.string().nullable(),

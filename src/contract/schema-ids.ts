@@ -16,3 +16,5 @@ export const runIdSchema = idSchema("run");
 export const firingIdSchema = idSchema("fir");
 export const broadcastIdSchema = idSchema("brd");
 export const groupIdSchema = idSchema("grp");
+export const landingIdSchema = idSchema("lnd");
+export const receiptIdSchema = idSchema("rcp");

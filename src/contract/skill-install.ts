@@ -1,55 +1,62 @@
-/** Skills from elsewhere: where they come from, what was found in them, what is written down about them. */
+/** Third-party skills: their source, the findings of the scan, and the lockfile. */
 import { z } from "zod";
 
-/** Whose skills: those of the project, or those of the user in all projects. */
+/** The project's skills, or the user's skills for all projects. */
 export const skillScopeSchema = z.enum(["project", "user"]);
 export type SkillScope = z.infer<typeof skillScopeSchema>;
 
-/** `malicious` is refused, `suspicious` needs somebody's consent, a `note` is only told. */
+/**
+ * `malicious` is refused (a person may override a finding that is only quoted), `suspicious` needs consent, a `note` is
+ * only reported.
+ */
 export const findingSeveritySchema = z.enum(["malicious", "suspicious", "note"]);
 export type FindingSeverity = z.infer<typeof findingSeveritySchema>;
 
 export const skillFindingSchema = z.object({
   severity: findingSeveritySchema,
-  /** As in `install.shell-pipe`. */
+  /** For example `install.shell-pipe`. */
   rule: z.string(),
   /** Relative to the skill's folder; null for the skill as a whole. */
   file: z.string().nullable(),
   /** Counts from 1. */
   line: z.number().int().nullable(),
   message: z.string(),
-  /** What stands there, with everything made visible. */
+  /** The text at that place, with invisible characters made visible. */
   excerpt: z.string(),
+  /** Set if it occurs in a quoted example, a test or a reference, and no text instructs the reader to do it. */
+  quoted: z.boolean().optional(),
 });
 export type SkillFinding = z.infer<typeof skillFindingSchema>;
 
 /** One entry of the lockfile. */
 export const installedSkillSchema = z.object({
   name: z.string(),
-  /** What an update asks again. */
+  /** The source that an update fetches again. */
   source: z.string(),
   version: z.string().nullable(),
   commit: z.string().nullable(),
-  /** Over all files as they were installed. */
+  /** Covers all files as installed. */
   hash: z.string(),
   installed_at: z.string(),
+  /** Malicious findings in exactly these files that were quoted and that a person overrode: `rule file:line`. */
+  overridden: z.array(z.string()).optional(),
 });
 export type InstalledSkill = z.infer<typeof installedSkillSchema>;
 
 export const installedSkillViewSchema = installedSkillSchema.extend({
   scope: skillScopeSchema,
   folder: z.string(),
-  /** `edited`: the files are not those that were installed; `missing`: they are gone. */
+  /** `edited`: the files differ from the installed ones; `missing`: they are gone. */
   state: z.enum(["intact", "edited", "missing"]),
 });
 export type InstalledSkillView = z.infer<typeof installedSkillViewSchema>;
 
-/** A skill that was fetched and looked through, whether or not it is in use by now. */
+/** A skill that was fetched and scanned, whether or not it is in use. */
 export const fetchedSkillSchema = z.object({
   name: z.string(),
   description: z.string(),
   scope: skillScopeSchema,
-  /** Where it is, or would be. */
+  /** Its folder, or the folder it would have. */
   folder: z.string(),
   source: z.string(),
   version: z.string().nullable(),
@@ -57,14 +64,23 @@ export const fetchedSkillSchema = z.object({
   hash: z.string(),
   files: z.number().int(),
   bytes: z.number().int(),
-  verdict: z.enum(["clean", "suspicious"]),
+  /** `malicious` only if a person overrode the finding. */
+  verdict: z.enum(["clean", "suspicious", "malicious"]),
   findings: z.array(skillFindingSchema),
-  /** The version that was there before. */
+  /** The previously installed version. */
   replaces: z.object({ version: z.string().nullable(), commit: z.string().nullable(), hash: z.string() }).nullable(),
 });
 export type FetchedSkill = z.infer<typeof fetchedSkillSchema>;
 
-/** `consent`: nothing was changed; ask again and name the hash to accept what was found. */
+/** The error data of a skill that was refused as malicious. */
+export const refusedSkillSchema = z.object({
+  findings: z.array(skillFindingSchema),
+  /** What a person must name to install it anyway; null if the refusal cannot be overridden. */
+  overridable: z.object({ name: z.string(), hash: z.string() }).nullable(),
+});
+export type RefusedSkill = z.infer<typeof refusedSkillSchema>;
+
+/** `consent`: nothing was changed. Repeat the request with the hash to accept the findings. */
 export const installOutcomeSchema = z.object({
   outcome: z.enum(["installed", "updated", "unchanged", "consent"]),
   skill: fetchedSkillSchema,
@@ -84,7 +100,7 @@ export const registryDetailSchema = registrySkillSchema.extend({
   registry: z.string(),
   updated_at: z.number().nullable(),
   os: z.array(z.string()),
-  /** What the registry itself holds against it. */
+  /** The registry's own objections. */
   moderation: z.object({
     verdict: z.enum(["clean", "suspicious", "malicious"]),
     reasons: z.array(z.string()),

@@ -1,9 +1,9 @@
-/** A skill is a page of instructions for a particular task, given to an agent when the task comes up. */
+/** A skill is a page of instructions for one kind of task. Agents load it when the task comes up. */
 import { z } from "zod";
 
 /**
- * Where a skill comes from, the strongest first: `skills/`, `.agents/skills`, `.aegis/skills` and `.claude/skills` of the
- * project, the same three of the user, a plugin, Aegis itself, a folder named in the configuration.
+ * The source of a skill, strongest first: `skills/`, `.agents/skills`, `.aegis/skills` and `.claude/skills` of the
+ * project, the last three of the user, a plugin, Aegis itself, a folder named in the configuration.
  */
 export const skillSourceSchema = z.enum([
   "project",
@@ -19,7 +19,7 @@ export const skillSourceSchema = z.enum([
 ]);
 export type SkillSource = z.infer<typeof skillSourceSchema>;
 
-/** How a skill's text came to an agent. `again`: after its conversation had been summed up. */
+/** How the agent received a skill's text. `again`: after its conversation was compacted. */
 export const skillHowSchema = z.enum(["named", "matched", "classified", "preloaded", "again", "loaded"]);
 export type SkillHow = z.infer<typeof skillHowSchema>;
 
@@ -28,31 +28,31 @@ export const skillViewSchema = z.object({
   description: z.string(),
   source: skillSourceSchema,
   plugin: z.string().nullable(),
-  /** Null for one that a plugin made without a file. */
+  /** Null if a plugin defined it without a file. */
   file: z.string().nullable(),
-  /** What follows the slash in a message that calls it. */
+  /** The command that calls it, without the slash. */
   command: z.string(),
   argument_hint: z.string().nullable(),
-  /** False when something it needs is not here. */
+  /** False if a requirement is missing. */
   eligible: z.boolean(),
-  /** What it needs and what is not here, each in words. */
+  /** Its missing requirements, each as text. */
   missing: z.array(z.string()),
-  /** What would make it work better. */
+  /** Optional requirements that would improve it. */
   notes: z.array(z.string()),
-  /** False when only a person may call it. */
+  /** False if only a person may call it. */
   model_invocable: z.boolean(),
-  /** False when only agents may load it. */
+  /** False if only agents may load it. */
   user_invocable: z.boolean(),
-  /** The agent that messages about it go to. */
+  /** The agent that receives messages about it. */
   agent: z.string().nullable(),
-  /** `fork`: it runs in a subagent of its own. */
+  /** `fork`: it runs in its own subagent. */
   context: z.enum(["inline", "fork"]),
-  /** What an agent may use without asking in the turn the skill is used in. */
+  /** Tools that the agent may use without asking in the turn that uses the skill. */
   allowed_tools: z.array(z.string()),
 });
 export type SkillView = z.infer<typeof skillViewSchema>;
 
-/** Something about a skill that its author or user should know. An error keeps it from being used, a warning does not. */
+/** A problem of a skill, for its author or user. An error disables the skill, a warning does not. */
 export const skillDiagnosticSchema = z.object({
   level: z.enum(["error", "warning"]),
   /** `repair quarantine collision cap containment unreadable field` */
@@ -67,15 +67,15 @@ export type SkillDiagnostic = z.infer<typeof skillDiagnosticSchema>;
 
 export const skillDetailSchema = skillViewSchema.extend({
   body: z.string(),
-  /** Where its files are; null for one without a folder. */
+  /** The folder of its files; null if it has none. */
   folder: z.string().nullable(),
   /** Files beside its page, relative to the folder. */
   resources: z.array(z.string()),
-  /** How many more there are than are listed. */
+  /** How many files are not listed. */
   resources_left_out: z.number().int(),
   homepage: z.string().nullable(),
   license: z.string().nullable(),
-  /** Skills of the same name that this one stands in front of. */
+  /** Skills of the same name that this one takes precedence over. */
   hides: z.array(z.object({ source: skillSourceSchema, file: z.string().nullable() })),
   diagnostics: z.array(skillDiagnosticSchema),
 });
@@ -84,11 +84,11 @@ export type SkillDetail = z.infer<typeof skillDetailSchema>;
 export const skillHitSchema = z.object({ name: z.string(), description: z.string(), score: z.number() });
 export type SkillHit = z.infer<typeof skillHitSchema>;
 
-/** What agents are told of the skills there are, in figures. */
+/** The size of the skill list that agents receive. */
 export const catalogSizeSchema = z.object({
   skills: z.number().int(),
   characters: z.number().int(),
-  /** Descriptions that were cut, and skills that are there by name only or not even that. */
+  /** The number of shortened descriptions, and of skills listed by name only or not at all. */
   shortened: z.number().int(),
   name_only: z.number().int(),
   left_out: z.number().int(),

@@ -1,7 +1,14 @@
-/** A queue is a named line of work; a task is one delegated unit of it, done by a fresh session of the queue's agent. */
+/**
+ * A queue is a named list of tasks; a task is one delegated unit of work, done by a new session of the queue's agent.
+ */
 import { z } from "zod";
-import { slugPattern } from "./agent.ts";
+import { onCrashSchema, slugPattern } from "./agent.ts";
+import { checkInputSchema } from "./check.ts";
+import { requiredLabelsSchema } from "./node.ts";
+import { receiptViewSchema } from "./receipt.ts";
 import { messageIdSchema, sessionIdSchema, taskIdSchema } from "./schema-ids.ts";
+import { starterSchema } from "./starter.ts";
+import { isolationSchema } from "./worktree.ts";
 
 export const queueNameMaxLength = 64;
 export const queueNameSchema = z
@@ -9,7 +16,7 @@ export const queueNameSchema = z
   .max(queueNameMaxLength)
   .regex(slugPattern, "expected lower-case letters and digits joined by - or _, starting with a letter");
 
-/** What tasks of a queue may use up within a window of time. Exactly one of the two limits is set. */
+/** The budget of a queue's tasks within a time window. Exactly one of the two limits is set. */
 export const budgetSchema = z
   .object({
     usd: z.number().positive().optional(),
@@ -21,48 +28,65 @@ export const budgetSchema = z
   });
 export type Budget = z.infer<typeof budgetSchema>;
 
-export const onCrashSchema = z.enum(["retry", "fail"]);
+/** The rights of a worker: at most those of the agent that gave the task, or all rights of the queue's own agent. */
+export const queueRightsSchema = z.enum(["producer", "own"]);
 
 export const queueSettingsSchema = z.object({
   agent: z.string().min(1),
   max_parallel: z.number().int().min(1).max(1000).default(1),
-  /** How often a failed task is tried again. */
+  /** How often a failed task is retried. */
   retries: z.number().int().min(0).max(100).default(0),
-  /** Seconds that one try may take; `null` sets no limit. */
+  /** Timeout of one attempt, in seconds; `null` for none. */
   timeout: z.number().positive().nullable().default(null),
-  /** What becomes of a task that was under way when Aegis stopped: `retry` uses up one of its retries. */
+  /** What happens to a task that was in progress when Aegis stopped. `retry` uses up one of its retries. */
   on_crash: onCrashSchema.default("retry"),
+  /** Where its workers work; absent means as their agent says. */
+  isolation: isolationSchema.optional(),
+  /** The labels that the nodes of its workers must have, besides those of its agent. */
+  nodes: requiredLabelsSchema.optional(),
   budgets: z.array(budgetSchema).max(20).default([]),
+  /** Default: `producer`. */
+  rights: queueRightsSchema.optional(),
+  /** The only agents that may enqueue tasks; absent means every agent. People and schedules always may. */
+  producers: z.array(z.string().min(1)).optional(),
+  /** A command that must succeed before a task completes. */
+  check: checkInputSchema.optional(),
 });
 export type QueueSettings = z.infer<typeof queueSettingsSchema>;
 
-/** `failed` tasks have used up their retries: they stay until somebody puts them back. */
+/** `failed` tasks have used up their retries and stay until someone requeues them. */
 export const taskStatusSchema = z.enum(["pending", "dispatched", "completed", "failed", "cancelled"]);
 export type TaskStatus = z.infer<typeof taskStatusSchema>;
+
+/** `own_rights`: the queue had `rights: own` and named this agent when the task was accepted. */
+export const taskStarterSchema = starterSchema.extend({ own_rights: z.boolean() });
+export type TaskStarter = z.infer<typeof taskStarterSchema>;
 
 export const taskSchema = z.object({
   id: taskIdSchema,
   queue: z.string(),
   payload: z.string(),
   status: taskStatusSchema,
-  /** The session that gave the task; null for a person. */
+  /** The session that enqueued the task; null for a person. */
   producer: sessionIdSchema.nullable(),
-  /** The producer gets a message when the task ends. */
+  /** The agent that enqueued the task, or started the run that did; null for a person or a schedule. */
+  starter: taskStarterSchema.nullable().default(null),
+  /** True if the producer receives a message when the task ends. */
   callback: z.boolean(),
-  /** The chain of causes the task belongs to, and how many messages long it was. */
+  /** The causal chain that the task belongs to, and its length in messages. */
   chain: messageIdSchema.nullable(),
   hops: z.number().int(),
-  /** Tries begun so far. */
+  /** Attempts so far. */
   attempts: z.number().int(),
-  /** Tries that failed since the task was enqueued or put back. */
+  /** Failed attempts since the task was enqueued or requeued. */
   failures: z.number().int(),
-  /** The session of the last try. */
+  /** The session of the last attempt. */
   worker: sessionIdSchema.nullable(),
-  /** The worker's whole last message, however the task ended. */
+  /** The worker's whole last message, regardless of how the task ended. */
   result: z.string().nullable(),
   error: z.string().nullable(),
   enqueued_at: z.number(),
-  /** A task that failed before waits until then. */
+  /** The earliest time of the next attempt after a failure. */
   not_before: z.number().nullable(),
   dispatched_at: z.number().nullable(),
   ended_at: z.number().nullable(),
@@ -70,8 +94,18 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 export const taskViewSchema = taskSchema.extend({
-  /** Place among the pending tasks of its queue, from 1; null when it does not wait. */
+  /** Position among the pending tasks of its queue, from 1; null if it is not pending. */
   queued_position: z.number().int().nullable(),
+  /** The limit of its starter's tree, or the labels of a node, that it waits for; null if it does not wait for one. */
+  waits_for: z.string().nullable().default(null),
+  /** The command that must succeed before it completes; null if there is none. */
+  check: z.string().nullable().default(null),
+  /** The last run of its check. */
+  receipt: receiptViewSchema.nullable().default(null),
+  /** True if it completed and its check passed on the present files. */
+  verified: z.boolean().default(false),
+  /** The node of its last worker. Absent without a cluster, and before it has a worker. */
+  node: z.string().optional(),
 });
 export type TaskView = z.infer<typeof taskViewSchema>;
 
@@ -82,9 +116,9 @@ export const attemptSchema = z.object({
   worker: sessionIdSchema,
   started_at: z.number(),
   ended_at: z.number().nullable(),
-  /** Why it did not complete the task. */
+  /** Why the attempt did not complete the task. */
   error: z.string().nullable(),
-  /** What it used up; null while under way, and when its harness does not say. */
+  /** Null while in progress, and if the harness does not report it. */
   output_tokens: z.number().nullable(),
   cost: z.number().nullable(),
 });
@@ -94,33 +128,33 @@ export const budgetCheckSchema = z.object({
   constraint: z.enum(["usd", "output_tokens"]),
   limit: z.number(),
   window: z.string(),
-  /** What is known to have been used up within the window. */
+  /** Known usage within the window. */
   spent: z.number(),
-  /** What the tasks under way are expected to use up; null when nobody can say. */
+  /** Expected usage of the tasks in progress; null if it cannot be estimated. */
   reserved: z.number().nullable(),
-  /** Tries within the window whose use is not known: the budget does not cover them. */
+  /** Attempts within the window whose usage is unknown and therefore not covered by the budget. */
   unknown: z.number().int(),
   allowed: z.boolean(),
-  /** When the window will allow a task again; null when that depends on a task under way, or nothing is blocked. */
+  /** When the window allows a task again; null if that depends on a task in progress, or if nothing is blocked. */
   unblock_at: z.number().nullable(),
 });
 export type BudgetCheck = z.infer<typeof budgetCheckSchema>;
 
 export const queueViewSchema = z.object({
   name: z.string(),
-  /** `missing`: it has tasks, but nothing declares it any more. */
+  /** `missing`: it has tasks but is no longer declared. */
   source: z.enum(["config", "added", "missing"]),
   settings: queueSettingsSchema.nullable(),
   paused: z.boolean(),
   tasks: z.record(taskStatusSchema, z.number().int()),
   budgets: z.array(budgetCheckSchema),
-  /** The budgets that keep waiting tasks from starting. */
+  /** The budgets that prevent waiting tasks from starting. */
   blocked_by: z.array(budgetCheckSchema),
   unblock_at: z.number().nullable(),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
 
-/** What a request to cancel found. */
+/** The outcome of a cancel request. */
 export const cancelOutcomeSchema = z.union([
   z.object({ ok: z.literal(true), status: z.literal("cancelled"), was: z.enum(["pending", "in_flight"]) }),
   z.object({ ok: z.literal(true), status: taskStatusSchema, note: z.literal("already terminal") }),

@@ -1,10 +1,13 @@
-/** Names of tools as people write them in an agent's `tools`: ours, those of Claude Code, patterns, and `plugin:tool`. */
+/**
+ * Tool names as people write them in an agent's `tools`: Aegis's names, Claude Code's names, patterns, and
+ * `plugin:tool`.
+ */
 import type { Permission } from "./agent.ts";
 
 export type CoreTool = {
   name: string;
   needs: Exclude<Permission, "auto">;
-  /** What Claude Code calls the same thing. */
+  /** The equivalent names in Claude Code. */
   claude: readonly string[];
 };
 
@@ -21,7 +24,7 @@ export const coreTools: readonly CoreTool[] = [
   { name: "todo", needs: "read", claude: ["TodoWrite"] },
 ];
 
-/** What the plane is called in a harness: its tools are `mcp__aegis__*` there. */
+/** The plane's server name in a harness, where its tools are called `mcp__aegis__*`. */
 export const planeServer = "aegis";
 
 /** Tools that only Claude Code has. */
@@ -37,17 +40,17 @@ const planeWords = new Set(["agent", "agent_ask", "load_skill", "search_skills",
 const claudeOnlyNames = new Set(claudeOnly);
 
 export type ToolEntry = {
-  /** As it was written. */
+  /** The entry as written. */
   text: string;
-  /** Part of the tool only, as the `git:*` of `Bash(git:*)`. */
+  /** A restriction to part of the tool, such as `git:*` in `Bash(git:*)`. */
   limit: string | null;
-  /** The plugin it must belong to, or null for any owner. */
+  /** The plugin that the tool must belong to, or null for any owner. */
   plugin: string | null;
-  /** Exact when it holds no `*`. */
+  /** Exact if it contains no `*`. */
   pattern: string;
   /** Tools of the plane only. */
   planeOnly: boolean;
-  /** Can only ever mean a tool of the harness itself. */
+  /** True if the entry can only match a tool of the harness itself. */
   coreOnly: boolean;
 };
 
@@ -80,19 +83,19 @@ export function matchesEntry(
   return entry.pattern.includes("*") && matchesPattern(tool.name, entry.pattern);
 }
 
-/** Names that no plugin may take: those of the native loop and of the plane, also where one of them is not loaded. */
+/** Returns whether a name is reserved for the native loop or the plane, even if that tool is not loaded. */
 export function isReservedTool(name: string): boolean {
   return (
     coreByName.has(name) || claudeOnlyNames.has(name) || /^(aegis|sessions|mcp)_/.test(name) || planeWords.has(name)
   );
 }
 
-/** True for a name that only a harness of its own understands. */
+/** Returns true for a name that only a specific harness understands. */
 export function isHarnessTool(name: string): boolean {
   return claudeOnlyNames.has(name);
 }
 
-/** What Claude Code calls the tools that an entry means; none for tools of the plane. */
+/** Returns Claude Code's names for the tools that an entry matches; empty for plane tools. */
 export function claudeNames(text: string): string[] {
   const entry = parseToolEntry(text);
   if (entry.planeOnly) return [];
@@ -102,7 +105,7 @@ export function claudeNames(text: string): string[] {
     .flatMap((tool) => tool.claude);
 }
 
-/** Only `*` is special. Without a regular expression, so that no pattern can make it slow. */
+/** Only `*` is special. Uses no regular expression, so that no pattern can make it slow. */
 export function matchesPattern(name: string, pattern: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop() ?? "";

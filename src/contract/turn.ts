@@ -1,10 +1,10 @@
-/** A turn is one answer of a session to a batch of messages; its items are the same whatever the harness. */
+/** A turn is one answer of a session to a batch of messages. Its items are the same for every harness. */
 import { z } from "zod";
 import { sessionIdSchema, turnIdSchema } from "./schema-ids.ts";
 
 /**
- * `completed` said what it had to say; `cancelled` was interrupted; `failed` broke (see the error); `refused` was
- * declined by the model or blocked; `truncated` hit a limit; `lost` was cut by a crash of the daemon.
+ * `completed`: the answer is complete. `cancelled`: interrupted. `failed`: see the error. `refused`: declined by the
+ * model or blocked. `truncated`: hit a limit. `lost`: interrupted by a crash of the daemon.
  */
 export const turnReasonSchema = z.enum(["completed", "cancelled", "failed", "refused", "truncated", "lost"]);
 export type TurnReason = z.infer<typeof turnReasonSchema>;
@@ -27,10 +27,21 @@ export const usageSchema = z.object({
   cache_read: z.number(),
   cache_write: z.number(),
   output: z.number(),
-  /** US dollars, as the harness says or the project's prices come to; null when neither is known. */
+  /** US dollars, reported by the harness or computed from the project's prices; null if both are unknown. */
   cost: z.number().nullable(),
+  /** The model, added by Aegis. Absent in data of older versions; null if it is unknown. */
+  model: z.string().nullable().optional(),
 });
 export type Usage = z.infer<typeof usageSchema>;
+
+/** The total usage of several turns. `cost` is the sum of the known costs; null if none is known. */
+export const usageTotalSchema = usageSchema.omit({ model: true }).extend({
+  /** Turns that recorded their usage. */
+  turns: z.number().int(),
+  /** The number of these turns with unknown cost. */
+  cost_unknown: z.number().int(),
+});
+export type UsageTotal = z.infer<typeof usageTotalSchema>;
 
 export const turnSchema = z.object({
   id: turnIdSchema,
@@ -51,7 +62,7 @@ export type ToolKind = z.infer<typeof toolKindSchema>;
 export const locationSchema = z.object({ path: z.string(), line: z.number().int().optional() });
 export const diffSchema = z.object({ path: z.string(), before: z.string().nullable(), after: z.string() });
 
-/** The items of a turn, keyed by type. Each is durable but for the deltas, which only stream. */
+/** The items of a turn, by type. All are durable except deltas, which are only streamed. */
 export const turnItemSchemas = {
   text: z.object({ message: z.string(), text: z.string() }),
   thinking: z.object({ message: z.string(), text: z.string() }),
@@ -63,7 +74,7 @@ export const turnItemSchemas = {
     input: z.unknown(),
     locations: z.array(locationSchema),
     diff: diffSchema.nullable(),
-    /** The call of the harness's own subagent this one belongs to. */
+    /** The call of the harness's own subagent that this call belongs to. */
     parent: z.string().nullable(),
   }),
   tool_result: z.object({
@@ -76,14 +87,14 @@ export const turnItemSchemas = {
     entries: z.array(z.object({ text: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
   }),
   usage: usageSchema,
-  /** How full the model's context is. */
+  /** The fill level of the model's context. */
   context: z.object({ used: z.number(), size: z.number().nullable() }),
   compaction: z.object({ summary: z.string() }),
   mode: z.object({ mode: z.string().nullable(), model: z.string().nullable() }),
   notice: z.object({ level: z.enum(["info", "warning", "error"]), text: z.string() }),
-  /** An event of the harness that Aegis does not know, kept verbatim. */
+  /** An event of the harness that Aegis does not know, kept unchanged. */
   raw: z.object({ harness: z.string(), value: z.unknown() }),
-  /** What a driver without a memory of its own needs back when the conversation is opened again. */
+  /** What a driver without its own memory needs to resume the conversation. */
   memory: z.object({ value: z.unknown() }),
 };
 export type TurnItems = { [Type in keyof typeof turnItemSchemas]: z.infer<(typeof turnItemSchemas)[Type]> };

@@ -1,7 +1,7 @@
-/** What a workflow's name is and how its expected failures are marked. Apart from `run.ts`, because plugins load it. */
+/** Workflow names, and the mark of expected failures. Separate from `run.ts`, because plugins load this file. */
 
 export const workflowNamePattern = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
 export const workflowNameMaxLength = 64;
 
-/** Marks an error that tells of a workflow's matter, not of a fault in it, whatever its class. */
+/** Marks an error as an expected failure of a workflow instead of a defect in it, regardless of its class. */
 export const expectedFailure: unique symbol = Symbol.for("aegis.expected-failure");

@@ -1,21 +1,21 @@
-/** Files that ship beside the code. Found from wherever the code runs: `src/` in development, `dist/` when installed. */
+/** Finds files that ship with the package, from `src/` in development and from `dist/` when installed. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const packageName = "aegis";
 
-/** The absolute path of a file under `assets/`. Throws when this code is not inside its package. */
+/** Returns the absolute path of a file under `assets/`. Throws if this code runs outside its package. */
 export function assetPath(name: string): string {
   return join(packageRoot(), "assets", name);
 }
 
-/** The plugins that come with Aegis. */
+/** The folder of the plugins that ship with Aegis. */
 export function bundledPluginsDir(): string {
   return join(packageRoot(), "plugins");
 }
 
-/** Where the package lies that this code is part of. */
+/** The root folder of the package that contains this code. */
 export function packageRoot(): string {
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {
@@ -24,7 +24,7 @@ export function packageRoot(): string {
   }
 }
 
-/** A package.json that is missing or broken is not ours. */
+/** A missing or broken package.json belongs to another package. */
 function nameIn(manifest: string): unknown {
   try {
     return (JSON.parse(readFileSync(manifest, "utf8")) as { name?: unknown }).name;

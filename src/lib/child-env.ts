@@ -1,14 +1,20 @@
-/** The environment a child gets: what any program needs, what its driver names, and no other secret of the daemon's. */
+/**
+ * Builds the environment of a child process: the variables that every program needs and those that its driver names.
+ * The daemon's other secrets are not passed on.
+ */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `PREFIX_*` stands for every name with that prefix. */
+/** `PREFIX_*` matches every name with that prefix. */
 const always = [
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR"],
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"],
 ];
 
-/** The names of `env` that are always passed on or that `allow` lists (exact, or `PREFIX_*`), then `extra` over them. */
+/**
+ * Returns the variables of `env` that are always passed on or that `allow` lists (exact, or `PREFIX_*`), overridden by
+ * `extra`.
+ */
 export function childEnv(env: Environment, allow: readonly string[], extra: Environment = {}): Record<string, string> {
   const matches = nameMatcher([...always, ...allow]);
   const child: Record<string, string> = {};

@@ -1,4 +1,4 @@
-/** Time as a dependency, so that tests can hold it still. */
+/** Time as a dependency, so that tests can control it. */
 
 export interface Clock {
   now(): number;
@@ -23,10 +23,10 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Timers count in 32 bits, and by another clock than the one on the wall: long waits are taken in parts. */
+/** Timers use a 32-bit delay and a monotonic clock, so long waits are split and checked against the wall clock. */
 const longestSleepMs = 3_600_000;
 
-/** Resolves when the clock shows that time, however it is set meanwhile. */
+/** Resolves when the clock reaches that time, even if the clock is changed meanwhile. */
 export async function sleepUntil(
   clock: Clock,
   at: number,

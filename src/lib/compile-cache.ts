@@ -1,13 +1,13 @@
 /**
- * Code that is compiled once and found again by the next process. It lies with the program, where only its owner
- * writes: in the shared temporary folder, which is Node's choice, anybody could leave code to be run.
+ * Enables Node's compile cache in the package's own folder, which only its owner can write. Node's default is the
+ * shared temporary folder, where another user could plant code.
  */
-// Not by name: a Node that lacks it must come as far as being told that it is too old.
+// A namespace import: on a Node that lacks the function, startup must get as far as the "Node is too old" message.
 import * as nodeModule from "node:module";
 import { join } from "node:path";
 import { packageRoot } from "./assets.ts";
 
-/** To be called before the rest is imported. Where nothing can be written, the code is compiled each time. */
+/** Call this before importing other modules. If the folder is not writable, Node compiles the code at each start. */
 export function useCompileCache(): void {
   nodeModule.enableCompileCache(join(packageRoot(), "node_modules", ".cache", "aegis"));
 }

@@ -1,11 +1,12 @@
 /**
- * Cron rhythms and times of day in a zone of the world. Five fields; a rhythm of one fixed time keeps to once a day when
- * clocks are changed: a time that is skipped comes at the end of the gap, one that repeats comes the first time. Rhythms of
- * several times a day go on by the clock on the wall: what is skipped is left out, what repeats is repeated.
+ * Cron patterns (five fields) and times of day in a time zone. A pattern with one fixed time fires once a day across
+ * daylight-saving changes: a skipped time fires at the end of the gap, and a repeated time fires at its first
+ * occurrence. Patterns with several times a day follow the wall clock: skipped times do not fire, repeated times fire
+ * twice.
  */
 import { Cron } from "croner";
 
-/** Why the pattern is no rhythm, or null. */
+/** Returns why the pattern is invalid, or null if it is valid. */
 export function cronProblem(pattern: string): string | null {
   const fields = pattern.trim().split(/\s+/);
   if (pattern.trim() === "" || fields.length !== 5) return `it has ${plain(fields)}`;
@@ -18,13 +19,13 @@ export function cronProblem(pattern: string): string | null {
 }
 
 export type Rhythm = {
-  /** The first time after this one, or null when there is none. */
+  /** Returns the first time after `after`, or null if there is none. */
   next(after: number): number | null;
-  /** The newest times before this one, oldest first. */
+  /** Returns the last `count` times before `time`, oldest first. */
   before(time: number, count: number): number[];
 };
 
-/** Throws for a pattern or a zone that is none. */
+/** Throws if the pattern or the time zone is invalid. */
 export function cronRhythm(pattern: string, timezone: string): Rhythm {
   const cron = new Cron(pattern, { mode: "5-part", timezone, paused: true });
   return {
@@ -37,7 +38,9 @@ export function cronRhythm(pattern: string, timezone: string): Rhythm {
   };
 }
 
-/** The moment that an ISO time names; without an offset it is a time of the zone's clocks. Null when it is none. */
+/**
+ * Parses an ISO time. Without an offset, it is a local time in the zone. Returns null if the text is not a valid time.
+ */
 export function zonedTime(text: string, timezone: string): number | null {
   if (!isoTime.test(text) || Number.isNaN(Date.parse(text))) return null;
   if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return Date.parse(text);

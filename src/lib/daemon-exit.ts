@@ -1,8 +1,10 @@
-/** What a daemon that could not start exits with: the command that started it tells people from this. */
+/** Exit codes of a daemon that could not start. The CLI command that started it derives its message from them. */
 export const daemonExit = {
   failed: 1,
-  /** Wrong arguments or wrong configuration. */
+  /** Invalid arguments or configuration. */
   invalid: 2,
-  /** Another daemon has the project. */
+  /** Another daemon serves the project. */
   projectTaken: 4,
+  /** The project contains state that is not known to belong to the user. */
+  stateUnknown: 5,
 } as const;

@@ -1,35 +1,39 @@
 /**
- * `.aegis/state/daemon.json`: how a client finds the daemon of a project, and how it can be sure that the process
- * named there is still that daemon. Plain Node, because every command reads it before anything else.
+ * `.aegis/state/daemon.json`: how a client finds the daemon of a project and verifies that the process is still that
+ * daemon. The daemon signs the file with the user's key. A file that came with the folder could name any address, and
+ * the client would send prompts there. Uses only Node modules, because every CLI command reads this file first.
  */
 import { existsSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { isErrno, makePrivateDir, writeAtomic } from "./files.ts";
+import { isErrno, writeAtomic } from "./files.ts";
 import { systemProcessTable } from "./process/table.ts";
+import { findUserKey, type UserKey } from "./user-key.ts";
 
 export type DaemonFile = {
   pid: number;
-  /** When the process started, as the system counts it: a pid alone may have been given to another process. */
+  /** The start time of the process as reported by the system. The system reuses pids, so a pid alone is not enough. */
   start_time: string;
   url: string;
   token: string;
   version: string;
-  /** Which daemon wrote the file; only that one may remove it. */
+  /** The daemon that wrote the file. Only that daemon may remove it. */
   id: string;
 };
 
 export type DaemonFileState =
   | { state: "none" }
   | { state: "live"; file: DaemonFile }
-  /** The file is there but its process is not. */
+  /** The file exists but its process has ended. */
   | { state: "stale"; file: DaemonFile }
+  /** The file has no signature of this user: another user, an older Aegis or an untrusted source wrote it. */
+  | { state: "foreign"; problem: string; pid: number }
   | { state: "broken"; problem: string };
 
 export const configFileName = ".aegis.yaml";
 
 /**
- * The project a folder belongs to: the closest ancestor with a config file, else the closest one that has been used
+ * Finds the project of a folder: the nearest ancestor with a config file, else the nearest ancestor that has been used
  * without one, else the folder itself.
  */
 export function findProjectRoot(cwd: string): string {
@@ -45,7 +49,7 @@ export function stateDir(root: string): string {
   return join(root, ".aegis", "state");
 }
 
-/** Only a daemon makes it; others put locks and caches into the state folder of a project that was never used. */
+/** Only a daemon creates this file. Other programs put locks and caches into the state folder of an unused project. */
 export function storePath(root: string): string {
   return join(stateDir(root), "aegis.db");
 }
@@ -58,8 +62,17 @@ export function daemonLogPath(root: string): string {
   return join(stateDir(root), "daemon.log");
 }
 
-/** The file as written, or null when there is none. Throws when it cannot be read or is not a daemon file. */
+/**
+ * Reads the file without verifying its author; clients use `inspectDaemonFile` instead. Returns null if there is no
+ * file. Throws if the file is unreadable or malformed.
+ */
 export async function readDaemonFile(root: string): Promise<DaemonFile | null> {
+  return (await readSigned(root))?.file ?? null;
+}
+
+type Signed = { file: DaemonFile; proof: unknown };
+
+async function readSigned(root: string): Promise<Signed | null> {
   const path = daemonFilePath(root);
   let text: string;
   try {
@@ -71,24 +84,36 @@ export async function readDaemonFile(root: string): Promise<DaemonFile | null> {
   return parse(text, path);
 }
 
-/** The file, judged by whether its process is alive and the same one that wrote it. */
-export async function inspectDaemonFile(root: string): Promise<DaemonFileState> {
-  let file: DaemonFile | null;
+/** Reads the file and checks that the user of `home` signed it and that its process is still the same one. */
+export async function inspectDaemonFile(root: string, home: string): Promise<DaemonFileState> {
   try {
-    file = await readDaemonFile(root);
+    const signed = await readSigned(root);
+    if (signed === null) return { state: "none" };
+    const { file, proof } = signed;
+    const key = await findUserKey(home);
+    if (key?.verifies(proof, "daemon", ...(await signedParts(root, file))) !== true) {
+      const problem = `${daemonFilePath(root)} was not written by an Aegis of this user and for this folder`;
+      return { state: "foreign", problem, pid: file.pid };
+    }
+    return { state: isSameProcess(file) ? "live" : "stale", file };
   } catch (error) {
     return { state: "broken", problem: error instanceof Error ? error.message : String(error) };
   }
-  if (file === null) return { state: "none" };
-  return { state: isSameProcess(file) ? "live" : "stale", file };
 }
 
-export async function writeDaemonFile(root: string, file: DaemonFile): Promise<void> {
-  await makePrivateDir(stateDir(root));
-  await writeAtomic(daemonFilePath(root), `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+/** The state folder must exist. A daemon does not recreate a state folder that was deleted. */
+export async function writeDaemonFile(root: string, file: DaemonFile, key: UserKey): Promise<void> {
+  const signed = { ...file, proof: key.sign("daemon", ...(await signedParts(root, file))) };
+  await writeAtomic(daemonFilePath(root), `${JSON.stringify(signed, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Removes the file if the daemon with this id wrote it. True when it is gone. */
+/** The signature covers the folder, so a file copied into another project is rejected. */
+async function signedParts(root: string, file: DaemonFile): Promise<string[]> {
+  const { pid, start_time, url, token, version, id } = file;
+  return [await realpath(root), String(pid), start_time, url, token, version, id];
+}
+
+/** Removes the file if the daemon with this id wrote it. Returns true if the file is gone. */
 export async function removeDaemonFile(root: string, id: string): Promise<boolean> {
   let file: DaemonFile | null;
   try {
@@ -102,7 +127,7 @@ export async function removeDaemonFile(root: string, id: string): Promise<boolea
   return true;
 }
 
-/** When a process started, in a form that differs between two processes with the same pid; null when there is none. */
+/** Returns a start time that differs between two processes with the same pid, or null if there is no such process. */
 export function processStartTime(pid: number): string | null {
   const info = systemProcessTable().get(pid);
   return info === null || info.zombie ? null : info.start;
@@ -119,7 +144,7 @@ function closest(start: string, matches: (folder: string) => boolean): string | 
   }
 }
 
-function parse(text: string, path: string): DaemonFile {
+function parse(text: string, path: string): Signed {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -127,9 +152,10 @@ function parse(text: string, path: string): DaemonFile {
     throw new Error(`${path} is not JSON`, { cause: error });
   }
   if (!isDaemonFile(value)) {
-    throw new Error(`${path} does not name a daemon: expected pid, start_time, url, token, version and id`);
+    throw new Error(`${path} does not describe a daemon: expected pid, start_time, url, token, version and id`);
   }
-  return value;
+  const { pid, start_time, url, token, version, id } = value;
+  return { file: { pid, start_time, url, token, version, id }, proof: "proof" in value ? value.proof : null };
 }
 
 function isDaemonFile(value: unknown): value is DaemonFile {

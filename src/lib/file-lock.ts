@@ -1,13 +1,13 @@
 /**
- * One worker at a time over all processes of a machine. The lock is SQLite's own on a small file: the system lets go of
- * it when its holder dies, however it dies, so that it can never be stale.
+ * A lock across all processes of a machine. It uses SQLite's lock on a small file. The system releases it when its
+ * holder dies, so it is never stale.
  */
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "./clock.ts";
 
 export type FileLockOptions = { clock: Clock; signal: AbortSignal; waitMs?: number };
 
-/** Somebody else held the lock all the time. */
+/** Another process held the lock until the timeout. */
 export class FileLockBusy extends Error {
   override readonly name = "FileLockBusy";
 }
@@ -15,7 +15,7 @@ export class FileLockBusy extends Error {
 const defaultWaitMs = 30_000;
 const pauseMs = 25;
 
-/** Runs `work` while no other process holds the lock at `path`, whose folder must exist. */
+/** Runs `work` while holding the lock at `path`. The folder of `path` must exist. */
 export async function withFileLock<T>(path: string, work: () => Promise<T>, options: FileLockOptions): Promise<T> {
   const { clock, signal, waitMs = defaultWaitMs } = options;
   const deadline = clock.now() + waitMs;
@@ -27,7 +27,7 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>, opti
   }
 }
 
-/** Null when somebody holds it. Disposing gives it back. */
+/** Returns null if another process holds the lock. Disposing releases it. */
 export function tryFileLock(path: string): Disposable | null {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -1,9 +1,9 @@
-/** File writes that survive a crash, and paths that stay inside their folder. */
+/** Crash-safe file writes, and checks that paths stay inside their folder. */
 import { randomBytes } from "node:crypto";
-import { mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
-/** Replaces a file whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. */
+/** Replaces a file atomically: writes a temporary file beside it, syncs it, renames it, and syncs the folder. */
 export async function writeAtomic(
   path: string,
   data: string | Uint8Array,
@@ -11,13 +11,7 @@ export async function writeAtomic(
 ): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
   try {
-    const file = await open(temporary, "wx", options.mode ?? 0o644);
-    try {
-      await file.writeFile(data);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeSynced(temporary, data, options.mode ?? 0o644);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -26,12 +20,23 @@ export async function writeAtomic(
   await syncFolder(dirname(path));
 }
 
-/** Makes a folder that only its owner can enter. */
+/** Creates a file and waits until the disk has it. */
+export async function writeSynced(path: string, data: string | Uint8Array, mode: number): Promise<void> {
+  const file = await open(path, "wx", mode);
+  try {
+    await file.writeFile(data);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Creates a folder that only its owner can enter. */
 export async function makePrivateDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
-/** The same for folders below one that must exist: what was deleted above them is not brought back. */
+/** Creates private folders below `base`, which must exist: a deleted parent is not recreated. */
 export async function makePrivateDirsBelow(base: string, ...names: string[]): Promise<string> {
   let path = base;
   for (const name of names) {
@@ -44,8 +49,8 @@ export async function makePrivateDirsBelow(base: string, ...names: string[]): Pr
 }
 
 /**
- * The real path of `path` below `root`, or null when it leaves it: by `..`, by an absolute path or through a link.
- * A file that does not exist yet is judged by its nearest existing folder.
+ * Returns the real path of `path` below `root`, or null if it leaves `root` through `..`, an absolute path or a link. A
+ * file that does not exist yet is checked by its nearest existing folder.
  */
 export async function containedPath(root: string, path: string): Promise<string | null> {
   const realRoot = await realpath(root);
@@ -57,9 +62,33 @@ export async function containedPath(root: string, path: string): Promise<string 
       return isInside(realRoot, real) ? real : null;
     } catch (error) {
       if (!isErrno(error, "ENOENT") || dirname(probe) === probe) return null;
+      // A dangling link: a write would create the file at the link's target.
+      if (await isLink(probe)) return null;
       missing.unshift(basename(probe));
     }
   }
+}
+
+async function isLink(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the real path inside a folder with third-party content, such as a clone. Also returns null for paths inside
+ * `.git`, which can contain anything that was ever pushed.
+ */
+export async function contentPath(root: string, path: string): Promise<string | null> {
+  const real = await containedPath(root, path);
+  if (real === null) return null;
+  return relative(await realpath(root), real)
+    .split(sep)
+    .includes(".git")
+    ? null
+    : real;
 }
 
 export function isInside(root: string, path: string): boolean {
@@ -67,7 +96,7 @@ export function isInside(root: string, path: string): boolean {
   return below === "" || (!isAbsolute(below) && below !== ".." && !below.startsWith(`..${sep}`));
 }
 
-/** Whether there is something at a path. Throws when the system does not say. */
+/** Returns whether a path exists. Throws if the system cannot tell. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
@@ -82,7 +111,7 @@ export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.Err
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-/** Makes renames in a folder survive a power cut. */
+/** Makes renames in a folder survive a power failure. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

@@ -1,10 +1,10 @@
-/** Where a command would be found. */
+/** Finds a command in PATH. */
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { isErrno } from "./files.ts";
 
-/** The file that running `command` would start, by the given PATH; null when there is none. */
+/** Returns the file that running `command` would start with the given PATH, or null if there is none. */
 export async function findProgram(command: string, path: string): Promise<string | null> {
   const folders = command.includes("/") ? [""] : path.split(delimiter).filter((folder) => folder !== "");
   for (const folder of folders) {

@@ -1,31 +1,32 @@
 /**
- * One commit of a git repository that somebody else wrote, checked out into a folder of ours. No hooks, filters,
- * submodules, prompts or settings of the user; only HTTPS and local repositories; HTTPS to a judged, pinned address.
+ * Checks out one commit of a third-party git repository into a folder. Disables hooks, filters, submodules, prompts and
+ * the user's git settings. Allows only HTTPS and local repositories; HTTPS uses a checked and pinned address.
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { childEnv, type Environment } from "./child-env.ts";
 import type { Clock } from "./clock.ts";
 import { isErrno } from "./files.ts";
+import { ownConsent } from "./own-consent.ts";
 import type { Processes } from "./process.ts";
 import { judgedAddresses, type Network } from "./safe-fetch.ts";
 
 export type GitFetchOptions = {
   /** `https://…` or `file://…`. */
   url: string;
-  /** A branch, a tag or a commit; null for what the repository shows first. */
+  /** A branch, a tag or a commit; null for the default branch. */
   ref: string | null;
   /** An empty folder. */
   into: string;
   processes: Processes;
   clock: Clock;
-  /** Of the daemon; only what any program needs is passed on. */
+  /** The daemon's environment. Only the variables that every program needs are passed on. */
   env: Environment;
   signal: AbortSignal;
   timeoutMs?: number;
-  /** Of the objects as they are sent. */
+  /** Limit for the received objects, in bytes. */
   maxBytes?: number;
-  /** Origins that a person configured. */
+  /** Origins that the user configured. */
   trustedOrigins?: readonly string[];
   network?: Network;
 };
@@ -42,10 +43,13 @@ export class GitError extends Error {
   }
 }
 
-/** The commit that was checked out. Throws `GitError`, `FetchError` for an address that is not for us, or the reason. */
+/**
+ * Returns the commit that was checked out. Throws `GitError`, `FetchError` for a forbidden address, or the signal's
+ * reason.
+ */
 export async function gitFetch(options: GitFetchOptions): Promise<{ commit: string }> {
   const { ref } = options;
-  if (ref !== null && !isSafeRef(ref)) throw new GitError("refused", `"${ref}" is no name of a branch, tag or commit`);
+  if (ref !== null && !isSafeRef(ref)) throw new GitError("refused", `"${ref}" is not a valid branch, tag or commit`);
   const git = await prepare(options);
   await git("init", "--quiet", ".");
   const commit = await fetchCommit(git, options);
@@ -56,8 +60,8 @@ export async function gitFetch(options: GitFetchOptions): Promise<{ commit: stri
 export type GitReference = { url: string; ref: string | null; path: string | null };
 
 /**
- * `gh:owner/repo[@ref][#path]` below `base`, `git+https://…[@ref][#path]`, or `git+file:///…`. Null when it is none of
- * them; throws `GitError` when it is one that cannot be meant.
+ * Parses `gh:owner/repo[@ref][#path]` (relative to `base`), `git+https://…[@ref][#path]` and `git+file:///…`. Returns
+ * null for any other text. Throws `GitError` if the reference is malformed.
  */
 export function parseGitReference(text: string, base = "https://github.com"): GitReference | null {
   const scheme = /^(gh:|git\+)/.exec(text)?.[0];
@@ -65,10 +69,10 @@ export function parseGitReference(text: string, base = "https://github.com"): Gi
   const [place = "", ...fragment] = text.slice(scheme.length).split("#");
   const path = fragment.length === 0 ? null : safeSubPath(fragment.join("#"));
   const at = scheme === "gh:" ? place.indexOf("@") : place.lastIndexOf("@");
-  // The `@` of a URL's user stands before its path.
+  // An `@` before the path belongs to the user part of the URL.
   const hasRef = at !== -1 && (scheme === "gh:" || at > place.indexOf("/", place.indexOf("://") + 3));
   const [where, ref] = hasRef ? [place.slice(0, at), place.slice(at + 1)] : [place, null];
-  if (ref !== null && !isSafeRef(ref)) throw new GitError("refused", `"${ref}" is no name of a branch, tag or commit`);
+  if (ref !== null && !isSafeRef(ref)) throw new GitError("refused", `"${ref}" is not a valid branch, tag or commit`);
   if (scheme === "git+") return { url: gitUrl(where), ref, path };
   const repo = /^([A-Za-z0-9][A-Za-z0-9-]*)\/([A-Za-z0-9._-]+?)(?:\.git)?$/.exec(where);
   if (repo === null || /^\.+$/.test(repo[2] ?? ""))
@@ -94,7 +98,7 @@ async function fetchCommit(git: Git, { url, ref }: GitFetchOptions): Promise<str
     await git("fetch", ...fetchFlags, "--depth=1", "--", url, ref ?? "HEAD");
     return await commitOf(git, "FETCH_HEAD");
   } catch (error) {
-    // Not every server hands out a commit by its number, and none by the first digits of it.
+    // Some servers do not serve a commit by its hash, and none serves it by an abbreviated hash.
     if (ref === null || !looksLikeCommit(ref) || !isMissing(error)) throw error;
     await git(
       "fetch",
@@ -132,7 +136,7 @@ async function pinsFor(url: URL, options: GitFetchOptions): Promise<string[]> {
   return [`${url.hostname}:${port}:${list.join(",")}`];
 }
 
-/** Given on each call, because a repository's own settings are not to be trusted. */
+/** Passed on every call, because the repository's own config is not trusted. */
 function settings(pins: readonly string[]): string[] {
   const pairs = [
     "core.hooksPath=/dev/null",
@@ -142,7 +146,7 @@ function settings(pins: readonly string[]): string[] {
     "credential.helper=",
     "http.followRedirects=false",
     "submodule.recurse=false",
-    // All in packs, where what arrives is measured.
+    // Keeps all objects in packs, so that `watchSize` can measure them.
     "fetch.unpackLimit=1",
     "gc.auto=0",
     "init.defaultBranch=main",
@@ -155,7 +159,7 @@ function settings(pins: readonly string[]): string[] {
 async function run(argv: [string, ...string[]], options: GitFetchOptions, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const child = await options.processes
-    .start({ argv, cwd: options.into, env: gitEnv(options) })
+    .start({ argv, cwd: options.into, env: gitEnv(options) }, ownConsent("git"))
     .catch((error: unknown) => {
       if (isErrno(error, "ENOENT")) throw new GitError("no_git", "git is not installed, or not on PATH", error);
       throw error;
@@ -181,7 +185,7 @@ async function run(argv: [string, ...string[]], options: GitFetchOptions, signal
   }
 }
 
-/** True when what has arrived is over the limit, after calling `stop`. Git itself has no such limit. */
+/** Calls `stop` and returns true if the received data exceeds the limit. Git has no such limit. */
 async function watchSize(options: GitFetchOptions, signal: AbortSignal, stop: () => void): Promise<boolean> {
   const packs = join(options.into, ".git", "objects", "pack");
   for (;;) {
@@ -196,7 +200,7 @@ async function watchSize(options: GitFetchOptions, signal: AbortSignal, stop: ()
 
 async function folderSize(folder: string): Promise<number> {
   const names = await readdir(folder).catch(() => []);
-  // A file may be renamed between the listing and the question.
+  // A file may be renamed between `readdir` and `stat`.
   const sizes = await Promise.all(
     names.map((name) =>
       stat(join(folder, name)).then(
@@ -211,7 +215,7 @@ async function folderSize(folder: string): Promise<number> {
 function gitEnv(options: GitFetchOptions): Record<string, string> {
   const trusted = (options.trustedOrigins ?? []).some((origin) => origin.startsWith("http://"));
   return childEnv(options.env, [], {
-    // Where a .netrc or a user's settings would be found.
+    // Prevents git from reading the user's .netrc and settings.
     HOME: options.into,
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_CONFIG_GLOBAL: "/dev/null",
@@ -246,9 +250,9 @@ function isMissing(error: unknown): boolean {
 function gitUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["https:", "http:", "file:"].includes(url.protocol))
-    throw new GitError("refused", `"${text}" is no git URL that is fetched: https://… or file://…`);
+    throw new GitError("refused", `"${text}" is not a supported git URL: expected https://… or file://…`);
   if (url.username !== "" || url.password !== "")
-    throw new GitError("refused", "a git URL that carries a name or password is not fetched");
+    throw new GitError("refused", "a git URL with a user name or password is not allowed");
   return text;
 }
 
@@ -265,6 +269,6 @@ function looksLikeCommit(ref: string): boolean {
 function safeSubPath(path: string): string {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length === 0 || path.startsWith("/") || parts.includes("..") || parts.includes(".git"))
-    throw new GitError("refused", `"${path}" is no folder inside a repository`);
+    throw new GitError("refused", `"${path}" is not a folder inside a repository`);
   return parts.join("/");
 }

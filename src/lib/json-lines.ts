@@ -1,9 +1,12 @@
-/** Where the keys of a JSON text stand, so that a complaint about a value can name its line. */
+/** Finds the line of each key in a JSON text, so that an error about a value can name its line. */
 
-/** The line of a path such as `["tools", 0, "name"]`, counted from 1; of the nearest part of it that is there. */
+/**
+ * Returns the line of a path such as `["tools", 0, "name"]`, counted from 1. If the path is missing, returns the line
+ * of its nearest existing ancestor.
+ */
 export type LineOf = (path: readonly (string | number)[]) => number | null;
 
-/** For text that `JSON.parse` takes; what it makes of other text is only ever a line too few. */
+/** Expects text that `JSON.parse` accepts. For other text, the reported lines may be too low. */
 export function jsonLines(text: string): LineOf {
   const lines = new Map<string, number>();
   const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|\n|[^\s{}[\],:"]+/g;
@@ -49,7 +52,7 @@ export function jsonLines(text: string): LineOf {
   };
 }
 
-/** The line that V8 names in what `JSON.parse` threw. */
+/** Returns the line from an error that `JSON.parse` threw, as V8 reports it. */
 export function jsonErrorLine(error: unknown, text: string): number {
   const named = error instanceof Error ? /\(line (\d+) column \d+\)/.exec(error.message)?.[1] : undefined;
   return named === undefined ? text.split("\n").length : Number(named);

@@ -1,4 +1,4 @@
-/** JSON lines, framed strictly by `\n`: U+2028 and its like are ordinary characters inside JSON strings. */
+/** JSON lines, separated only by `\n`: U+2028 and similar characters may occur inside JSON strings. */
 import { readFile } from "node:fs/promises";
 
 export const maxLineBytes = 16 * 1024 * 1024;
@@ -7,7 +7,7 @@ export class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";
 }
 
-/** The lines of a byte stream, without their `\n`. A last line without one is given too. */
+/** Yields the lines of a byte stream without their `\n`, including a last line that has none. */
 export async function* lines(
   chunks: AsyncIterable<Uint8Array>,
   options: { maxBytes?: number } = {},
@@ -33,7 +33,7 @@ export async function* lines(
   if (size > 0) yield Buffer.concat(parts).toString("utf8");
 }
 
-/** The records of a JSONL file. A torn last line is left out; a broken line in the middle is an error. */
+/** Reads the records of a JSONL file. Ignores an incomplete last line; throws if any other line is invalid. */
 export async function readJsonl(path: string): Promise<unknown[]> {
   const text = await readFile(path, "utf8");
   const rows = text.split("\n");

@@ -1,4 +1,4 @@
-/** What the daemon's parts log through. The daemon gives a real one, tests a silent one. */
+/** The logger interface. The daemon passes a real logger, tests a silent one. */
 export interface Logger {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
@@ -8,7 +8,7 @@ export interface Logger {
 
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** One line for an unknown error. */
+/** Formats an unknown error as one line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** The candidate most like a mistyped word, or null when none is close. */
+/** Returns the candidate most similar to a mistyped word, or null if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: string | null = null;
@@ -13,13 +13,13 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** ` (did you mean "x"?)`, or nothing. */
+/** Returns ` (did you mean "x"?)`, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = nearest(word, candidates);
   return near === null ? "" : ` (did you mean "${near}"?)`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours; gives up at `limit`. */
+/** Counts insertions, deletions, replacements and swaps of adjacent characters. Stops at `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let beforeLast: number[] = [];

@@ -1,44 +1,69 @@
-/** Child processes. The only module that starts and kills them: own process group, drained stderr, proven end. */
+/**
+ * Starts and stops child processes. No other module does. Each child has its own process group, its stderr is drained,
+ * and `stop` verifies that it is gone.
+ */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "./clock.ts";
+import { Consent } from "./consent.ts";
 import { isErrno } from "./files.ts";
 import { errorText, type Logger } from "./log.ts";
+import { endProcesses } from "./process/ending.ts";
+import { createFamilies, descendants, type Families } from "./process/family.ts";
 import { createGroup } from "./process/group.ts";
 import { createLedger, type Ledger } from "./process/ledger.ts";
+import { childVariable, ownerVariable } from "./process/marks.ts";
 import { readUntilGone, settledWithin } from "./process/pipes.ts";
-import { endSurvivors, ownerVariable, type Survivor } from "./process/survivors.ts";
+import { endOrphans, endSurvivors, findLeftovers, type Leftover, type Survivor } from "./process/survivors.ts";
 import { type ProcessTable, systemProcessTable } from "./process/table.ts";
 import { createTail } from "./process/tail.ts";
 
 export interface Processes {
   /**
-   * Starts a child in a process group of its own and records it, so that the next daemon can end it if this one dies.
-   * The group lives no longer than the child: what it leaves behind is ended with it.
-   * Throws the system's error (`ENOENT`, `EACCES`, `ENOTDIR`) when it cannot be started.
+   * Starts a child in its own process group and records it, so that the next daemon can end it if this one dies. When
+   * the child ends, all its descendants end too: its group at once, processes outside the group soon after. Throws the
+   * system's error (`ENOENT`, `EACCES`, `ENOTDIR`) if the child cannot start. The consent is spent in any case; another
+   * attempt needs a new one.
    */
-  start(command: Command): Promise<Child>;
-  /** Ends what an earlier daemon of this project left running. */
+  start(command: Command, consent: Consent): Promise<Child>;
+  /**
+   * For processes that other code starts, such as plugin code: they must start with this environment, and `end` ends
+   * them all.
+   */
+  mark(): { env: Record<string, string>; end(): Promise<void> };
+  /** Ends the processes that an earlier daemon of this project left running. */
   sweep(): Promise<Survivor[]>;
+  /** Returns processes that outlived the child that started them, or the daemon. For callers outside the daemon. */
+  leftovers(options: { daemonRuns: boolean }): Promise<Leftover[]>;
+  endLeftovers(options: { daemonRuns: boolean }): Promise<Survivor[]>;
+  /** Ends every child and all descendants. `below` also includes every process below this one. */
+  close(options?: { below: boolean }): Promise<void>;
 }
 
 export type Command = { argv: readonly [string, ...string[]]; env: Record<string, string>; cwd: string };
 
 export interface Child {
   readonly pid: number;
-  /** Writing to a child that is gone is not an error: its end is told by `exited`. */
+  /** Writing to a child that has ended is not an error; `exited` reports its end. */
   readonly stdin: Writable;
-  /** For one reader. Ends when the child's group is gone, also when a process outside it keeps the pipe open. */
+  /**
+   * For one reader. Ends when the child's process group is gone, even if a process outside the group keeps the pipe
+   * open.
+   */
   readonly stdout: AsyncIterable<Uint8Array>;
-  /** The last lines of stderr, which is always drained. */
+  /** The last lines of stderr. Stderr is always drained. */
   stderrTail(): string;
   /** Never rejects. */
   readonly exited: Promise<Exit>;
-  /** When the child last wrote a byte, by the clock given. */
+  /** When the child last wrote a byte, by the given clock. */
   lastActivity(): number;
-  /** SIGTERM to the group, SIGKILL after the grace; resolves when no process of the group is left. */
+  /**
+   * Sends SIGTERM to the child and all descendants, and SIGKILL after the grace period. Resolves when none is left. If
+   * the child has already ended, resolves when its group is gone.
+   */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
@@ -47,46 +72,92 @@ export type { Survivor };
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 export type ProcessesOptions = {
-  /** Where started children are recorded. */
+  /** The file that records started children. */
   ledgerFile: string;
-  /** Marks every child's environment. The same over restarts of one project's daemon, different between projects. */
+  /** Marks every child's environment. Stable across restarts of one project's daemon, different between projects. */
   owner: string;
   clock: Clock;
   log: Logger;
 };
 
 const defaultGraceMs = 3000;
-/** How long what a dead child wrote to stderr may take to arrive. */
+/** How long to wait for the remaining stderr output of a child that has ended. */
 const stderrFlushMs = 250;
+
+type Started = { process: Spawned; pid: number; began: number };
 
 type Spawned = ChildProcessByStdio<Writable, Readable, Readable>;
 
+/** The maximum grace period when the daemon closes. */
+const closeGraceMs = 1000;
+
 export function createProcesses(options: ProcessesOptions): Processes {
+  const { owner, log } = options;
   const table = systemProcessTable();
   const ledger = createLedger(options.ledgerFile);
-  const running = new Set<number>();
+  const families = createFamilies(table, log);
+  const running = new Map<string, Child>();
+  const survivors = () => {
+    const spare = new Map([...running].map(([id, { pid }]) => [id, pid]));
+    return { table, ledger, owner, spare, log };
+  };
 
   return {
-    async start(command) {
-      const spawned = await startProcess(command, options, table, ledger);
-      const { pid } = spawned;
-      running.add(pid);
-      return superviseChild(spawned.process, pid, table, options, () => running.delete(pid));
+    async start(command, consent) {
+      Consent.spend(consent);
+      const id = newMark();
+      const spawned = await startProcess(command, id, options, table, ledger);
+      const child = superviseChild(spawned, { id, table, families, options, onGone: () => running.delete(id) });
+      running.set(id, child);
+      return child;
     },
-    sweep: () => endSurvivors({ table, ledger, owner: options.owner, spare: running, log: options.log }),
+    mark() {
+      const id = newMark();
+      const began = table.get(process.pid)?.began ?? 0;
+      return {
+        env: { [ownerVariable]: owner, [childVariable]: id },
+        async end() {
+          families.collectSoon({ id, began });
+          await families.settle(closeGraceMs);
+        },
+      };
+    },
+    sweep: () => endSurvivors(survivors()),
+    leftovers: ({ daemonRuns }) => findLeftovers({ table, ledger, owner }, daemonRuns),
+    endLeftovers: ({ daemonRuns }) =>
+      daemonRuns ? endOrphans({ table, ledger, owner }, log) : endSurvivors(survivors()),
+    async close({ below } = { below: false }) {
+      await Promise.allSettled([...running.values()].map((child) => child.stop({ graceMs: closeGraceMs })));
+      await families.settle(closeGraceMs);
+      // A full disk or a missing folder must not prevent the daemon from ending the rest.
+      const swept = await endSurvivors({ ...survivors(), spare: new Map() }, closeGraceMs).catch((error: unknown) => {
+        log.warn("what was left behind could not be recorded", { error: errorText(error) });
+        return [];
+      });
+      const killAt = performance.now() + closeGraceMs;
+      const find = () => (below ? descendants(table.list(), process.pid) : []);
+      const others = await endProcesses(find, { table, log, killAt: () => killAt });
+      const ended = [...swept, ...others].map(({ pid, command }) => ({ pid, command }));
+      if (ended.length > 0) log.info("ended processes that were left behind", { processes: ended });
+    },
   };
+}
+
+function newMark(): string {
+  return randomBytes(12).toString("hex");
 }
 
 async function startProcess(
   command: Command,
+  id: string,
   options: ProcessesOptions,
   table: ProcessTable,
   ledger: Ledger,
-): Promise<{ process: Spawned; pid: number }> {
+): Promise<Started> {
   const [file, ...args] = command.argv;
   const child = spawn(file, args, {
     cwd: command.cwd,
-    env: { ...command.env, [ownerVariable]: options.owner },
+    env: { ...command.env, [ownerVariable]: options.owner, [childVariable]: id },
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -95,16 +166,17 @@ async function startProcess(
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
     stream.on("error", (error) => options.log.debug("a child's pipe broke", { pid, error: errorText(error) }));
   }
+  const info = table.get(pid);
   try {
-    ledger.add({ pid, start: table.get(pid)?.start ?? null, command: command.argv.join(" ") });
+    ledger.add({ pid, start: info?.start ?? null, child: id, command: command.argv.join(" ") });
   } catch (error) {
     options.log.warn("a child could not be recorded; it may outlive a crash", { pid, error: errorText(error) });
   }
   child.on("error", (error) => options.log.warn("a child reported an error", { pid, error: errorText(error) }));
-  return { process: child, pid };
+  return { process: child, pid, began: info?.began ?? 0 };
 }
 
-/** The system names the program also when it was the working folder that is missing. */
+/** The system also names the program if the working folder is what is missing. */
 async function startError(child: Spawned, cwd: string): Promise<unknown> {
   const [error] = await once(child, "error");
   if (!isErrno(error, "ENOENT")) return error;
@@ -114,15 +186,23 @@ async function startError(child: Spawned, cwd: string): Promise<unknown> {
   );
 }
 
+type Supervision = {
+  id: string;
+  table: ProcessTable;
+  families: Families;
+  options: ProcessesOptions;
+  onGone: () => void;
+};
+
 function superviseChild(
-  child: Spawned,
-  pid: number,
-  table: ProcessTable,
-  { clock, log }: ProcessesOptions,
-  onGone: () => void,
+  { process: child, pid, began }: Started,
+  { id, table, families, options: { clock, log }, onGone }: Supervision,
 ): Child {
   const stderr = createTail();
   const group = createGroup(pid, table);
+  const family = families.add({ id, pid, began });
+  let stopping: Promise<void> | null = null;
+  let hasExited = false;
   let active = clock.now();
   const touch = () => {
     active = clock.now();
@@ -141,7 +221,9 @@ function superviseChild(
   });
   const gone = new Promise<void>((resolve) => {
     child.once("exit", () => {
-      // At once: as soon as the group is empty, the system may give its number to strangers.
+      hasExited = true;
+      if (stopping === null) families.collectSoon({ id, began });
+      // Immediately: once the group is empty, the system may reuse its id.
       group
         .end(defaultGraceMs)
         .catch((error: unknown) => log.error("a child's group is still there", { pid, error: errorText(error) }))
@@ -162,8 +244,12 @@ function superviseChild(
     exited,
     lastActivity: () => active,
     async stop({ graceMs = defaultGraceMs } = {}) {
-      await group.end(graceMs);
-      await exited;
+      // Before the group gets a signal: a process that left the group can also be found by its parent while the parent
+      // lives.
+      const { promise: groupGone, resolve } = Promise.withResolvers<void>();
+      if (!hasExited || stopping !== null) stopping = family.end(graceMs, groupGone);
+      await group.end(graceMs).finally(resolve);
+      await Promise.all([stopping, exited]);
     },
   };
 }

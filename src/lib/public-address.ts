@@ -1,7 +1,7 @@
-/** Which internet addresses are somebody's on the open internet: not this machine, its network, or a cloud's inside. */
+/** Decides whether an IP address is public: not this machine, its local network or a cloud's internal network. */
 import { BlockList, isIP } from "node:net";
 
-/** False also for text that is no address. */
+/** Also returns false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, "");
   switch (isIP(bare)) {
@@ -41,18 +41,19 @@ const closed4 = subnets("ipv4", [
     ["224.0.0.0", 4],
     ["240.0.0.0", 4],
   ],
-  // Inside Azure, where machines ask about themselves.
+  // Reachable only from inside Azure; serves data about the machine.
   ...[["168.63.129.16", 32]],
 ]);
 
-/** Only this part of IPv6 is given out; mapped, local and translated addresses all lie outside it. */
+/** The only allocated global range of IPv6. Mapped, local and translated addresses are outside it. */
 const open6 = subnets("ipv6", [["2000::", 3]]);
-/** Tunnels carry an IPv4 address that would have to be judged itself; the rest is for documents and tests. */
+/** Tunnels embed an IPv4 address that would need its own check. The other ranges are for documentation and tests. */
 const closed6 = subnets("ipv6", [
   ...[
     ["2001::", 23],
     ["2001:db8::", 32],
     ["2002::", 16],
+    ["2620:4f:8000::", 48],
     ["3fff::", 20],
   ],
 ]);

@@ -1,6 +1,6 @@
 /**
- * Reads the plain headers that nearly all skills and agents have, twenty times as fast as a whole YAML parser. It gives up at the
- * first thing it is not sure of; what it does read, it reads exactly as YAML 1.2 would.
+ * Reads the simple headers that nearly all skills and agents have, about twenty times faster than a YAML parser. It
+ * gives up on any input that it is not sure about. Everything it accepts, it reads exactly as YAML 1.2.
  */
 
 export type QuickHeader = { fields: Record<string, unknown>; lines: ReadonlyMap<string, number> };
@@ -11,13 +11,13 @@ class NotSure extends Error {}
 
 const notSure = new NotSure("not a plain header");
 
-/** Null when only a YAML parser can tell. */
+/** Returns null if the header needs a YAML parser. */
 export function readQuickHeader(yaml: string): QuickHeader | null {
   const lines: Line[] = [];
   let number = 0;
   for (const raw of yaml.split("\n")) {
     number += 1;
-    // Blanks of other kinds mean something to YAML, and not the same to us.
+    // YAML treats other whitespace characters differently.
     if (/[^\S ]/.test(raw)) return null;
     const text = raw.trimEnd();
     if (text === "") continue;
@@ -65,7 +65,7 @@ class Reader {
     return fields;
   }
 
-  /** The line here when it stands exactly so far in; null when the block is over. */
+  /** Returns the current line if it has exactly this indentation, or null if the block has ended. */
   #next(indent: number): Line | null {
     const line = this.#lines[this.#at];
     if (line === undefined || line.indent < indent) return null;
@@ -108,9 +108,9 @@ class Reader {
   }
 }
 
-/** JSON is YAML, as long as no key comes twice. */
+/** JSON is valid YAML if no key occurs twice. */
 function json(text: string): unknown {
-  // Escapes are not the same in both.
+  // JSON and YAML escapes differ.
   if (text.includes("\\")) throw notSure;
   try {
     return JSON.parse(text);
@@ -123,7 +123,7 @@ function flow(text: string): unknown {
   const words = /^\[ *([\w./-]+(?: *, *[\w./-]+)*) *\]$/.exec(text)?.[1];
   if (words !== undefined) return words.split(",").map((word) => plain(word.trim()));
   if (text === "[]") return [];
-  // A key of this name would not become a field.
+  // `JSON.parse` would not create an ordinary field with this name.
   if (text.includes("__proto__")) throw notSure;
   return json(text);
 }
@@ -135,7 +135,7 @@ function plain(text: string): unknown {
   if (/^(?:null|Null|NULL|~)$/.test(text)) return null;
   if (/^(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(text)) return Number(text);
   if (/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z)?$/.test(text)) return text;
-  // Other numbers have many spellings, and dashes and dots have meanings of their own.
+  // Other numbers have many spellings, and dashes and dots have meanings of their own in YAML.
   if (/^[-+.\d]/.test(text) && !/^\d+\.\d+\.\d[\w.-]*$/.test(text)) throw notSure;
   return text;
 }

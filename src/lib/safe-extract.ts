@@ -1,29 +1,29 @@
-/** ZIP archives from elsewhere, unpacked into an empty folder of ours. The only place that reads ZIP. */
+/** Extracts third-party ZIP archives into an empty folder. No other module reads ZIP files. */
 import { createWriteStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
-import { type Entry, fromBufferPromise, openPromise, type ZipFile } from "yauzl";
+import type { Entry, ZipFile } from "yauzl";
 import { errorText } from "./log.ts";
 import { createTreeGuard, defaultTreeLimits, type TreeGuard, type TreeLimits, TreeRefused } from "./tree-rules.ts";
 
 export type ExtractOptions = {
   limits?: Partial<TreeLimits>;
-  /** How many times larger than the archive its content may be. */
+  /** The maximum ratio of the content's size to the archive's size. */
   ratio?: number;
   signal?: AbortSignal;
 };
 
 type Planned = { entry: Entry; name: string; parts: string[]; executable: boolean };
 
-/** Below this much content no ratio is suspicious: text repeats itself. */
+/** Below this size no ratio is suspicious, because text compresses well. */
 const ratioFloor = 1 << 20;
 const defaultRatio = 200;
 
 /**
- * Unpacks an archive (its bytes, or its path) into `target`, which must exist and be empty. The whole index is judged
- * before the first byte is written; throws `TreeRefused`, and what was written by then is for the caller to remove.
+ * Extracts an archive (bytes or path) into `target`, which must exist and be empty. Checks the whole index before
+ * writing the first byte. Throws `TreeRefused`; the caller removes any files already written.
  */
 export async function extractZip(
   archive: Uint8Array | string,
@@ -46,8 +46,10 @@ export async function extractZip(
 }
 
 async function openArchive(archive: Uint8Array | string): Promise<ZipFile> {
-  // Names are taken as they stand: decoding would turn backslashes into folders and control characters into pictures.
+  // Names stay undecoded: decoding would turn backslashes into folders and control characters into symbols.
   const options = { autoClose: false, decodeStrings: false, validateEntrySizes: true };
+  // Loaded on use: the daemon imports this module, but hardly ever reads an archive.
+  const { fromBufferPromise, openPromise } = await import("yauzl");
   try {
     if (typeof archive === "string") return await openPromise(archive, options);
     const buffer = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
@@ -72,7 +74,7 @@ async function planEntries(zip: ZipFile, guard: TreeGuard, mostBytes: number): P
   return planned;
 }
 
-/** Null for a folder: folders are made for the files in them. */
+/** Returns null for a folder; folders are created for the files in them. */
 function judgeEntry(entry: Entry, guard: TreeGuard): Planned | null {
   const name = nameOf(entry);
   const mode = entry.versionMadeBy >>> 8 === unixHost ? entry.externalFileAttributes >>> 16 : 0;
@@ -105,7 +107,7 @@ async function writeEntry(zip: ZipFile, planned: Planned, target: string, signal
   const stream = await zip.openReadStreamPromise(planned.entry).catch((error: unknown) => {
     throw broken(error, planned.name);
   });
-  // `wx` fails on anything that is there, so that nothing is ever written through a link.
+  // `wx` fails if the path exists, so nothing is written through a link.
   const file = createWriteStream(path, { flags: "wx", mode: planned.executable ? 0o755 : 0o644, flush: true });
   try {
     await pipeline(stream, checksummed(planned.entry.crc32), file, signal === undefined ? {} : { signal });
@@ -122,7 +124,7 @@ function checksummed(expected: number): (source: AsyncIterable<Buffer>) => Async
       sum = crc32(chunk, sum);
       yield chunk;
     }
-    if (sum !== expected) throw new Error("its checksum does not fit");
+    if (sum !== expected) throw new Error("its checksum does not match");
   };
 }
 

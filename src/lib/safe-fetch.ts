@@ -1,22 +1,23 @@
 /**
- * Reading a URL that somebody else chose. The address is resolved once, judged, and exactly that address is connected
- * to, so that a name cannot mean a public machine when it is judged and this one when it is used. Redirects are judged
- * anew. Size and time have limits.
+ * Fetches a URL from an untrusted source. The host name is resolved once, the address is checked, and the connection
+ * uses exactly that address. This prevents DNS rebinding. Every redirect is checked again. Size and time are limited.
  */
 import { lookup } from "node:dns/promises";
-import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { errorText } from "./log.ts";
+import { http } from "./node-http.ts";
 import { isPublicAddress } from "./public-address.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 export type Address = { address: string; family: 4 | 6 };
 
-/** What may be reached. Replaced only by tests. */
+/** The network access. Only tests replace it. */
 export interface Network {
   resolve(host: string): Promise<Address[]>;
   mayReach(address: string): boolean;
-  /** For origins that nobody vouched for. */
+  /** The schemes allowed for origins that are not trusted. */
   schemes: readonly string[];
 }
 
@@ -31,25 +32,29 @@ export const publicNetwork: Network = {
 
 export type FetchOptions = {
   maxBytes: number;
-  /** For everything: resolving, connecting, redirects, the whole body. */
+  /** Covers resolving, connecting, redirects and the whole body. */
   timeoutMs: number;
   signal?: AbortSignal;
   headers?: Readonly<Record<string, string>>;
-  /** Origins that a person configured: may be plain HTTP and anywhere, also on this machine. */
+  /** Origins that the user configured. They may use plain HTTP and any address, including this machine. */
   trustedOrigins?: readonly string[];
   maxRedirects?: number;
+  /** Sends a POST request with these bytes. */
+  post?: Uint8Array;
+  /** Resolves with the status and headers; the body of the response is not read. */
+  ignoreBody?: boolean;
   network?: Network;
 };
 
 export type Fetched = {
-  /** After redirects. */
+  /** The URL after redirects. */
   url: URL;
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
 };
 
-/** `refused`: the URL or the address is not for us; `cut`: the answer ended early; `failed`: no answer at all. */
+/** `refused`: the URL or address is forbidden; `cut`: the response ended early; `failed`: there was no response. */
 export type FetchProblem = "refused" | "redirects" | "too_large" | "timeout" | "cut" | "failed";
 
 export class FetchError extends Error {
@@ -64,7 +69,7 @@ export class FetchError extends Error {
   }
 }
 
-/** Any status is an answer. Throws `FetchError`, or the signal's reason. */
+/** Resolves for any HTTP status. Throws `FetchError`, or the signal's reason. */
 export async function safeFetch(url: URL | string, options: FetchOptions): Promise<Fetched> {
   const deadline = AbortSignal.timeout(options.timeoutMs);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
@@ -79,25 +84,25 @@ export async function safeFetch(url: URL | string, options: FetchOptions): Promi
     const next = redirectOf(answer, target);
     if (next === null) return answer;
     if (hops >= (options.maxRedirects ?? defaultRedirects))
-      throw new FetchError("redirects", target, "redirects without an end");
-    // Secrets are for the origin they were given for.
+      throw new FetchError("redirects", target, "too many redirects");
+    // Secrets are sent only to the origin they were given for.
     if (next.origin !== target.origin) headers = withoutSecrets(headers);
     target = next;
   }
 }
 
-/** The addresses a URL may be reached at, judged; empty for a trusted origin. Throws `FetchError`. */
+/** Returns the checked addresses of a URL; empty for a trusted origin. Throws `FetchError`. */
 export async function judgedAddresses(
   url: URL,
   { trustedOrigins = [], network = publicNetwork }: Pick<FetchOptions, "trustedOrigins" | "network">,
 ): Promise<Address[]> {
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    throw new FetchError("refused", url, `${url.protocol} is not fetched`);
+    throw new FetchError("refused", url, `${url.protocol} is not allowed`);
   if (url.username !== "" || url.password !== "")
-    throw new FetchError("refused", url, "a URL that carries a name or password is not fetched");
+    throw new FetchError("refused", url, "a URL with a user name or password is not allowed");
   if (trustedOrigins.includes(url.origin)) return [];
   if (!network.schemes.includes(url.protocol))
-    throw new FetchError("refused", url, `only ${network.schemes.join(" ")} is fetched`);
+    throw new FetchError("refused", url, `only ${network.schemes.join(" ")} is allowed`);
   const host = bareHost(url);
   const addresses = isIP(host) === 0 ? await resolveHost(url, host, network) : [literal(host)];
   const closed = addresses.find(({ address }) => !network.mayReach(address));
@@ -119,14 +124,16 @@ async function oneHop(
   headers: Record<string, string>,
   options: FetchOptions & { signal: AbortSignal },
 ): Promise<Fetched> {
-  const addresses = await abortable(judgedAddresses(url, options), options.signal);
-  const response = await connect(url, headers, addresses, options.signal);
+  // Resolving a name cannot be stopped, only left behind.
+  const addresses = await untilAborted(judgedAddresses(url, options), options.signal);
+  const response = await connect(url, headers, addresses, options);
   const encoding = response.headers["content-encoding"] ?? "identity";
   const { statusCode: status = 0 } = response;
   const declared = Number(response.headers["content-length"] ?? 0);
   try {
+    if (options.ignoreBody === true) return { url, status, headers: response.headers, body: Buffer.alloc(0) };
     if (encoding !== "identity")
-      throw new FetchError("failed", url, `answered in ${encoding}, which was not asked for`);
+      throw new FetchError("failed", url, `responded with the encoding ${encoding}, which was not requested`);
     if (declared > options.maxBytes) throw tooLarge(url, options.maxBytes);
     const body = await readBody(url, response, options.maxBytes);
     return { url, status, headers: response.headers, body };
@@ -139,22 +146,27 @@ function connect(
   url: URL,
   headers: Record<string, string>,
   addresses: readonly Address[],
-  signal: AbortSignal,
+  { signal, post }: { signal: AbortSignal; post?: Uint8Array },
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const request = url.protocol === "https:" ? httpsRequest : http.request;
     const sent: ClientRequest = request(url, {
       signal,
-      // A connection of its own: one that is kept alive could be to an address that was judged for another name.
+      method: post === undefined ? "GET" : "POST",
+      // No connection reuse: a kept-alive connection could lead to an address that was checked for another name.
       agent: false,
-      headers: { ...headers, "accept-encoding": "identity" },
+      headers: {
+        ...headers,
+        "accept-encoding": "identity",
+        ...(post === undefined ? {} : { "content-length": post.byteLength }),
+      },
       ...(addresses.length === 0 ? {} : { lookup: pinnedTo(addresses) }),
     });
     sent.once("response", resolve);
     sent.once("error", (error) =>
       reject(signal.aborted ? signal.reason : new FetchError("failed", url, errorText(error), error)),
     );
-    sent.end();
+    sent.end(post);
   });
 }
 
@@ -169,35 +181,26 @@ async function readBody(url: URL, response: IncomingMessage, maxBytes: number): 
     }
   } catch (error) {
     if (error instanceof FetchError) throw error;
-    throw new FetchError("cut", url, `the answer was cut after ${size} bytes: ${errorText(error)}`, error);
+    throw new FetchError("cut", url, `the response ended early after ${size} bytes: ${errorText(error)}`, error);
   }
-  if (!response.complete) throw new FetchError("cut", url, `the answer was cut after ${size} bytes`);
+  if (!response.complete) throw new FetchError("cut", url, `the response ended early after ${size} bytes`);
   return Buffer.concat(chunks);
 }
 
 function redirectOf(answer: Fetched, from: URL): URL | null {
   const { location } = answer.headers;
   if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return null;
-  if (!URL.canParse(location, from.href)) throw new FetchError("failed", from, "redirects to something that is no URL");
+  if (!URL.canParse(location, from.href)) throw new FetchError("failed", from, "redirects to an invalid URL");
   return new URL(location, from);
 }
 
-/** Answers every question for a name with the addresses that were judged. */
+/** Resolves every name to the checked addresses. */
 function pinnedTo(addresses: readonly Address[]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses;
     if (options.all) callback(null, [...addresses]);
     else callback(null, first?.address ?? "", first?.family ?? 4);
   };
-}
-
-/** Resolving a name cannot be stopped, only left behind. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const left = Promise.withResolvers<never>();
-  const onAbort = () => left.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, left.promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 function withoutSecrets(headers: Record<string, string>): Record<string, string> {
@@ -217,7 +220,7 @@ function tooLarge(url: URL, maxBytes: number): FetchError {
   return new FetchError("too_large", url, `more than ${maxBytes} bytes`);
 }
 
-/** Without query, name and password: they may hold secrets, and this ends up in logs. */
+/** Omits query, user name and password, which may contain secrets, because the result is logged. */
 function shownUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }

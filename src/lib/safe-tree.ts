@@ -1,4 +1,4 @@
-/** Folders from elsewhere: copied under the same rules as archives, and told apart by one hash over all they hold. */
+/** Copies third-party folders under the same rules as archives, and hashes the content of a folder. */
 import { createHash, type Hash } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from "node:fs/promises";
@@ -8,14 +8,14 @@ import { createTreeGuard, defaultTreeLimits, type TreeGuard, type TreeLimits, Tr
 
 export type CopyOptions = {
   limits?: Partial<TreeLimits>;
-  /** Names of folders and files that are left out wherever they stand. */
+  /** Names of folders and files to skip at any depth. */
   skip?: readonly string[];
   signal?: AbortSignal;
 };
 
 /**
  * Copies a folder into `target`, which must exist and be empty. A link to a file inside the folder becomes a copy of
- * that file; any other link, a device, a pipe or a socket is refused. Throws `TreeRefused`.
+ * that file. Any other link, a device, a pipe or a socket is refused. Throws `TreeRefused`.
  */
 export async function copyTree(
   source: string,
@@ -32,26 +32,33 @@ export async function copyTree(
   return { files: guard.files, bytes: guard.bytes };
 }
 
+export type TreeHashOptions = {
+  /** Names of folders and files to skip at any depth. */
+  skip?: readonly string[];
+  /** Returns true for files to skip. Paths use `/`. */
+  ignore?: (path: string) => boolean;
+};
+
 /**
- * A sha256 over the sorted relative paths, whether each file may be run, and the content. Links count as what they say,
- * never as what they point to, so that following one cannot change the answer. Empty folders do not count.
+ * Returns a SHA-256 over the sorted relative paths, the executable bits and the contents. A link is hashed by its
+ * target path and never followed. Empty folders are ignored.
  */
-export async function treeHash(dir: string, options: { skip?: readonly string[] } = {}): Promise<string> {
+export async function treeHash(dir: string, options: TreeHashOptions = {}): Promise<string> {
   const hash = createHash("sha256");
   const skip = new Set(options.skip);
   const paths = await listTree(dir, skip);
-  for (const path of paths) await hashEntry(hash, dir, path);
+  for (const path of paths) if (options.ignore?.(path) !== true) await hashEntry(hash, dir, path);
   return `sha256:${hash.digest("hex")}`;
 }
 
-/** Every entry below `dir` that is no folder, by path with `/`, sorted by code point. */
+/** Lists every entry below `dir` that is not a folder, as paths with `/`, sorted by code point. */
 export async function listTree(dir: string, skip: ReadonlySet<string> = new Set()): Promise<string[]> {
   const found: string[] = [];
   for await (const { path, entry } of entriesOf(dir, skip)) if (!entry.isDirectory()) found.push(path);
   return found.sort(byCodePoint);
 }
 
-/** All entries below `dir`, folders before what they hold. */
+/** All entries below `dir`, each folder before its contents. */
 async function* entriesOf(dir: string, skip: ReadonlySet<string>): AsyncGenerator<{ path: string; entry: Dirent }> {
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
@@ -72,7 +79,7 @@ type Walk = {
   signal: AbortSignal | undefined;
 };
 
-/** Looks at names alone and stops at the first one too many: nothing of such a tree is copied. */
+/** Counts names only and stops when there are too many, before anything is copied. */
 async function refuseTooMany({ root, skip, signal }: Walk, most: number): Promise<void> {
   let files = 0;
   for await (const { entry } of entriesOf(root, skip)) {
@@ -108,7 +115,7 @@ async function linkTarget(root: string, path: string): Promise<string> {
   });
   if (!isInside(root, real)) throw new TreeRefused("link", path, "is a link out of its folder");
   if (!(await lstat(real)).isFile()) throw new TreeRefused("link", path, "is a link to a folder");
-  // A link into a part that is left out would bring that part back under another name.
+  // A link into a skipped folder would include that folder's content under another name.
   if (relative(root, real).split(sep).includes(".git")) throw new TreeRefused("link", path, "is a link into .git");
   return real;
 }
@@ -119,7 +126,7 @@ async function copyFile(walk: Walk, path: string, from: string): Promise<void> {
   const to = join(walk.target, ...walk.guard.file(path, size));
   await mkdir(dirname(to), { recursive: true });
   await using copy = await open(to, "wx", (mode & 0o111) === 0 ? 0o644 : 0o755);
-  // Not more than was judged: the file may be growing.
+  // Reads no more than the size that was checked, because the file may be growing.
   for (let at = 0; at < size; ) {
     const { bytesRead, buffer } = await source.read(Buffer.allocUnsafe(Math.min(size - at, chunkBytes)), 0, null, at);
     if (bytesRead === 0) break;
@@ -129,7 +136,10 @@ async function copyFile(walk: Walk, path: string, from: string): Promise<void> {
   await copy.sync();
 }
 
-/** Opened without waiting and without following, then asked what it is: it may have changed since it was listed. */
+/**
+ * Opens without blocking and without following links, then checks the type, because the file may have changed since the
+ * listing.
+ */
 async function openRegular(file: string, path: string): Promise<FileHandle> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if ((await handle.stat()).isFile()) return handle;
@@ -147,7 +157,7 @@ async function hashEntry(hash: Hash, dir: string, path: string): Promise<void> {
   addField(hash, (info.mode & 0o111) === 0 ? "file" : "program", path, content);
 }
 
-/** Lengths stand before what they measure, so that no two trees run together into the same bytes. */
+/** Writes the length before each field, so that different trees cannot produce the same bytes. */
 function addField(hash: Hash, kind: string, path: string, content: Uint8Array): void {
   hash.update(`${kind} ${Buffer.byteLength(path)} ${content.byteLength}\n${path}\n`);
   hash.update(content);

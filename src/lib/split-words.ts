@@ -1,6 +1,6 @@
-/** Words of a line that a person typed. */
+/** Splits a line that a person typed into words. */
 
-/** Quotes keep words together. */
+/** Quotes group words. */
 export function splitWords(text: string): string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, word]) => double ?? single ?? word ?? "",

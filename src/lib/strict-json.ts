@@ -1,13 +1,16 @@
-/** What can be written down as JSON: checked strictly, so that nothing changes silently on the way. */
+/** Checks strictly that a value is JSON, so that serialization does not silently change it. */
 
-/** JSON of the value, or undefined for none. Throws `TypeError` that names the place which is not JSON. */
+/**
+ * Returns the JSON of the value, or undefined for undefined. Throws a `TypeError` with the path of a value that is not
+ * JSON.
+ */
 export function toJson(value: unknown, what: string): string | undefined {
   if (value === undefined) return undefined;
   checkJson(value, what);
   return JSON.stringify(value);
 }
 
-/** Throws `TypeError` that names the place which is not JSON. */
+/** Throws a `TypeError` with the path of a value that is not JSON. */
 export function checkJson(value: unknown, what: string): void {
   check(value, what, new Set());
 }
@@ -32,7 +35,7 @@ function check(value: unknown, path: string, above: Set<unknown>): void {
   }
   if (isPlain(value)) {
     within(value, path, above, () => {
-      // A key without a value is left out, as everywhere in JSON.
+      // An undefined property is omitted, as in `JSON.stringify`.
       for (const [key, item] of Object.entries(value)) if (item !== undefined) check(item, `${path}.${key}`, above);
     });
     return;

@@ -1,11 +1,13 @@
-/** What a tree of files from elsewhere may look like before any of it is written: names that stay inside, and limits. */
+/**
+ * Rules for third-party file trees, checked before anything is written: names that stay inside the folder, and limits.
+ */
 
 export type TreeLimits = {
   files: number;
-  /** All files together. */
+  /** Total size of all files. */
   bytes: number;
   fileBytes: number;
-  /** Folders above a file. */
+  /** Maximum number of folders above a file. */
   depth: number;
 };
 
@@ -25,7 +27,7 @@ export type TreeProblem =
   | "too_deep"
   | "ratio";
 
-/** The tree is refused whole. `path` is the entry at fault, null when it is the tree itself. */
+/** The whole tree is refused. `path` is the offending entry, or null if the tree as a whole is at fault. */
 export class TreeRefused extends Error {
   override readonly name = "TreeRefused";
   readonly problem: TreeProblem;
@@ -39,15 +41,18 @@ export class TreeRefused extends Error {
 }
 
 export interface TreeGuard {
-  /** The path in parts, or throws `TreeRefused`. Paths are relative, separated by `/`. */
+  /** Splits a folder path into parts. Paths are relative and use `/`. Throws `TreeRefused`. */
   folder(path: string): string[];
-  /** The same for a file, whose size counts against the limits. */
+  /** Same for a file. Its size counts against the limits. */
   file(path: string, size: number): string[];
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Judges one tree, entry by entry: names also by what is there already, as two names may be one file elsewhere. */
+/**
+ * Checks one tree entry by entry. A name must also not collide with an earlier one, because two names can refer to one
+ * file on other file systems.
+ */
 export function createTreeGuard(limits: TreeLimits): TreeGuard {
   const kinds = new Map<string, { path: string; kind: "file" | "folder" }>();
   let files = 0;
@@ -100,7 +105,7 @@ export function createTreeGuard(limits: TreeLimits): TreeGuard {
   };
 }
 
-/** Splits a relative path; throws for one that leaves its folder or that another system would read otherwise. */
+/** Splits a relative path. Throws if it leaves its folder or if another system would read it differently. */
 export function safeParts(path: string): string[] {
   const names = path.replace(/\/$/, "").split("/");
   if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new TreeRefused("outside", path, "is an absolute path");
@@ -122,7 +127,10 @@ function isControlled(name: string): boolean {
   return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(name);
 }
 
-/** File systems differ in case and in how they compose letters; what one of them holds to be equal is equal here. */
+/**
+ * File systems differ in case sensitivity and Unicode normalization. Names that any of them treats as equal are equal
+ * here.
+ */
 function foldedName(path: string): string {
   return path.normalize("NFKC").toLowerCase();
 }

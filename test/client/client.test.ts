@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { AegisError } from "../../src/contract/errors.ts";
 import { newId } from "../../src/contract/ids.ts";
+import { readTree, staticClosure } from "../helpers/architecture.ts";
 import { message } from "../helpers/rows.ts";
 import { sessionA } from "../runtime/events/memory-events.ts";
 import { start, token } from "../server/start.ts";
@@ -15,10 +16,10 @@ async function connected() {
 test("calls carry path, query and body, and give the typed answer", async () => {
   const { client, services } = await connected();
   expect(await client.call("health")).toEqual({ ok: true, name: "aegis" });
-  const { receipt } = await client.call("sendMessage", { path: { session: "lucid-knuth" }, body: { text: "hi" } });
+  const { receipt } = await client.call("sendMessage", { path: { session: "lucid-hertz" }, body: { text: "hi" } });
   expect(receipt.outcome).toBe("landed");
   const { sessions } = await client.call("listSessions", { query: { closed: true } });
-  expect(sessions[0]?.handle).toBe("lucid-knuth");
+  expect(sessions[0]?.handle).toBe("lucid-hertz");
   const id = newId("msg", 1);
   services.messages.set(id, message(sessionA, { id }));
   expect((await client.call("cancelMessage", { path: { message: id } })).message.id).toBe(id);
@@ -38,7 +39,7 @@ test("errors arrive as they left", async () => {
   const { client, server } = await connected();
   const error: unknown = await client.call("getSession", { path: { session: "nobody" } }).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(AegisError);
-  expect(error).toMatchObject({ code: "not_found", status: 404, hint: "did you mean lucid-knuth?" });
+  expect(error).toMatchObject({ code: "not_found", status: 404, hint: "did you mean lucid-hertz?" });
   const stranger = createClient({ url: server.url, token: "wrong" });
   await expect(stranger.call("status")).rejects.toMatchObject({ code: "unauthorized" });
 });
@@ -60,10 +61,12 @@ test("an aborted call rejects with the signal's reason", async () => {
   await expect(client.call("status", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });
 
-test("the client's files load neither zod nor Node", () => {
-  for (const name of ["client", "events", "sse-parser", "state", "reduce", "wait"]) {
-    const text = readFileSync(new URL(`../../src/client/${name}.ts`, import.meta.url), "utf8");
-    const loaded = [...text.matchAll(/^import (?!type )[^;]*? from "([^"]+)"/gm)].map((match) => match[1]);
-    expect(loaded.filter((target) => !/^(\.\/|\.\.\/contract\/(errors|routes)\.ts$)/.test(target ?? ""))).toEqual([]);
-  }
+test("the client's files load neither zod nor Node, directly or through others", () => {
+  const files = readTree(fileURLToPath(new URL("../../src", import.meta.url)));
+  const closure = [...staticClosure(files, "client/browser.ts")];
+  expect(closure).toEqual(
+    expect.arrayContaining(["events", "reduce", "sse-parser", "wait"].map((name) => `client/${name}.ts`)),
+  );
+  const known = new Set(files.map(({ path }) => path));
+  expect(closure.filter((path) => !known.has(path))).toEqual([]);
 });

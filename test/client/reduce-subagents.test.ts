@@ -4,7 +4,7 @@ import { emptyState } from "../../src/client/state.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { forest } from "../runtime/subagents/forest.ts";
 
-it("knows of subagents what is on record, from the events alone", async () => {
+it("knows what is recorded of subagents, from the events alone", async () => {
   const f = await forest();
   const root = await f.root();
   const child = await f.spawn(root, { label: "child" });

@@ -51,7 +51,7 @@ const text: NewEvent = { type: "turn.text", session: sessionA, data: { turn, mes
 test("a session lives: created, renamed, titled, at work, closed", () => {
   const state = play(
     created,
-    { type: "session.renamed", session: sessionA, data: { handle: "new-name", before: "lucid-knuth" } },
+    { type: "session.renamed", session: sessionA, data: { handle: "new-name", before: "lucid-hertz" } },
     { type: "session.titled", session: sessionA, data: { title: "Fix it", source: "human" } },
     { type: "session.state", session: sessionA, data: { state: "error", error: "no key" } },
     { type: "session.notice", session: sessionA, data: { level: "warning", text: "careful" } },
@@ -106,6 +106,12 @@ test("asks wait until they are settled", () => {
         question: "which?",
         tool: null,
         detail: null,
+        reason: null,
+        gate: false,
+        changes: [],
+        cwd: null,
+        origin: null,
+        omitted: 0,
         options: [],
         digest: "d",
         status: "open",
@@ -113,6 +119,8 @@ test("asks wait until they are settled", () => {
         created_at: 1,
         expires_at: 2,
         settled_at: null,
+        settled_by: null,
+        settled_reason: null,
       },
     },
   };

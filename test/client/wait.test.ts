@@ -167,3 +167,23 @@ test("aborting rejects with the reason", async () => {
   stop.abort(reason);
   await expect(waiting).rejects.toBe(reason);
 });
+
+test("ends by the message's status when the stream breaks at the same place again and again", async () => {
+  const s = await scene();
+  s.startTurn();
+  let streams = 0;
+  const broken = {
+    ...s.client,
+    open: async () => {
+      streams += 1;
+      if (streams === 2) s.endTurn("completed");
+      return new Response("id: 0\n\n");
+    },
+  };
+  const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
+  expect(await waitForMessage(broken, id, sessionA, { sleep })).toMatchObject({
+    status: "answered",
+    turn: { id: turn },
+  });
+  expect(streams).toBeGreaterThan(2);
+});

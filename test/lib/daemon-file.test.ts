@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -11,6 +11,7 @@ import {
   removeDaemonFile,
   writeDaemonFile,
 } from "../../src/lib/daemon-file.ts";
+import { openUserKey } from "../../src/lib/user-key.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 
 function ownFile(change: Partial<DaemonFile> = {}): DaemonFile {
@@ -33,13 +34,20 @@ describe("the project of a folder", () => {
   });
 });
 
+async function project() {
+  const [root, home] = [await tempDir(), await tempDir()];
+  await mkdir(join(root, ".aegis/state"), { recursive: true });
+  const key = await openUserKey(home);
+  return { root, home, write: (file: DaemonFile) => writeDaemonFile(root, file, key) };
+}
+
 describe("the daemon's file", () => {
   it("is private, read back as written, and removed by its owner only", async () => {
-    const root = await tempDir();
+    const { root, home, write } = await project();
     expect(await readDaemonFile(root)).toBeNull();
-    expect(await inspectDaemonFile(root)).toEqual({ state: "none" });
+    expect(await inspectDaemonFile(root, home)).toEqual({ state: "none" });
     const file = ownFile();
-    await writeDaemonFile(root, file);
+    await write(file);
     expect((await stat(daemonFilePath(root))).mode & 0o777).toBe(0o600);
     expect(await readDaemonFile(root)).toEqual(file);
     expect(await removeDaemonFile(root, "someone else")).toBe(false);
@@ -50,13 +58,37 @@ describe("the daemon's file", () => {
   });
 
   it("is live only while the very process that wrote it runs", async () => {
-    const root = await tempDir();
-    await writeDaemonFile(root, ownFile());
-    expect((await inspectDaemonFile(root)).state).toBe("live");
-    await writeDaemonFile(root, ownFile({ start_time: "earlier" }));
-    expect((await inspectDaemonFile(root)).state).toBe("stale");
-    await writeDaemonFile(root, ownFile({ pid: 2 ** 22 + 1 }));
-    expect((await inspectDaemonFile(root)).state).toBe("stale");
+    const { root, home, write } = await project();
+    await write(ownFile());
+    expect((await inspectDaemonFile(root, home)).state).toBe("live");
+    await write(ownFile({ start_time: "earlier" }));
+    expect((await inspectDaemonFile(root, home)).state).toBe("stale");
+    await write(ownFile({ pid: 2 ** 22 + 1 }));
+    expect((await inspectDaemonFile(root, home)).state).toBe("stale");
+  });
+
+  it("is foreign without the signature of the user, for this folder and for every field", async () => {
+    const { root, home, write } = await project();
+    await write(ownFile());
+    const signed = JSON.parse(await readFile(daemonFilePath(root), "utf8"));
+    const found = async () => (await inspectDaemonFile(root, home)).state;
+    for (const change of [
+      { proof: undefined },
+      { proof: 7 },
+      { url: "http://192.0.2.1:80" },
+      { token: "u" },
+      { id: "b" },
+    ]) {
+      await writeFile(daemonFilePath(root), JSON.stringify({ ...signed, ...change }));
+      expect(await found(), JSON.stringify(change)).toBe("foreign");
+    }
+    const other = await project();
+    await writeFile(daemonFilePath(other.root), JSON.stringify(signed));
+    expect((await inspectDaemonFile(other.root, home)).state).toBe("foreign");
+    expect((await inspectDaemonFile(other.root, other.home)).state).toBe("foreign");
+    await writeFile(daemonFilePath(root), JSON.stringify(signed));
+    expect(await found()).toBe("live");
+    expect((await inspectDaemonFile(root, other.home)).state).toBe("foreign");
   });
 
   it.each(["", "{", "[]", "{}", '{"pid":"1"}', '{"pid":-1,"start_time":"","url":"","token":"","version":"","id":""}'])(
@@ -66,7 +98,7 @@ describe("the daemon's file", () => {
       await mkdir(join(root, ".aegis/state"), { recursive: true });
       await writeFile(daemonFilePath(root), text);
       await expect(readDaemonFile(root)).rejects.toThrow(daemonFilePath(root));
-      expect((await inspectDaemonFile(root)).state).toBe("broken");
+      expect((await inspectDaemonFile(root, root)).state).toBe("broken");
     },
   );
 });

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseFrontmatter, updateFrontmatter, writeFrontmatter } from "../../src/lib/frontmatter.ts";
+import { updateFrontmatter, writeFrontmatter } from "../../src/lib/frontmatter.ts";
+import { readPageFields } from "../../src/lib/page-fields.ts";
+
+const known = new Set(["name", "description", "tools", "model"]);
+const parseFrontmatter = (text: string) => readPageFields(text, known);
 
 const fieldsOf = (yaml: string) => parseFrontmatter(`---\n${yaml}\n---\nbody`).fields;
 
@@ -21,13 +25,19 @@ describe("reading", () => {
   });
 
   it.each([
-    ["Windows line ends", "---\r\nname: x\r\n---\r\nbody\r\n", "body\r\n"],
+    ["Windows line ends", "---\r\nname: x\r\n---\r\nbody\r\n", "body\n"],
     ["a byte order mark", "\uFEFF---\nname: x\n---\nbody", "body"],
     ["spaces after the marks", "---  \nname: x\n--- \t\nbody", "body"],
     ["an end without a line break", "---\nname: x\n---", ""],
     ["marks inside a text", "---\nname: x\n---\nbody\n---\nmore", "body\n---\nmore"],
   ])("%s", (_, text, body) => {
-    expect(parseFrontmatter(text)).toMatchObject({ present: true, fields: { name: "x" }, body, problems: [] });
+    expect(parseFrontmatter(text)).toMatchObject({
+      present: true,
+      fields: { name: "x" },
+      body,
+      repairs: [],
+      fault: null,
+    });
   });
 
   it("leaves a text without marks alone", () => {
@@ -36,40 +46,68 @@ describe("reading", () => {
   });
 
   it("takes values that people forget to quote, and says so", () => {
-    const { fields, problems } = parseFrontmatter(
+    const { fields, repairs } = parseFrontmatter(
       "---\nname: x\ndescription: Use it so: always. <example>a: b</example>\ntools: *\n---\n",
     );
     expect(fields).toEqual({ name: "x", description: "Use it so: always. <example>a: b</example>", tools: "*" });
-    expect(problems.map(({ line, fatal }) => ({ line, fatal }))).toEqual([
-      { line: 3, fatal: false },
-      { line: 4, fatal: false },
+    expect(repairs.map(({ line, key }) => ({ line, key }))).toEqual([
+      { line: 3, key: null },
+      { line: 4, key: null },
     ]);
   });
 
   it.each([
     ["no end", "---\nname: x\n", 1],
-    ["a list", "---\n- a\n---\n", 2],
-    ["broken YAML", "---\nname: x\ntools: [a\n---\n", 3],
-    ["keys that are no text", "---\n? [a]\n: b\n---\n", 2],
-    ["aliases that unfold without end", bomb(), 1],
-    ["an alias inside itself", "---\na: &a [*a]\n---\n", 1],
+    ["too much", `---\na: ${"x".repeat(40_000)}\n---\n`, 1],
     ["endless nesting", `---\na: ${"[".repeat(5_000)}\n---\n`, 1],
     ["endless lists", `---\na:\n  ${"- ".repeat(5_000)}\n---\n`, 1],
-    ["too much", `---\na: ${"x".repeat(40_000)}\n---\n`, 1],
+    ["a page without an end of its header", "---\nname: x: y\n\n# Title\n\ntext\n---\n", 4],
   ])("%s is told with its line", (_, text, line) => {
-    const started = performance.now();
-    const { fields, problems } = parseFrontmatter(text);
+    const { fields, fault } = parseFrontmatter(text);
     expect(fields).toEqual({});
-    expect(problems).toEqual([{ line: expect.any(Number), message: expect.any(String), fatal: true }]);
-    expect(problems[0]?.line).toBeGreaterThanOrEqual(line);
+    expect(fault).toEqual({ line, message: expect.any(String) });
+  });
+
+  it.each([
+    ["a list", "---\n- a\n---\n", {}],
+    ["keys that are no text", "---\n? [a]\n: b\n---\n", {}],
+    ["aliases that unfold without end", bomb(), {}],
+    ["an alias inside itself", "---\na: &a [*a]\nname: x\n---\n", { name: "x" }],
+  ])("%s costs no time and leaves what can be read", (_, text, fields) => {
+    const started = performance.now();
+    expect(parseFrontmatter(text).fields).toMatchObject(fields);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
+  it("says which value was guessed", () => {
+    const { fields, repairs } = parseFrontmatter("---\nname: x\ntools: [a\nmodel: 'y' z\n---\n");
+    expect(fields).toMatchObject({ name: "x", tools: "[a" });
+    expect(repairs.map(({ line, key }) => `${line} ${key}`)).toEqual(["3 tools", "4 model"]);
+  });
+
+  it.each([
+    ["a title above", "# Title\n\n---\nname: x\n---\nbody", "body"],
+    ["a remark above", "<!-- made\nby hand -->\n---\nname: x\n---\nbody", "body"],
+    ["a fence around it", "```markdown\n---\nname: x\n---\nbody\n```\n", "body\n"],
+    ["no first mark", "name: x\n---\nbody", "body"],
+  ])("%s is passed over", (_, text, body) => {
+    expect(parseFrontmatter(text)).toMatchObject({
+      present: true,
+      fields: { name: "x" },
+      body,
+      repairs: [{ line: 1, key: null }],
+    });
+  });
+
+  it("takes no prose above a line for fields", () => {
+    expect(parseFrontmatter("Some prose.\n\n---\nname: x\n---\nbody")).toMatchObject({ present: false });
+  });
+
   it("knows the line of each field and warns of one that comes twice", () => {
-    const { fields, lineOf, problems } = parseFrontmatter("---\n# a\nname: x\nmodel: y\nname: z\n---\n");
+    const { fields, lineOf, repairs } = parseFrontmatter("---\n# a\nname: x\nmodel: y\nname: z\n---\n");
     expect(fields.name).toBe("z");
     expect([lineOf("model"), lineOf("absent")]).toEqual([4, 1]);
-    expect(problems).toEqual([{ line: 5, message: expect.stringContaining('"name" once'), fatal: false }]);
+    expect(repairs).toEqual([{ line: 5, message: expect.stringContaining('"name" once'), key: "name" }]);
   });
 
   it("a key called __proto__ reaches no prototype", () => {
@@ -92,7 +130,7 @@ describe("writing", () => {
     fc.assert(
       fc.property(fields, fc.string(), (written, body) => {
         const back = parseFrontmatter(writeFrontmatter(written, body));
-        expect(back.problems).toEqual([]);
+        expect(back.repairs).toEqual([]);
         expect(back.fields).toEqual(written);
         expect(back.body.trim()).toBe(body.trim());
       }),

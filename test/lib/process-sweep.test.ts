@@ -8,6 +8,7 @@ import { lines } from "../../src/lib/jsonl.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { systemProcessTable } from "../../src/lib/process/table.ts";
 import { createProcesses } from "../../src/lib/process.ts";
+import { agreed } from "../helpers/consent.ts";
 import { fixture, isRunning } from "../helpers/pids.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 
@@ -51,15 +52,14 @@ test("a process that only has the pid of a recorded one is spared", async () => 
   expect(isRunning(bystander)).toBe(true);
 });
 
-test("a daemon's own children are spared and stay on record", async () => {
+test("a daemon's own children are spared and stay recorded", async () => {
   const dir = await tempDir();
   const ledgerFile = join(dir, "children.jsonl");
   const processes = processesOf(ledgerFile, dir);
-  const child = await processes.start({
-    argv: [process.execPath, "-e", "setInterval(() => {}, 1e3)"],
-    env: {},
-    cwd: process.cwd(),
-  });
+  const child = await processes.start(
+    { argv: [process.execPath, "-e", "setInterval(() => {}, 1e3)"], env: {}, cwd: process.cwd() },
+    agreed(),
+  );
   onTestFinished(() => child.stop());
   expect(await processes.sweep()).toEqual([]);
   expect(isRunning(child.pid)).toBe(true);

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -5,6 +7,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { lines } from "../../src/lib/jsonl.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { type Child, createProcesses, type Processes } from "../../src/lib/process.ts";
+import { agreed } from "../helpers/consent.ts";
 import { fixture, isRunning } from "../helpers/pids.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -63,20 +66,85 @@ test("what a child leaves in its group ends with it", async () => {
   await waitUntil("the grandchild is gone", () => !isRunning(Number(pid)));
 });
 
-test("output ends although a process outside the group keeps the pipe open", async () => {
-  const processes = await makeProcesses();
-  const child = await startNode([fixture("stubborn.mjs"), "escape"], processes);
+test("stop ends a process that left the group and ignores SIGTERM, and the output with it", async () => {
+  const child = await startNode([fixture("stubborn.mjs"), "escape"]);
   const output = lines(child.stdout);
   const pids = [pidIn((await output.next()).value), pidIn((await output.next()).value)];
   const escaped = Number(pids.find((pid) => pid !== child.pid));
-  onTestFinished(() => {
-    if (isRunning(escaped)) process.kill(escaped, "SIGKILL");
-  });
+  endLater(escaped);
   await child.stop({ graceMs: 50 });
+  expect(isRunning(escaped)).toBe(false);
   expect((await output.next()).done).toBe(true);
-  expect(isRunning(escaped)).toBe(true);
-  const swept = await processes.sweep();
-  if (process.platform === "linux") expect(swept).toMatchObject([{ pid: escaped, killed: true }]);
+});
+
+/** How a program may try to get away; each says the pid of the one that stays. `stay` ignores SIGTERM. */
+const stay = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done'";
+const escapes = {
+  "a session of its own": `setsid ${stay} & sleep 1000`,
+  "a double fork into a session of its own": `(setsid ${stay} &) & sleep 1000`,
+  "a session of its own, no environment, and a parent that lives": `env -i setsid -w ${stay}`,
+  "a group of its own without an environment": `set -m; env -i PATH="$PATH" ${stay} & sleep 1000`,
+};
+
+test.each(Object.entries(escapes))("stop ends what took %s", async (_, script) => {
+  const child = await startShell(script);
+  const pid = Number((await lines(child.stdout).next()).value);
+  endLater(pid);
+  expect(isRunning(pid)).toBe(true);
+  await child.stop({ graceMs: 30 });
+  expect(isRunning(pid)).toBe(false);
+});
+
+test("what left the group ends soon after a child that ends by itself", async () => {
+  const child = await startShell(`(setsid ${stay} &) | head -n 1`);
+  const pid = Number((await lines(child.stdout).next()).value);
+  endLater(pid);
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  await waitUntil("the escaped process is gone", () => !isRunning(pid));
+});
+
+test("the end of one child leaves alone what another started", async () => {
+  const processes = await makeProcesses();
+  const [one, other] = [
+    await startShell(escapes["a session of its own"], processes),
+    await startShell(escapes["a session of its own"], processes),
+  ];
+  const [first, second] = await Promise.all(
+    [one, other].map(async (child) => Number((await lines(child.stdout).next()).value)),
+  );
+  endLater(Number(first));
+  endLater(Number(second));
+  await one.stop({ graceMs: 10 });
+  expect([first, second].map((pid) => isRunning(Number(pid)))).toEqual([false, true]);
+  await processes.close();
+  expect(isRunning(Number(second))).toBe(false);
+});
+
+test("what a child starts while it is being ended ends too", async () => {
+  const child = await startShell(
+    `trap '(setsid ${stay.replaceAll("'", "'\\''")} &)' TERM; echo up; while :; do sleep 0.02; done`,
+  );
+  const output = lines(child.stdout);
+  expect((await output.next()).value).toBe("up");
+  const stopped = child.stop({ graceMs: 300 });
+  const pid = Number((await output.next()).value);
+  endLater(pid);
+  await stopped;
+  expect(isRunning(pid)).toBe(false);
+});
+
+test("a mark given to others ends what they start", async () => {
+  const processes = await makeProcesses();
+  const mark = processes.mark();
+  const other = spawn("setsid", ["sh", "-c", 'trap "" TERM; echo up; while :; do sleep 1; done'], {
+    env: { ...env, ...mark.env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const pid = Number(other.pid);
+  endLater(pid);
+  await once(other.stdout, "data");
+  await mark.end();
+  expect(isRunning(pid)).toBe(false);
 });
 
 test("ten megabytes on stderr neither block the child nor stay in memory", async () => {
@@ -116,7 +184,7 @@ test.each([
   await writeFile(join(dir, "plain.txt"), "not a program");
   await chmod(join(dir, "plain.txt"), 0o644);
   const processes = await makeProcesses(dir);
-  const error = await processes.start({ env, ...command(dir) }).catch((reason: unknown) => reason);
+  const error = await processes.start({ env, ...command(dir) }, agreed()).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
@@ -131,11 +199,26 @@ async function makeProcesses(folder?: string): Promise<Processes> {
   });
 }
 
-async function startNode(args: string[], processes?: Processes): Promise<Child> {
+function startNode(args: string[], processes?: Processes): Promise<Child> {
+  return start([process.execPath, ...args], processes);
+}
+
+async function start(argv: [string, ...string[]], processes?: Processes): Promise<Child> {
   const from = processes ?? (await makeProcesses());
-  const child = await from.start({ argv: [process.execPath, ...args], env, cwd: process.cwd() });
+  const child = await from.start({ argv, env, cwd: process.cwd() }, agreed());
   onTestFinished(() => child.stop({ graceMs: 0 }));
   return child;
+}
+
+function startShell(script: string, processes?: Processes): Promise<Child> {
+  return start(["sh", "-c", script], processes);
+}
+
+/** Whatever the test finds out, nothing is left behind. */
+function endLater(pid: number): void {
+  onTestFinished(() => {
+    if (isRunning(pid)) process.kill(pid, "SIGKILL");
+  });
 }
 
 async function text(child: Child): Promise<string> {

@@ -31,7 +31,7 @@ function network(...answers: string[]): Network & { asked: string[] } {
   };
 }
 
-test("addresses that are nobody's on the open internet are told apart", () => {
+test("addresses that are not public are recognised", () => {
   const open = ["1.1.1.1", "140.82.121.4", "2606:4700::1111", "100.63.0.1", "172.32.0.1"];
   const closed = [
     ...["127.0.0.1", "127.8.8.8", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1"],
@@ -156,7 +156,7 @@ test.each<[string, string, RequestListener]>([
   ["a cut chunked body", "cut", (_, response) => void response.write("half", () => response.destroy())],
   ["no answer at all", "failed", (request) => request.destroy()],
   [
-    "packed content nobody asked for",
+    "packed content that was not requested",
     "failed",
     (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x"),
   ],

@@ -1,21 +1,21 @@
-/** Ends a process group and proves that it is gone. */
+/** Ends a process group and verifies that it is gone. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isErrno } from "../files.ts";
 import type { ProcessTable } from "./table.ts";
 
 export interface Group {
   /**
-   * SIGTERM, SIGKILL after the grace; resolves when no process of the group is left. Called again, the shorter grace
-   * holds. Rejects when the group outlives SIGKILL.
+   * Sends SIGTERM, and SIGKILL after the grace period. Resolves when no process of the group is left. If called again,
+   * the shorter grace period applies. Rejects if the group survives SIGKILL.
    */
   end(graceMs: number): Promise<void>;
 }
 
-/** What SIGKILL cannot end in this time hangs in the kernel or belongs to another user. */
+/** A process that survives SIGKILL for this long hangs in the kernel or belongs to another user. */
 const killDeadlineMs = 10_000;
 const longestPollMs = 50;
 
-/** Time here is the system's own: a process pays no heed to a clock that a test holds still. */
+/** Uses the system clock: real processes do not follow a test clock. */
 export function createGroup(id: number, table: ProcessTable): Group {
   let killAt = Number.POSITIVE_INFINITY;
   let ended: Promise<void> | null = null;
@@ -39,19 +39,19 @@ export function createGroup(id: number, table: ProcessTable): Group {
   };
 }
 
-/** A zombie whose parent never collects it keeps its group's number but runs nothing. */
+/** A zombie that its parent never reaps keeps its group id but runs nothing. */
 function isGroupAlive(id: number, table: ProcessTable): boolean {
   if (!signalGroup(id, 0)) return false;
   return table.list().some((info) => info.group === id && !info.zombie);
 }
 
-/** False when no such group is left. */
+/** Returns false if the group no longer exists. */
 function signalGroup(id: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-id, signal);
     return true;
   } catch (error) {
-    // EPERM: there are processes, but of another user.
+    // EPERM: the processes exist but belong to another user.
     if (isErrno(error, "EPERM")) return true;
     if (isErrno(error, "ESRCH")) return false;
     throw error;

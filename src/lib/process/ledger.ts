@@ -1,17 +1,19 @@
-/** The children that were started, on disk: what the next daemon looks through when this one was killed. */
+/** Records started children on disk, so that the next daemon can find them if this one is killed. */
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isErrno, writeAtomic } from "../files.ts";
 
 export type LedgerEntry = {
   pid: number;
-  /** Null when the child was gone before it could be read: such an entry never matches a process. */
+  /** Null if the child ended before its start time could be read. Such an entry never matches a process. */
   start: string | null;
+  /** The mark in its environment; null in a ledger from an earlier version. */
+  child: string | null;
   command: string;
 };
 
 export interface Ledger {
-  /** Returns when the line is with the system: it survives the end of this process. */
+  /** Writes synchronously, so that the line survives the end of this process. */
   add(entry: LedgerEntry): void;
   entries(): LedgerEntry[];
   replace(entries: readonly LedgerEntry[]): Promise<void>;
@@ -46,7 +48,7 @@ function read(file: string): string {
   }
 }
 
-/** A torn or foreign line names no process. */
+/** An incomplete or invalid line is ignored. */
 function parseEntry(line: string): LedgerEntry[] {
   let value: unknown;
   try {
@@ -55,7 +57,8 @@ function parseEntry(line: string): LedgerEntry[] {
     return [];
   }
   if (typeof value !== "object" || value === null) return [];
-  const { pid, start, command } = value as Record<string, unknown>;
+  const { pid, start, child, command } = value as Record<string, unknown>;
   if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 1) return [];
-  return [{ pid, start: typeof start === "string" ? start : null, command: String(command ?? "") }];
+  const text = (field: unknown) => (typeof field === "string" ? field : null);
+  return [{ pid, start: text(start), child: text(child), command: String(command ?? "") }];
 }

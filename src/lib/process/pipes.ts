@@ -1,12 +1,12 @@
-/** Reads pipes that a process outside our reach may keep open for ever. */
+/** Reads pipes that an unrelated process may keep open forever. */
 import type { Readable } from "node:stream";
 
-/** Bytes written just before the end are already in the pipe; this is only how long their arrival may take. */
+/** How long bytes written just before the end may take to arrive; they are already in the pipe. */
 const quietMs = 200;
 
 /**
- * The chunks of a pipe for one reader. Ends with the pipe, or once its writers are gone and nothing more comes. When
- * the reader leaves early, the rest is thrown away, so that the writer never blocks.
+ * Yields the chunks of a pipe to one reader. Ends with the pipe, or when its writers are gone and no more data arrives.
+ * If the reader stops early, the rest is discarded, so that the writer never blocks.
  */
 export async function* readUntilGone(
   pipe: Readable,
@@ -44,7 +44,7 @@ export async function* readUntilGone(
   }
 }
 
-/** True when the promise settled in time. */
+/** Returns true if the promise settled in time. */
 export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const { promise: timedOut, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);

@@ -1,62 +1,117 @@
-/** Finds and ends the processes that an earlier daemon of the same project left running, and nothing else. */
-import { setTimeout as delay } from "node:timers/promises";
-import { errorText, type Logger } from "../log.ts";
+/**
+ * Finds and ends the processes that an earlier daemon of the same project left running. It touches no other process.
+ */
+import type { Logger } from "../log.ts";
+import { endProcesses, isSame } from "./ending.ts";
 import type { Ledger } from "./ledger.ts";
+import { childVariable, ownerVariable } from "./marks.ts";
 import type { ProcessInfo, ProcessTable } from "./table.ts";
-
-/** Carried by every child, so that also those that left their group are found. */
-export const ownerVariable = "AEGIS_OWNER";
 
 export type Survivor = { pid: number; command: string; killed: boolean };
 
-const graceMs = 1000;
-const killDeadlineMs = 5000;
-const pollMs = 20;
-
-export async function endSurvivors(options: {
+export type SurvivorOptions = {
   table: ProcessTable;
   ledger: Ledger;
   owner: string;
-  /** Groups that this daemon started itself. */
-  spare: ReadonlySet<number>;
+  /** The children of this process, by mark. They and their descendants are not survivors. */
+  spare: ReadonlyMap<string, number>;
   log: Logger;
-}): Promise<Survivor[]> {
-  const { table, ledger, log } = options;
+};
+
+const defaultGraceMs = 1000;
+
+export async function endSurvivors(options: SurvivorOptions, graceMs = defaultGraceMs): Promise<Survivor[]> {
+  const { table, ledger, log, spare } = options;
   const recorded = ledger.entries();
-  const commands = new Map(recorded.map((entry) => [entry.pid, entry.command]));
-  const found = findSurvivors(options);
-  await endAll(found, table, log);
-  const left = new Set(found.filter((info) => isRunning(info, table)).map((info) => info.pid));
-  await ledger.replace(recorded.filter((entry) => options.spare.has(entry.pid) || left.has(entry.pid)));
+  const killAt = performance.now() + graceMs;
+  const found = await endProcesses(() => findSurvivors(options), { table, log, killAt: () => killAt });
+  const left = new Set(found.filter((info) => isSame(info, table)).map((info) => info.pid));
+  const spared = new Set(spare.values());
+  if (recorded.length > 0)
+    await ledger.replace(recorded.filter((entry) => spared.has(entry.pid) || left.has(entry.pid)));
   return found.map((info) => ({
     pid: info.pid,
-    command: commands.get(info.pid) ?? info.command,
+    command: commandOf(info, recorded),
     killed: !left.has(info.pid),
   }));
 }
 
-function findSurvivors({
+export type Leftover = Omit<Survivor, "killed">;
+
+type Search = Pick<SurvivorOptions, "table" | "ledger" | "owner">;
+
+/**
+ * Returns processes that outlived the child they descend from. While the project's daemon runs, these are the processes
+ * with the mark of a recorded child that has ended; without a daemon, all processes of the project.
+ */
+export async function findLeftovers(search: Search, daemonRuns: boolean): Promise<Leftover[]> {
+  const recorded = search.ledger.entries();
+  const found = await (daemonRuns ? findOrphans(search) : findSurvivors({ ...search, spare: new Map() }));
+  return found.map((info) => ({ pid: info.pid, command: commandOf(info, recorded) }));
+}
+
+/** Ends processes that outlived their child while the daemon keeps running. */
+export async function endOrphans(search: Search, log: Logger): Promise<Survivor[]> {
+  const { table, ledger } = search;
+  const recorded = ledger.entries();
+  const killAt = performance.now() + defaultGraceMs;
+  const found = await endProcesses(() => findOrphans(search), { table, log, killAt: () => killAt });
+  return found.map((info) => ({
+    pid: info.pid,
+    command: commandOf(info, recorded),
+    killed: !isSame(info, table),
+  }));
+}
+
+async function findOrphans({ table, ledger, owner }: Search): Promise<ProcessInfo[]> {
+  const { all, children } = await projectProcesses(table, owner);
+  const recorded = new Map(ledger.entries().map((entry) => [entry.child, entry]));
+  const isGone = (child: string) => {
+    const entry = recorded.get(child);
+    return entry !== undefined && (entry.start === null || table.get(entry.pid)?.start !== entry.start);
+  };
+  const line = ancestry(all);
+  return all.filter((info) => isGone(children.get(info.pid) ?? "") && !line.has(info.pid));
+}
+
+function commandOf(info: ProcessInfo, recorded: ReturnType<Ledger["entries"]>): string {
+  return recorded.find((entry) => entry.pid === info.pid && entry.start === info.start)?.command ?? info.command;
+}
+
+async function findSurvivors({
   table,
   ledger,
   owner,
   spare,
-}: {
-  table: ProcessTable;
-  ledger: Ledger;
-  owner: string;
-  spare: ReadonlySet<number>;
-}): ProcessInfo[] {
-  const all = table.list();
+}: Pick<SurvivorOptions, "table" | "ledger" | "owner" | "spare">): Promise<ProcessInfo[]> {
+  const { all, children } = await projectProcesses(table, owner);
   const starts = new Map(ledger.entries().map((entry) => [entry.pid, entry.start]));
-  const mark = `${ownerVariable}=${owner}`;
   const leaders = new Set(all.filter((info) => starts.get(info.pid) === info.start).map((info) => info.pid));
+  const groups = new Set(spare.values());
   const isOurs = (info: ProcessInfo) =>
-    leaders.has(info.group) || leaders.has(info.pid) || (table.environment(info.pid)?.includes(mark) ?? false);
+    leaders.has(info.group) || leaders.has(info.session) || leaders.has(info.pid) || children.has(info.pid);
+  const isSpared = (info: ProcessInfo) =>
+    groups.has(info.group) || groups.has(info.session) || spare.has(children.get(info.pid) ?? "");
   const line = ancestry(all);
-  return all.filter((info) => !info.zombie && !line.has(info.pid) && !spare.has(info.group) && isOurs(info));
+  return all.filter((info) => !line.has(info.pid) && !isSpared(info) && isOurs(info));
 }
 
-/** This process and those above it: an agent of the project may be what started this daemon. */
+/**
+ * Lists all processes, and the originating child for those of the project (an empty string if an earlier version
+ * started it).
+ */
+async function projectProcesses(
+  table: ProcessTable,
+  owner: string,
+): Promise<{ all: ProcessInfo[]; children: Map<number, string> }> {
+  const all = (await table.survey()).filter((info) => !info.zombie);
+  const owners = await table.variable(ownerVariable, all);
+  const owned = all.filter((info) => owners.get(info.pid) === owner);
+  const marks = await table.variable(childVariable, owned);
+  return { all, children: new Map(owned.map(({ pid }) => [pid, marks.get(pid) ?? ""])) };
+}
+
+/** This process and its ancestors: an agent of the project may have started this daemon. */
 function ancestry(all: readonly ProcessInfo[]): Set<number> {
   const parents = new Map(all.map((info) => [info.pid, info.parent]));
   const line = new Set<number>();
@@ -64,30 +119,4 @@ function ancestry(all: readonly ProcessInfo[]): Set<number> {
     line.add(pid);
   }
   return line;
-}
-
-async function endAll(found: readonly ProcessInfo[], table: ProcessTable, log: Logger): Promise<void> {
-  const began = performance.now();
-  let running = [...found];
-  for (const info of running) signal(info, "SIGTERM", table, log);
-  while (running.length > 0 && performance.now() < began + graceMs + killDeadlineMs) {
-    if (performance.now() >= began + graceMs) for (const info of running) signal(info, "SIGKILL", table, log);
-    await delay(pollMs);
-    running = running.filter((info) => isRunning(info, table));
-  }
-}
-
-/** Asks again who the pid belongs to: it may have been given away since the process was found. */
-function signal(info: ProcessInfo, name: NodeJS.Signals, table: ProcessTable, log: Logger): void {
-  if (!isRunning(info, table)) return;
-  try {
-    process.kill(info.pid, name);
-  } catch (error) {
-    log.debug("a survivor could not be signalled", { pid: info.pid, error: errorText(error) });
-  }
-}
-
-function isRunning(info: ProcessInfo, table: ProcessTable): boolean {
-  const now = table.get(info.pid);
-  return now !== null && now.start === info.start && !now.zombie;
 }

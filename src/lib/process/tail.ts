@@ -1,4 +1,4 @@
-/** The last lines of an endless stream in bounded memory. */
+/** Keeps the last lines of an endless stream in bounded memory. */
 
 export interface Tail {
   push(chunk: Uint8Array): void;
@@ -19,7 +19,7 @@ export function createTail(): Tail {
       size += chunk.length;
       if (size <= maxBytes * 2) return;
       const kept = Buffer.concat(chunks).subarray(-maxBytes);
-      // A copy: a view would keep the whole of what was thrown away.
+      // A copy, because a view would retain the whole discarded buffer.
       chunks = [Buffer.from(kept)];
       size = kept.length;
       cut = true;

@@ -1,7 +1,7 @@
 /** Who may use what: every row of the matrix, and the ways around it that must not work. */
 import { describe, expect, it } from "vitest";
 import type { AgentIdentity } from "../../src/contract/agent.ts";
-import { mayUsePlane, type ScopedAgent, type ScopedTool, scopeOf } from "../../src/contract/scope.ts";
+import { mayUsePlane, type ScopedAgent, type ScopedTool, scopeOf } from "../../src/contract/tool-access.ts";
 import { claudeNames, coreTools, isReservedTool } from "../../src/contract/tool-names.ts";
 import { coreTools as nativeTools } from "../../src/drivers/native/tools/core-tools.ts";
 
@@ -72,7 +72,7 @@ describe("which tools an agent has", () => {
 });
 
 describe("a tool bound to an agent", () => {
-  const bound = toolOf("sql", { plugin: "db", required_agent: "dba" });
+  const bound = toolOf("sql", { plugin: "db", required_agent: "db:dba" });
   const identity = (plugin: string | null): AgentIdentity => ({
     source: plugin === null ? "builtin" : "plugin",
     plugin,
@@ -94,9 +94,29 @@ describe("a tool bound to an agent", () => {
     const decision = decide(agentOf(), bound);
     expect(decision.allowed || decision.refusal).toEqual({
       success: false,
-      error: "Tool 'sql' requires agent 'dba' but current agent is 'helper'",
+      error: "Tool 'sql' requires agent 'db:dba' but current agent is 'helper'",
       error_type: "validation_error",
     });
+  });
+
+  it("names both agents in full", () => {
+    const decision = decide(pluginAgent("evil", { slug: "dba" }), bound);
+    expect(decision).toMatchObject({
+      refusal: { error: "Tool 'sql' requires agent 'db:dba' but current agent is 'evil:dba'" },
+    });
+  });
+
+  it("may name an agent that no plugin brings", () => {
+    const tool = toolOf("look", { plugin: "db", required_agent: "explorer" });
+    expect(decide(agentOf({ slug: "explorer" }), tool).allowed).toBe(true);
+    expect(decide(pluginAgent("db", { slug: "explorer" }), tool).allowed).toBe(true);
+    expect(decide(pluginAgent("evil", { slug: "explorer", tools: ["look"] }), tool).allowed).toBe(false);
+  });
+
+  it("gives an agent that extends one of a plugin the tools of that plugin only", () => {
+    const heir = agentOf({ extends: "db:dba" });
+    expect(decide(heir, toolOf("rows", { plugin: "db" })).allowed).toBe(true);
+    expect(decide(heir, toolOf("mail", { plugin: "web" })).allowed).toBe(false);
   });
 
   it("may belong to another plugin, by its full name", () => {

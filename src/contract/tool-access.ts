@@ -1,41 +1,41 @@
 /**
- * What an agent may use. One function decides, and it is asked both to hide a tool and to refuse a call: what an agent
- * does not see it cannot call either.
+ * Decides which tools an agent may use. The same function hides a tool and refuses a call, so an agent cannot call a
+ * tool that it does not see.
  */
 import type { Agent, AgentIdentity, Permission } from "./agent.ts";
 import { matchesEntry, parseToolEntry, type ToolEntry } from "./tool-names.ts";
 
-/** What a decision looks at. `plugin` is the owner, null for Aegis itself. */
+/** The properties of a tool that the decision uses. `plugin` is the owner, null for Aegis itself. */
 export type ScopedTool = {
   name: string;
   kind: "core" | "plane" | "plugin";
   plugin: string | null;
-  /** The rights it needs. An agent with `auto` has them all: a person is asked. */
+  /** The permission it needs. An agent with `auto` has every permission, because a person is asked. */
   needs: Exclude<Permission, "auto">;
-  /** The tool of the native loop that it can do the work of: who is denied that one is denied this one too. */
+  /** The core tool whose work this tool can do. An agent that is denied the core tool is denied this tool too. */
   implies?: string;
-  /** The only agent that may call it: one of the tool's own plugin, or `plugin:agent`. */
+  /** The only agent that may call it: an agent of the tool's own plugin or of no plugin, or `plugin:agent`. */
   required_agent: string | null;
-  /** The agents that see it; an empty list means everyone. */
+  /** The agents that see it; an empty list means every agent. */
   visible_to: readonly string[];
 };
 
 export type ScopedAgent = Pick<
   Agent,
-  "slug" | "plugin" | "source" | "overrides" | "tools" | "deny_tools" | "within" | "permission"
+  "slug" | "plugin" | "source" | "extends" | "overrides" | "tools" | "deny_tools" | "within" | "permission"
 >;
 
 export type Decision = { allowed: true; reason: string } | { allowed: false; reason: string; refusal: Refusal };
 
-/** What a refused call is answered with. */
+/** The reply to a refused call. */
 export type Refusal = { success: false; error: string; error_type: "validation_error" | "permission_error" };
 
-/** Decides about any tool for one agent. */
+/** Returns a function that decides about any tool for one agent. */
 export function scopeOf(agent: ScopedAgent): (tool: ScopedTool) => Decision {
   const listed = agent.tools?.map(parseToolEntry) ?? null;
   const denied = agent.deny_tools.map(parseToolEntry);
   const within = (agent.within ?? []).map((names) => names.map(parseToolEntry));
-  // In this order: what the tool demands, what the agent may have, what is taken away from it again.
+  // The order matters: the tool's demands, then the agent's allowlist, then its denials.
   const objections: readonly ((tool: ScopedTool) => Decision | null)[] = [
     (tool) => binding(agent, tool),
     (tool) => visibility(agent, tool),
@@ -52,7 +52,9 @@ export function scopeOf(agent: ScopedAgent): (tool: ScopedTool) => Decision {
   };
 }
 
-/** False when nothing on the plane can ever be in the agent's scope, so that no harness need connect to it. */
+/**
+ * Returns false if no plane tool can ever be in the agent's scope, so that its harness need not connect to the plane.
+ */
 export function mayUsePlane(agent: Pick<Agent, "tools">): boolean {
   return agent.tools === null || agent.tools.some((text) => !parseToolEntry(text).coreOnly);
 }
@@ -62,39 +64,54 @@ function grant(agent: ScopedAgent, listed: readonly ToolEntry[] | null, tool: Sc
     if (listed.length === 0) return refuse(agent, tool, "it has no tools at all");
     const entry = listed.find((candidate) => matchesEntry(candidate, tool));
     if (entry === undefined) return refuse(agent, tool, "its tools do not name it");
-    // Half a tool cannot be given where nobody looks at the arguments, and the whole was not granted.
+    // Arguments are not inspected here, so a tool that is only partly granted is refused.
     if (entry.limit !== null) return refuse(agent, tool, `its tools name it only as ${entry.text}`);
     return { allowed: true, reason: `its tools name it${entry.text === tool.name ? "" : ` (${entry.text})`}` };
   }
-  if (agent.plugin === null) return { allowed: true, reason: "it names no tools, so it has all of them" };
+  const owner = agent.plugin ?? pluginIn(agent.extends);
+  if (owner === null) return { allowed: true, reason: "it names no tools, so it has all of them" };
   if (tool.plugin === null) return { allowed: true, reason: "every agent of a plugin has the built-in tools" };
-  if (tool.plugin === agent.plugin) return { allowed: true, reason: "it belongs to the same plugin" };
-  return refuse(agent, tool, `it belongs to the plugin ${tool.plugin}, the agent to ${agent.plugin}`);
+  if (tool.plugin === owner) return { allowed: true, reason: "it belongs to the same plugin" };
+  return refuse(agent, tool, `it belongs to the plugin ${tool.plugin}, the agent to ${owner}`);
 }
 
-/** Identity decides, not the name: an agent that merely shares it does not pass unless it stands in front of that one. */
+/** An agent that extends an agent of a plugin gets no tools beyond that agent's. */
+function pluginIn(ref: string | undefined): string | null {
+  const colon = ref?.indexOf(":") ?? -1;
+  return ref === undefined || colon === -1 ? null : ref.slice(0, colon);
+}
+
+/**
+ * Compares identities, not names: an agent with the same name passes only if it takes precedence over the required
+ * agent.
+ */
 function binding(agent: ScopedAgent, tool: ScopedTool): Decision | null {
   const { required_agent: required } = tool;
   if (required === null) return null;
   const colon = required.indexOf(":");
-  const plugin = colon === -1 ? tool.plugin : required.slice(0, colon);
+  // A bare name means an agent of the tool's own plugin, or an agent of no plugin.
+  const plugins = colon === -1 ? [tool.plugin, null] : [required.slice(0, colon)];
   const slug = required.slice(colon + 1);
-  const isRequired = (one: Pick<AgentIdentity, "plugin" | "slug">) => one.plugin === plugin && one.slug === slug;
+  const isRequired = (one: Pick<AgentIdentity, "plugin" | "slug">) => plugins.includes(one.plugin) && one.slug === slug;
   if (isRequired(agent) || agent.overrides.some(isRequired)) return null;
   return {
     allowed: false,
     reason: `only the agent ${required} may use it`,
     refusal: {
       success: false,
-      error: `Tool '${tool.name}' requires agent '${required}' but current agent is '${agent.slug}'`,
+      error: `Tool '${tool.name}' requires agent '${required}' but current agent is '${agentName(agent)}'`,
       error_type: "validation_error",
     },
   };
 }
 
+function agentName({ plugin, slug }: ScopedAgent): string {
+  return plugin === null ? slug : `${plugin}:${slug}`;
+}
+
 function visibility(agent: ScopedAgent, tool: ScopedTool): Decision | null {
   if (tool.visible_to.length === 0) return null;
-  // A bare name means an agent of the tool's own plugin or the user's, never one that another plugin brings.
+  // A bare name means an agent of the tool's own plugin or the user's, never an agent of another plugin.
   const isForeign = agent.plugin !== null && tool.plugin !== null && agent.plugin !== tool.plugin;
   const names = [
     ...(isForeign ? [] : [agent.slug]),
@@ -107,13 +124,13 @@ function visibility(agent: ScopedAgent, tool: ScopedTool): Decision | null {
     reason: `only these agents see it: ${agents}`,
     refusal: {
       success: false,
-      error: `Tool '${tool.name}' is only visible to agents: [${agents}]. Current agent is '${agent.slug}'`,
+      error: `Tool '${tool.name}' is only visible to agents: [${agents}]. Current agent is '${agentName(agent)}'`,
       error_type: "validation_error",
     },
   };
 }
 
-/** Part of a tool that is denied takes the whole with it, for nobody here looks at the arguments. */
+/** Arguments are not inspected here, so a tool that is partly denied is denied as a whole. */
 function denial(agent: ScopedAgent, denied: readonly ToolEntry[], tool: ScopedTool): Decision | null {
   const entry = denied.find((candidate) => matchesEntry(candidate, tool));
   if (entry !== undefined) return refuse(agent, tool, `its deny_tools name it (${entry.text})`);
@@ -123,7 +140,7 @@ function denial(agent: ScopedAgent, denied: readonly ToolEntry[], tool: ScopedTo
   return other === undefined ? null : refuse(agent, tool, `it can do what its deny_tools name (${other.text})`);
 }
 
-/** What was started does not get past the tools of whoever started it. */
+/** A session cannot use tools that its starters may not use. */
 function ceiling(agent: ScopedAgent, within: readonly (readonly ToolEntry[])[], tool: ScopedTool): Decision | null {
   const holds = (list: readonly ToolEntry[]) => list.some((entry) => entry.limit === null && matchesEntry(entry, tool));
   return within.every(holds)
@@ -138,7 +155,11 @@ function rights(agent: ScopedAgent, tool: ScopedTool): Decision | null {
   return refuse(agent, tool, `its permission is ${agent.permission}, the tool needs ${tool.needs}`);
 }
 
-function refuse(agent: ScopedAgent, tool: ScopedTool, reason: string): Decision {
+export function refuse(
+  agent: Pick<ScopedAgent, "slug">,
+  tool: Pick<ScopedTool, "name">,
+  reason: string,
+): Decision & { allowed: false } {
   const error = `Tool '${tool.name}' is not available to agent '${agent.slug}': ${reason}`;
   return { allowed: false, reason, refusal: { success: false, error, error_type: "permission_error" } };
 }

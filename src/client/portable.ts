@@ -1,0 +1,22 @@
+/** The exports of `aegis/client` on every platform. `index.ts` and `browser.ts` each add their own `connect`. */
+export { AegisError, type ErrorBody, type ErrorCode, isAegisError } from "../contract/errors.ts";
+export type { Event, EventType, LiveDelta } from "../contract/event.ts";
+export { type Id, isId, newId } from "../contract/ids.ts";
+export type { RouteName } from "../contract/routes.ts";
+export { type CallArguments, type CallInput, type Client, type ClientOptions, createClient } from "./client.ts";
+export { type Followed, type FollowOptions, followEvents } from "./events.ts";
+export { applyDelta, reduce } from "./reduce.ts";
+export {
+  emptyState as initialState,
+  type RunState,
+  type ScheduleActivity,
+  type SessionState,
+  type State,
+  type TaskState,
+  type TurnItem,
+  type TurnState,
+  withSessions,
+} from "./state.ts";
+export type { Outcome, WaitOptions as MessageWaitOptions } from "./wait.ts";
+export type { WaitOptions } from "./wait-over.ts";
+export { wait } from "./waits.ts";

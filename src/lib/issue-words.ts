@@ -1,0 +1,50 @@
+/** Turns schema validation issues into readable text. Every part of Aegis that reports such issues uses this module. */
+import { didYouMean } from "./nearest.ts";
+
+/** An issue as the schema library reports it. */
+export type Issue = {
+  code?: string;
+  path: readonly PropertyKey[];
+  message: string;
+  /** Set for the code `unrecognized_keys`. */
+  keys?: readonly string[];
+};
+
+export type FieldProblem = {
+  /** For example `handle` or `entry.fires[0]`; empty if the whole value is invalid. */
+  field: string;
+  message: string;
+};
+
+export type IssueWords = {
+  /** The valid names at the top level. */
+  known: readonly string[];
+  /** What a name refers to: `field`, `argument` or `option`. */
+  noun: string;
+};
+
+export function fieldProblems(issues: readonly Issue[], words: IssueWords): FieldProblem[] {
+  return issues.flatMap((issue) => problemsOf(issue, words));
+}
+
+/** The problem as part of a sentence. A message about an unknown name already contains the name. */
+export function problemText({ field, message }: FieldProblem): string {
+  return field === "" || message.startsWith("unknown ") ? message : `${field}: ${message}`;
+}
+
+function problemsOf(issue: Issue, { known, noun }: IssueWords): FieldProblem[] {
+  const { code, path, message, keys = [] } = issue;
+  if (code !== "unrecognized_keys") return [{ field: fieldName(path), message }];
+  return keys.map((key) => {
+    const field = fieldName([...path, key]);
+    const near = path.length === 0 ? didYouMean(key, known) : "";
+    return { field, message: `unknown ${noun} "${field}"${near}` };
+  });
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, part) => {
+    if (typeof part === "number") return `${name}[${part}]`;
+    return name === "" ? String(part) : `${name}.${String(part)}`;
+  }, "");
+}
