@@ -1,61 +1,71 @@
 /**
- * The durable execution port: runs whose steps are remembered. Asynchronous throughout: nothing above it may assume that
- * a run is executed in this process.
+ * The durable execution port: runs whose steps are recorded. Every method is asynchronous, because callers must not
+ * assume that a run executes in this process.
  *
- * After a stop the body of a run is called again from its beginning. Steps on record return what they returned, one after
- * the other in the order they ended; nothing new is performed before all of them have. A body that does not ask for what
- * is on record is parked and reported, never mixed with it. A step that waits while its run is cancelled or abandoned is a
- * promise that never settles: no exception passes through the body.
+ * After a restart, the engine calls the body of a run again from its start (replay). Recorded steps return their
+ * recorded results, in the order in which they ended. Nothing new is performed before all of them have returned. If the
+ * body does not request the recorded steps, the run is parked and reported; old and new steps are never mixed. When a
+ * run is cancelled or abandoned, its waiting steps are promises that never settle, so no exception passes through the
+ * body.
  */
 import type { MessageId, RunId, SessionId } from "../contract/ids.ts";
 import type { Json, Run, RunStatus, Step } from "../contract/run.ts";
+import type { Starter } from "../contract/starter.ts";
 import type { StoreTx } from "../store/store.ts";
 
 export interface Engine {
-  /** Makes a body known. Unfinished runs that missed it go on. Returns its undo. Throws `conflict` for a taken name. */
+  /**
+   * Registers a body. Unfinished runs that waited for it resume. Returns a function that unregisters it. Throws
+   * `conflict` if the name is taken.
+   */
   define(definition: Definition): () => void;
-  /** Starts a run; a repeated id gives the run that is there. */
+  /** Starts a run. Idempotent by id: a repeated id returns the existing run. */
   start(request: NewRun): Promise<Run>;
   get(id: RunId): Promise<Run | null>;
   /** Newest first. */
   list(filter: { workflow?: string | undefined; status?: RunStatus | undefined; limit: number }): Promise<Run[]>;
-  /** In the order they were begun. */
+  /** In the order in which they started. */
   steps(id: RunId, limit?: number): Promise<Step[]>;
-  /** Tells a run something it may be waiting for. The same key twice tells it once. */
+  /** Sends a signal to a run. Idempotent by key. */
   signal(id: RunId, name: string, value: Json, key: string): Promise<void>;
-  /** The run once it has ended or is parked. Rejects with the signal's reason. */
+  /** Resolves when the run has ended or is parked. Rejects with the signal's reason. */
   settled(id: RunId, signal?: AbortSignal): Promise<Run>;
-  /** Ends it as cancelled, unless it has ended. */
+  /** Ends the run as cancelled, unless it has ended. */
   cancel(id: RunId, reason: string): Promise<Run>;
   /**
-   * Takes a parked run up again; `force` sets aside what is on record and no longer asked for. One that failed or was
-   * cancelled goes back to its last checkpoint. One that is under way is left alone.
+   * Resumes a parked run; `force` discards recorded steps that the body no longer requests. Restarts a failed or
+   * cancelled run from its last checkpoint. Does nothing if the run is executing.
    */
   resume(id: RunId, options?: { force?: boolean }): Promise<Run>;
-  /** Lets go of a run that is under way here and takes it up from its record, with the body that is defined then. */
+  /** Releases a run that executes here and replays it with the body that is registered then. */
   restart(id: RunId, reason: string): Promise<void>;
-  /** A new run that has passed the first `checkpoints` of another one; when absent, all that its code still fits. */
+  /**
+   * Starts a new run that has passed the first `checkpoints` of another one. Default: all checkpoints that still match
+   * the code.
+   */
   fork(id: RunId, options?: { id?: RunId | undefined; checkpoints?: number | undefined }): Promise<Run>;
-  /** Takes up every unfinished run that nobody executes. Gives those it took. */
+  /** Resumes every unfinished run without an executor. Returns the resumed runs. */
   launch(): Promise<Run[]>;
-  /** Lets go of all runs as a crash would; the next launch takes them up. */
+  /** Resumes runs whose executor is gone, after `launch`. */
+  adoptFreed(): void;
+  /** Releases all runs as a crash would; the next `launch` resumes them. */
   stop(): Promise<void>;
 }
 
 export type Definition = {
   name: string;
-  /** Changes whenever the body does. */
+  /** Changes when the body changes. */
   code: string;
-  /** How long the body may take to ask for its next step; a body in another thread needs more than one beside us. */
+  /** How long the body may take to request its next step. A body in another thread needs more time. */
   graceMs?: number;
   body(context: RunContext, args: Record<string, unknown>): Promise<unknown>;
 };
 
-/** What belongs to the end of a run, whichever it is. */
+/** Called at the end of a run, for every outcome. */
 export type RunHooks = {
-  /** Part of the transaction that ends it. What it gives is recorded with the end. */
+  /** Part of the transaction that ends the run. Its result is recorded with the end. */
   onEnd(tx: StoreTx, run: Run): Promise<"none" | "delivered" | "dropped">;
-  /** After that transaction. A crash in between leaves it out. Must not throw. */
+  /** Called after that transaction. A crash in between skips it. Must not throw. */
   afterEnd(run: Run): Promise<void>;
 };
 
@@ -64,61 +74,63 @@ export type NewRun = {
   workflow: string;
   args: Record<string, unknown>;
   host?: SessionId | null;
+  /** The agent whose rights limit what the run starts. */
+  starter?: Starter | null;
   callback?: boolean;
   chain?: MessageId | null;
   hops?: number;
 };
 
 export interface RunContext {
-  readonly run: Pick<Run, "id" | "workflow" | "host" | "chain" | "hops" | "retries">;
-  /** Aborts when the run is cancelled or let go, or the branch that asks is over; the reason tells which. */
+  readonly run: Pick<Run, "id" | "workflow" | "host" | "starter" | "chain" | "hops" | "retries">;
+  /** Aborts when the run is cancelled or released, or when the requesting branch has ended; see the reason. */
   readonly signal: AbortSignal;
   step<T>(spec: StepSpec, work: StepWork<T>): Promise<T>;
-  /** Over restarts as well, for days. */
+  /** Sleeps durably: restarts do not end it, and it can last for days. */
   sleep(ms: number): Promise<void>;
-  /** Waits for a signal of this name; null when the time is over. */
+  /** Waits for a signal with this name. Returns null after the timeout. */
   receive(name: string, options?: { timeoutMs?: number }): Promise<Json | null>;
   /**
-   * Starts the branches in order, each with steps of its own, and gives their results in order. The first failure cuts
-   * the others and is thrown.
+   * Starts the branches in order, each with its own steps, and returns their results in order. The first failure stops
+   * the other branches and is thrown.
    */
   parallel<T>(branches: readonly (() => Promise<T>)[]): Promise<T[]>;
-  /** Opens a new epoch. Throws `TypeError` when the payload is not JSON. */
+  /** Opens a new epoch. Throws `TypeError` if the payload is not JSON. */
   checkpoint(name: string, payload: unknown): Promise<void>;
-  /** The payload of the last checkpoint, whose epoch it moves to; null when there is none. */
+  /** Returns the payload of the last checkpoint and moves to its epoch. Returns null if there is none. */
   resumeState(): Promise<Json | null>;
-  /** Writes a line once, however often the body is called again. */
+  /** Writes a line once, even if the body is replayed. */
   log(text: string, level?: "info" | "warning" | "error"): void;
 }
 
-/** Method and arguments name a step; the same again in one epoch is told apart by counting. */
+/** Method and arguments identify a step. Identical steps in one epoch are numbered. */
 export type StepSpec = { method: string; args: unknown; label: string };
 
 export type StepWork<T> = {
   /**
-   * Part of the transaction that records the beginning; effects made here carry the key. What it gives is there for
-   * `perform`, also after a stop in between. Without it nothing is written before the end.
+   * Part of the transaction that records the start. Side effects made here use the key as idempotency key. The result
+   * is available to `perform`, also after a restart. Without `begin`, nothing is written before the end.
    */
   begin?(tx: StoreTx, key: string): Promise<Begun>;
-  /** Must come to the same when it is performed again. What it gives must be JSON, or nothing. */
+  /** Must be idempotent. Must return JSON or nothing. */
   perform(step: StepInProgress): Promise<T>;
-  /** Part of the transaction that records a good end. */
-  end?(tx: StoreTx, result: T): Promise<void>;
+  /** Part of the transaction that records a successful end. */
+  end?(tx: StoreTx, result: T, key: string): Promise<void>;
 };
 
-/** `session` lives no longer than the run. */
+/** `session` is closed when the run ends. */
 export type Begun = { value: Json; session?: SessionId };
 
 export type StepInProgress = {
-  /** The same whenever this step is performed. */
+  /** The idempotency key: the same each time this step is performed. */
   key: string;
   begun: Json;
-  /** It was begun before, and nobody knows how far it came. */
+  /** True if the step was started before and its progress is unknown. */
   again: boolean;
   signal: AbortSignal;
 };
 
-/** Why a signal aborted, so that a step knows whether its effects are still wanted. */
+/** The reason of an aborted signal, so that a step knows whether its side effects are still wanted. */
 export class RunCancelled extends Error {
   override readonly name = "RunCancelled";
 }

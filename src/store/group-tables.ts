@@ -1,25 +1,25 @@
-/** The tables of groups and their broadcasts, as part of the store port. */
+/** The tables of groups and their broadcasts, part of the store port. */
 import type { Broadcast, Group, ReplyStatus } from "../contract/group.ts";
 import type { BroadcastId, GroupId, MessageId, SessionId, TurnId } from "../contract/ids.ts";
 
 export interface GroupReads {
   get(id: GroupId): Promise<Group | null>;
-  /** The one group alive under this name. */
+  /** The live group with this name. */
   byName(name: string): Promise<Group | null>;
-  /** The one alive under this name, else the one dissolved last. */
+  /** The live group with this name, else the most recently dissolved one. */
   newest(name: string): Promise<Group | null>;
-  /** The group the session joined. */
+  /** The group that the session joined. */
   ofSession(session: SessionId): Promise<Group | null>;
-  /** Those alive, oldest first. */
+  /** Live groups, oldest first. */
   list(): Promise<Group[]>;
-  /** In the order they joined, closed ones too. */
+  /** In the order in which they joined, including closed sessions. */
   members(group: GroupId): Promise<SessionId[]>;
-  /** Open sessions of groups that are dissolved. */
+  /** Open sessions of dissolved groups. */
   leftOpen(): Promise<SessionId[]>;
 }
 
 export interface GroupTable extends GroupReads {
-  /** Throws `conflict` when a live group has that name. */
+  /** Throws `conflict` if a live group has that name. */
   insert(group: Group): Promise<void>;
   addMember(group: GroupId, session: SessionId): Promise<void>;
   dissolve(id: GroupId, at: number): Promise<void>;
@@ -27,23 +27,26 @@ export interface GroupTable extends GroupReads {
 
 export interface BroadcastReads {
   get(id: BroadcastId): Promise<Broadcast | null>;
-  /** The one broadcast of the group that is not settled. */
+  /** The open broadcast of the group. */
   open(group: GroupId): Promise<Broadcast | null>;
   latest(group: GroupId): Promise<Broadcast | null>;
-  /** Every broadcast that is not settled. */
+  /** Every open broadcast. */
   allOpen(): Promise<BroadcastId[]>;
-  /** Broadcasts that the session owes a reply. */
+  /** Broadcasts that wait for a reply of the session. */
   waitingFor(session: SessionId): Promise<BroadcastId[]>;
-  /** Waiting messages of members that were let off. */
+  /** Pending messages to members whose reply was cancelled. */
   letOffPending(): Promise<MessageId[]>;
 }
 
 export interface BroadcastTable extends BroadcastReads {
-  /** With its members, whose messages are there already. Throws `conflict` when the group has an open one. */
+  /**
+   * Inserts the broadcast and its members. Their messages must exist. Throws `conflict` if the group has an open
+   * broadcast.
+   */
   insert(broadcast: Broadcast): Promise<void>;
-  /** Throws `conflict` when the member owes nothing. */
+  /** Throws `conflict` if the member's reply is already settled. */
   settleMember(id: BroadcastId, session: SessionId, settlement: ReplySettlement): Promise<void>;
-  /** The member owes its reply to another message from now on. */
+  /** The member's reply is now expected for another message. */
   moveMember(id: BroadcastId, session: SessionId, message: MessageId): Promise<void>;
   settle(id: BroadcastId, at: number): Promise<void>;
 }

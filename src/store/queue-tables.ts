@@ -1,8 +1,8 @@
-/** The part of the store port that keeps queues and their tasks. */
+/** The tables of queues and their tasks, part of the store port. */
 import type { SessionId, TaskId } from "../contract/ids.ts";
 import type { Attempt, QueueSettings, Task, TaskStatus } from "../contract/task.ts";
 
-/** What is kept of a queue: its settings if it was added at run time, and whether it is paused. */
+/** The stored part of a queue: its settings if it was added at run time, and whether it is paused. */
 export type QueueRow = { name: string; settings: QueueSettings | null; paused: boolean };
 
 export interface QueueReads {
@@ -20,38 +20,40 @@ export type TaskCounts = Record<TaskStatus, number>;
 
 export interface TaskReads {
   get(id: TaskId): Promise<Task | null>;
-  /** Newest first. */
-  list(filter: { queue?: string | undefined; status?: TaskStatus | undefined; limit: number }): Promise<Task[]>;
-  /** Every task under way, in the order they were enqueued. */
-  dispatched(): Promise<Task[]>;
+  /** Newest first; all of them without a limit. */
+  list(filter: { queue?: string | undefined; status?: TaskStatus | undefined; limit?: number }): Promise<Task[]>;
+  /** Dispatched tasks in the order in which they were enqueued; with `node` those that the node looks after. */
+  dispatched(node?: string | null): Promise<Task[]>;
   countDispatched(queue: string): Promise<number>;
-  /** Unfinished tasks that the session gave and will be told of. */
+  /** Unfinished tasks of the producer that have a callback. */
   owedTo(producer: SessionId): Promise<Task[]>;
-  /** The first pending task of the queue that need not wait any longer. */
-  next(queue: string, now: number): Promise<Task | null>;
-  /** When the next pending task that waits may start. */
+  /** The first pending task of the queue that is due. Skips tasks of the `held` starters. */
+  next(queue: string, now: number, held?: readonly SessionId[]): Promise<Task | null>;
+  /** When the next delayed task may start. */
   nextDue(queue: string): Promise<number | null>;
-  /** Place among the pending tasks of its queue, from 1; null when it is not pending. */
+  /** Position among the pending tasks of its queue, from 1; null if it is not pending. */
   position(id: TaskId): Promise<number | null>;
-  /** Tasks of each queue that has any, by status. */
+  /** The number of tasks by status, for each queue that has tasks. */
   counts(): Promise<Map<string, TaskCounts>>;
-  /** A task's tries, oldest first. */
+  /** A task's attempts, oldest first. */
   attempts(task: TaskId): Promise<Attempt[]>;
-  /** Tries of a queue that are under way or ended after `since`; those that ended come first, by when. */
+  /** Attempts of a queue that are running or ended after `since`. Ended attempts come first, ordered by end. */
   attemptsSince(queue: string, since: number): Promise<Attempt[]>;
-  /** The newest tries of a queue that have ended. */
+  /** The newest ended attempts of a queue. */
   recentAttempts(queue: string, limit: number): Promise<Attempt[]>;
-  /** Open sessions of tries that have ended. */
-  strayWorkers(): Promise<SessionId[]>;
+  /** Open sessions of ended attempts; with `node` those of that node. */
+  strayWorkers(node?: string | null): Promise<SessionId[]>;
 }
 
 export interface TaskTable extends TaskReads {
   insert(task: Task): Promise<void>;
   update(id: TaskId, change: Partial<Omit<Task, "id" | "queue" | "payload">>): Promise<void>;
-  /** Behind all others of its queue. */
+  /** Replaces a payload that will not be sent again with its redacted text. */
+  replacePayload(id: TaskId, payload: string): Promise<void>;
+  /** Moves the task to the end of its queue. */
   moveToEnd(id: TaskId): Promise<void>;
   insertAttempt(attempt: Attempt): Promise<void>;
-  /** Throws `conflict` when it has ended before. */
+  /** Throws `conflict` if the attempt has already ended. */
   endAttempt(task: TaskId, number: number, end: AttemptEnd): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-/** The part of the store port that keeps runs of workflows, their steps and signals. */
-import type { RunId, SessionId } from "../contract/ids.ts";
+/** The tables of workflow runs, their steps and signals, part of the store port. */
+import type { RunId, SessionId, TaskId } from "../contract/ids.ts";
 import type { Run, RunStatus, Step, StepStatus } from "../contract/run.ts";
 
-/** A run as stored: what clients see, and who executes it. */
-export type RunRow = Run & {
-  /** The executor that has it now; nobody else touches it before its lease is over. */
+/** A run as stored: the fields that clients see, and its executor. */
+export type RunRow = Omit<Run, "node"> & {
+  /** The executor that holds the run. No other executor may use the run before the lease expires. */
   owner: string | null;
   lease_until: number | null;
 };
@@ -15,36 +15,36 @@ export interface RunReads {
   get(id: RunId): Promise<RunRow | null>;
   /** Newest first. */
   list(filter: RunFilter): Promise<RunRow[]>;
-  /** Runs without an end, oldest first. */
+  /** Unfinished runs, oldest first. */
   unfinished(): Promise<RunRow[]>;
-  /** Ids of runs that end with these characters. */
+  /** Ids of runs with this suffix. */
   endingWith(text: string, limit: number): Promise<RunId[]>;
-  /** What a step must still find before it writes. */
+  /** The fields that a step checks before it writes. */
   hold(id: RunId): Promise<Pick<RunRow, "status" | "owner"> | null>;
 }
 
 export interface RunTable extends RunReads {
   insert(run: RunRow): Promise<void>;
   update(id: RunId, change: Partial<Omit<RunRow, "id" | "workflow" | "args" | "created_at">>): Promise<void>;
-  /** Puts the end of the lease of every run this owner has. */
+  /** Extends the lease of every run of this owner. */
   renew(owner: string, until: number): Promise<void>;
-  /** Throws `conflict` when it has ended before. */
+  /** Throws `conflict` if the run has already ended. */
   end(id: RunId, end: RunEnd): Promise<void>;
 }
 
 export type RunEnd = Pick<Run, "result" | "error"> & { status: "ok" | "error" | "cancelled"; at: number };
 
-/** A step as stored. Epoch, scope, key and occurrence name it within its run. */
+/** A step as stored. Epoch, scope, key and occurrence identify it within its run. */
 export type StepRow = Step & {
   key: string;
   occurrence: number;
-  /** JSON that was written with its beginning. */
+  /** JSON that was written at its start. */
   begun: string | null;
-  /** JSON; null for a step that gives nothing, or none that has ended well. */
+  /** JSON; null if the step returns nothing or has not succeeded. */
   result: string | null;
-  /** JSON of the error it ended with. */
+  /** JSON of the error that it ended with. */
   failure: string | null;
-  /** A session that lives no longer than the run. */
+  /** A session that is closed when the run ends. */
   session: SessionId | null;
 };
 
@@ -53,23 +53,28 @@ export type StepName = Pick<StepRow, "run" | "epoch" | "scope" | "key" | "occurr
 export type StepFilter = { status?: StepStatus; methods?: readonly string[]; limit?: number };
 
 export interface StepReads {
-  /** In the order they were begun. */
+  /** In the order in which they started. */
   list(run: RunId, filter?: StepFilter): Promise<StepRow[]>;
   countEnded(run: RunId): Promise<number>;
-  /** Sessions of the run, in the order they were started; without those that another run, still under way, has as well. */
+  /** The run whose step enqueued this task. */
+  ofTask(task: TaskId): Promise<RunId | null>;
+  /**
+   * Sessions of the run in the order in which they started. `unshared` omits those that another unfinished run also
+   * uses.
+   */
   sessions(run: RunId, filter?: { unshared: boolean }): Promise<SessionId[]>;
-  /** Open sessions of runs that have ended. */
+  /** Open sessions of ended runs. */
   straySessions(): Promise<SessionId[]>;
 }
 
 export interface StepTable extends StepReads {
-  /** Throws `conflict` when it is on record. */
+  /** Throws `conflict` if the step is already recorded. */
   insert(step: StepRow): Promise<void>;
-  /** Ends a step that was begun. Throws `conflict` when none is. */
+  /** Ends a started step. Throws `conflict` if the step is not open. */
   end(name: StepName, end: StepEnd): Promise<void>;
-  /** Forgets these steps. */
+  /** Deletes these steps. */
   remove(run: RunId, from: { epoch: number } | { names: readonly StepName[] }): Promise<void>;
-  /** The ended steps of the first epochs of one run become steps of another. */
+  /** Copies the ended steps of the first epochs of one run to another. */
   copy(from: RunId, to: RunId, epochs: number): Promise<void>;
 }
 
@@ -79,10 +84,10 @@ export type StepEnd = Pick<StepRow, "result" | "failure" | "error"> & {
   at: number;
 };
 
-/** Something told to a run from outside. It waits until the run asks for one of its name. */
+/** A signal sent to a run. It waits until the run receives one with its name. */
 export type SignalRow = {
   run: RunId;
-  /** Chosen by the sender: the same key twice adds one signal only. */
+  /** An idempotency key, chosen by the sender. */
   key: string;
   name: string;
   /** JSON. */
@@ -90,12 +95,12 @@ export type SignalRow = {
 };
 
 export interface SignalReads {
-  /** Those of the name that were not taken, oldest first. */
+  /** Signals with this name that were not received yet, oldest first. */
   waiting(run: RunId, name: string): Promise<SignalRow[]>;
 }
 
 export interface SignalTable extends SignalReads {
-  /** False when the key was used before. */
+  /** Returns false if the key was used before. */
   add(signal: SignalRow): Promise<boolean>;
   take(run: RunId, key: string): Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** The tables of schedules and their firings, as part of the store port. */
+/** The tables of schedules and their firings, part of the store port. */
 import type { FiringId } from "../contract/ids.ts";
 import type { Firing, FiringStatus, ScheduleSettings } from "../contract/schedule.ts";
 
-/** How far a schedule has come. What it does is in the project's files; `settings` is what they said last. */
+/** The progress of a schedule. Its definition is in the project's files; `settings` is the last version read. */
 export type ScheduleRow = {
   name: string;
   settings: ScheduleSettings;
-  /** Every slot up to this moment is decided. */
+  /** Every slot up to this time is decided. */
   cursor: number;
-  /** Firings that count for its lifecycle. */
+  /** The number of firings that count towards its lifecycle. */
   fires: number;
   since: number;
 };
@@ -22,7 +22,7 @@ export interface ScheduleReads {
 export interface ScheduleTable extends ScheduleReads {
   /** Inserts or replaces. */
   put(row: ScheduleRow): Promise<void>;
-  /** Its firings stay. */
+  /** Keeps its firings. */
   remove(name: string): Promise<void>;
 }
 
@@ -30,23 +30,27 @@ export type FiringFilter = { schedule?: string | undefined; status?: FiringStatu
 
 export interface FiringReads {
   get(id: FiringId): Promise<Firing | null>;
-  /** What became of this slot; manual firings have none. */
+  /** The firing of this slot. Manual firings have no slot. */
   atSlot(schedule: string, slot: number): Promise<Firing | null>;
+  /** The firing that started this run, task or session. */
+  ofEffect(effect: string): Promise<Firing | null>;
   /** Newest first. */
   list(filter: FiringFilter): Promise<Firing[]>;
-  /** Those that are not over, oldest first; of all schedules when none is named. */
+  /** Unfinished firings, oldest first; of all schedules if none is named. */
   unfinished(schedule?: string): Promise<Firing[]>;
-  /** The newest that is over. */
+  /** Unfinished firings that the node looks after, oldest first. */
+  unfinishedOf(node: string | null): Promise<Firing[]>;
+  /** The newest ended firing. */
   last(schedule: string): Promise<Firing | null>;
   /** Schedules that have firings. */
   schedules(): Promise<string[]>;
 }
 
 export interface FiringTable extends FiringReads {
-  /** Throws `conflict` when the id, or the slot of the schedule, is on record. */
+  /** Throws `conflict` if the id, or the slot of the schedule, already exists. */
   insert(firing: Firing): Promise<void>;
   update(id: FiringId, change: Partial<Omit<Firing, "id" | "schedule" | "slot" | "manual" | "action">>): Promise<void>;
-  /** Throws `conflict` when it is over. */
+  /** Throws `conflict` if the firing has already ended. */
   end(id: FiringId, end: FiringEnd): Promise<void>;
 }
 

@@ -1,35 +1,39 @@
-/** The part of the store port that holds sessions. */
+/** The table of sessions, part of the store port. */
 import type { SessionId } from "../contract/ids.ts";
 import type { Session, SessionLimits } from "../contract/session.ts";
 
-/** A session as stored: what clients see, and what only the runtime needs. */
+/** A session as stored: the fields that clients see, and those that only the runtime uses. */
 export type SessionRow = Session & {
-  /** What the harness calls this conversation; given back to it to resume. */
+  /** The harness's id of the conversation, used to resume it. */
   resume: string | null;
-  /** Null when nobody but its agent limits it. */
+  /** Null if only its agent limits it. */
   limits: SessionLimits | null;
-  /** Where it left the session it was forked from. */
+  /** The session that started it, by any means; null if a person or a schedule did. */
+  started_by: SessionId | null;
+  /** The root session of its tree; null if it is the root itself. */
+  root: SessionId | null;
+  /** The point at which it was forked. */
   fork_point: ForkPoint | null;
 };
 
 export type ForkPoint = {
-  /** What the other session remembered up to this event is remembered here too. */
+  /** The fork shares the history up to this event. */
   seq: number;
-  /** What the harness called the other conversation. */
+  /** The harness's id of the original conversation. */
   resume: string | null;
 };
 
 export interface SessionReads {
   get(id: SessionId): Promise<SessionRow | null>;
-  /** The one session alive under this handle. */
+  /** The live session with this handle. */
   byHandle(handle: string): Promise<SessionRow | null>;
-  /** Newest first. `closed` keeps only closed or only live ones; without it all are given. */
+  /** Newest first. `closed` selects closed or live sessions; without it, all are returned. */
   list(filter?: { closed?: boolean }): Promise<SessionRow[]>;
   countByState(): Promise<Record<Session["state"], number>>;
 }
 
 export interface SessionTable extends SessionReads {
-  /** Throws `conflict` when a live session has that handle. */
+  /** Throws `conflict` if a live session has that handle. */
   insert(row: SessionRow): Promise<void>;
   update(id: SessionId, change: Partial<Omit<SessionRow, "id" | "created_at">>): Promise<void>;
 }

@@ -2,21 +2,65 @@
  * The store port. Asynchronous throughout: nothing above it may assume that the data is local.
  *
  * Reads outside a transaction see committed data only. A transaction awaits nothing but its own `tx`; several that
- * arrive together may share one commit, and each of them still fails or succeeds alone.
+ * arrive together may share one commit, and each of them still fails or succeeds alone. Transactions are serial: while
+ * one runs, no other one of any writer changes what it reads.
+ *
+ * A unit may catch `conflict` or `not_found` and continue. After any other error of a write it cannot commit, even if
+ * it catches the error.
  */
+import type { DatabaseFacts } from "../contract/api.ts";
 import type { Ask, AskAnswer, AskStatus } from "../contract/ask.ts";
 import type { Event, EventType, NewEvent } from "../contract/event.ts";
 import type { AskId, MessageId, RunId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message, MessageStatus } from "../contract/message.ts";
-import type { Turn, TurnError, TurnReason, Usage } from "../contract/turn.ts";
+import type { NeedsYou } from "../contract/session.ts";
+import type { Turn, TurnError, TurnReason, Usage, UsageTotal } from "../contract/turn.ts";
+import type { UsagePoint, UsageSums } from "../contract/usage.ts";
+import type { UsageGrouping } from "../contract/usage-names.ts";
+import type { BlobReads, BlobTable } from "./blob-tables.ts";
+import type { ChannelReads, ChannelTable } from "./channel-tables.ts";
+import type { ClientReads, ClientTable } from "./client-tables.ts";
+import type {
+  BoundaryReads,
+  BoundaryTable,
+  FileWriteReads,
+  FileWriteTable,
+  LandingReads,
+  LandingTable,
+  WorktreeReads,
+  WorktreeTable,
+} from "./copy-tables.ts";
 import type { BroadcastReads, BroadcastTable, GroupReads, GroupTable } from "./group-tables.ts";
+import type { NodeReads, NodeTable, StoreMembership } from "./node-tables.ts";
 import type { QueueReads, QueueTable, TaskReads, TaskTable } from "./queue-tables.ts";
+import type { ReceiptReads, ReceiptTable } from "./receipt-tables.ts";
 import type { RunReads, RunTable, SignalReads, SignalTable, StepReads, StepTable } from "./run-tables.ts";
 import type { FiringReads, FiringTable, ScheduleReads, ScheduleTable } from "./schedule-tables.ts";
 import type { SessionReads, SessionTable } from "./session-tables.ts";
 import type { PoolReads, PoolTable, SubagentReads, SubagentTable } from "./subagent-tables.ts";
 
+export type {
+  ChannelInboxRow,
+  ChannelOutboxCounts,
+  ChannelOutboxRow,
+  ChannelPeer,
+  ChannelReads,
+  ChannelTable,
+  NewChannelOutboxRow,
+} from "./channel-tables.ts";
+export type { ClientReads, ClientRow, ClientTable } from "./client-tables.ts";
+export type {
+  BoundaryDetail,
+  BoundaryRow,
+  BoundaryTable,
+  FileWriteRow,
+  FileWriteTable,
+  LandingTable,
+  WorktreeReads,
+  WorktreeTable,
+} from "./copy-tables.ts";
 export type { BroadcastTable, GroupTable, ReplySettlement } from "./group-tables.ts";
+export type { CommandRow, NodeReads, NodeRow, NodeTable, StoreMembership } from "./node-tables.ts";
 export type {
   AttemptEnd,
   QueueReads,
@@ -26,18 +70,16 @@ export type {
   TaskReads,
   TaskTable,
 } from "./queue-tables.ts";
+export type { ReceiptReads, ReceiptRow, ReceiptTable } from "./receipt-tables.ts";
 export type {
   RunEnd,
   RunFilter,
-  RunReads,
   RunRow,
   RunTable,
-  SignalReads,
   SignalRow,
   SignalTable,
   StepEnd,
   StepName,
-  StepReads,
   StepRow,
   StepTable,
 } from "./run-tables.ts";
@@ -60,15 +102,50 @@ export type {
 
 export interface Store {
   readonly read: StoreReads;
-  /** Resolves when everything the unit wrote is on disk. Throws what the unit threw, with nothing written. */
+  /**
+   * Resolves when everything the unit wrote is on disk. Throws what the unit threw, with nothing written. Throws
+   * `unavailable` or `storage_full` only once it is certain that nothing was written, so that the caller may try again.
+   * A store never runs a unit twice.
+   */
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T>;
-  /** Calls back with the events of each commit, in order of `seq`, after they are durable. Returns its undo. */
-  onCommit(listener: (events: readonly Event[]) => void): () => void;
+  /**
+   * Calls the listener with the events of each commit of any writer, in order of `seq` and without gaps, after they are
+   * durable. Events of a commit of this store come before its `transact` resolves. With `types` the listener is called
+   * only for commits that have events of these types, and only with those. With `from` it gets only events that this node
+   * wrote, or only those of other nodes. Returns its undo.
+   */
+  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers): () => void;
+  /** The membership of this process in a cluster. Absent for a store with one process. */
+  readonly membership?: StoreMembership;
   health(): Promise<StoreHealth>;
   close(): Promise<void>;
 }
 
-export type StoreHealth = { path: string; bytes: number; schema: number; writable: boolean; problems: string[] };
+/** Whose events a listener gets. All events of an embedded store are its own. */
+export type Writers = "all" | "own" | "others";
+
+export type CommitListener = (events: readonly Event[]) => void;
+
+/** A database that held this project's sessions and is gone from its place. */
+export type StoreLoss = {
+  at: number;
+  kind: "damaged" | "emptied" | "missing";
+  /** What was found wrong with it. */
+  reason: string | null;
+  /** The name it has now, in the same folder. */
+  set_aside: string | null;
+};
+
+/** `path` is the file or the server that holds the data. */
+export type StoreHealth = {
+  path: string;
+  bytes: number;
+  schema: number;
+  writable: boolean;
+  problems: string[];
+  /** Absent for an embedded database, and while the server does not answer. */
+  database?: DatabaseFacts;
+};
 
 export type StoreReads = {
   readonly sessions: SessionReads;
@@ -88,6 +165,15 @@ export type StoreReads = {
   readonly pool: PoolReads;
   readonly schedules: ScheduleReads;
   readonly firings: FiringReads;
+  readonly boundaries: BoundaryReads;
+  readonly worktrees: WorktreeReads;
+  readonly clients: ClientReads;
+  readonly landings: LandingReads;
+  readonly receipts: ReceiptReads;
+  readonly channels: ChannelReads;
+  readonly fileWrites: FileWriteReads;
+  readonly nodes: NodeReads;
+  readonly blobs: BlobReads;
 };
 
 export type StoreTx = {
@@ -108,51 +194,123 @@ export type StoreTx = {
   readonly pool: PoolTable;
   readonly schedules: ScheduleTable;
   readonly firings: FiringTable;
+  readonly boundaries: BoundaryTable;
+  readonly worktrees: WorktreeTable;
+  readonly clients: ClientTable;
+  readonly landings: LandingTable;
+  readonly receipts: ReceiptTable;
+  readonly channels: ChannelTable;
+  readonly fileWrites: FileWriteTable;
+  readonly nodes: NodeTable;
+  readonly blobs: BlobTable;
 };
 
-export interface MessageReads {
+export type MessageFilter = {
+  status?: MessageStatus;
+  /** Only messages that were admitted before this one. */
+  before?: MessageId;
+  limit?: number;
+  /** Which end `limit` keeps; default: the oldest. */
+  from?: "oldest" | "newest";
+};
+
+interface MessageReads {
   get(id: MessageId): Promise<Message | null>;
+  /** Those that exist, in order of admission. */
+  named(ids: readonly MessageId[]): Promise<Message[]>;
   /** In order of admission. */
-  list(session: SessionId, filter?: { status?: MessageStatus; limit?: number }): Promise<Message[]>;
+  list(session: SessionId, filter?: MessageFilter): Promise<Message[]>;
   countPending(session: SessionId): Promise<number>;
-  /** Sessions that have pending messages. */
-  waiting(): Promise<SessionId[]>;
+  /** Sessions that have pending messages; with `node` those of that node. */
+  waiting(node?: string | null): Promise<SessionId[]>;
   /** Pending messages of each session that has any. */
   pendingBySession(): Promise<Map<SessionId, number>>;
   inTurn(turn: TurnId): Promise<Message[]>;
   /** Those of any of the turns, in order of admission. */
   inTurns(turns: readonly TurnId[]): Promise<Message[]>;
-  /** The digest of what was sent, for a message whose body plugins changed. */
+  /** Pending messages that no turn had and that hooks have not seen, in order of admission. Never Aegis's own notices. */
+  unseen(session: SessionId): Promise<Message[]>;
+  /** The digest of what was sent, for a message whose text hooks or the removal of secrets changed. */
   sentAs(id: MessageId): Promise<string | null>;
 }
 
 export interface MessageTable extends MessageReads {
-  /** `sentAs` is the digest of what was sent when the body is something else. */
-  insert(message: Message, sentAs?: string | null): Promise<void>;
+  insert(message: Message): Promise<void>;
   setStatus(ids: readonly MessageId[], status: MessageStatus, turn: TurnId | null): Promise<void>;
+  /** Records that hooks have seen the message, and the text that they made of it. */
+  receive(id: MessageId, body: string): Promise<void>;
+  /** Replaces the texts of a message that is over; the digest of the text as it was sent stays. */
+  replaceText(id: MessageId, text: Pick<Message, "body" | "sent">): Promise<void>;
 }
 
 /** A turn as stored. */
 export type TurnRow = Turn & {
   /** The harness has recorded the prompt: after a crash it must not be sent again. */
   accepted: boolean;
+  /** Each time that its messages were handed over to a harness, also by the turns before it that were cut. */
+  handed_over: readonly HandOver[];
+};
+
+/** A prompt that was about to be written to a harness. */
+export type HandOver = {
+  turn: TurnId;
+  key: string;
+  /** Identifies the prompt's text without holding it. Empty in state of a version that did not record it. */
+  print: string;
+  /** What the harness called the conversation. */
+  conversation: string | null;
+  /** The message, if it joined a running turn. Absent for the messages that the turn started with. */
+  joined?: MessageId;
 };
 
 export interface TurnReads {
   get(id: TurnId): Promise<TurnRow | null>;
   /** Newest first; with `until` those whose end came no later. */
   list(session: SessionId, limit: number, until?: number): Promise<TurnRow[]>;
-  /** Turns without an end. */
-  open(): Promise<TurnRow[]>;
+  /** The newest turn that had started at that time. */
+  lastStarted(session: SessionId, at: number): Promise<TurnRow | null>;
+  /** Turns without an end; with `node` those of sessions of that node. */
+  open(node?: string | null): Promise<TurnRow[]>;
   /** Ended turns of a session whose end came after `seq`. */
   countEndedAfter(session: SessionId, seq: number): Promise<number>;
+  /** The recorded usage of one session's turns, or of the turns of every open session; null when there is none. */
+  usage(session?: SessionId): Promise<UsageTotal | null>;
+  /** Sums of turns by the time of their start. */
+  spent(query: SpentQuery): Promise<Spent>;
 }
+
+export type SpentQuery = {
+  by: UsageGrouping;
+  /** The first moment, and the first one after. */
+  from: number;
+  to: number;
+  bucketMs: number;
+  /** Added to each time before it is divided into buckets. */
+  offsetMs: number;
+  /** The most groups. */
+  limit: number;
+};
+
+export type SpentRow = UsagePoint & { key: string | null };
+
+export type Spent = {
+  /** The highest cost first. */
+  groups: (UsageSums & { key: string | null })[];
+  /** The buckets of these groups, oldest first. */
+  points: SpentRow[];
+  /** The buckets of all groups together. */
+  all: UsagePoint[];
+};
 
 export interface TurnTable extends TurnReads {
   insert(turn: TurnRow): Promise<void>;
   accept(id: TurnId): Promise<void>;
+  /** Replaces what is stored. Throws `conflict` when the turn has ended. */
+  handOver(id: TurnId, handed: readonly HandOver[]): Promise<void>;
   /** What it has used so far: it counts towards budgets, and is kept when the turn is cut. */
   spend(id: TurnId, usage: Usage): Promise<void>;
+  /** What the agent has said so far, kept when the turn is cut. Changes nothing once the turn has ended. */
+  say(id: TurnId, text: string): Promise<void>;
   /** Throws `conflict` when the turn has ended before. */
   end(id: TurnId, end: TurnEnd): Promise<void>;
 }
@@ -189,11 +347,13 @@ export interface EventReads {
 }
 
 export interface EventTable extends EventReads {
-  /** Numbers the event. It is published when the transaction commits. */
+  /**
+   * Numbers the event after all events that exist; numbers have no gaps. It is published when the transaction commits.
+   */
   append(event: NewEvent, at: number): Promise<Event>;
 }
 
-export interface SeenReads {
+interface SeenReads {
   /** The number up to which the client has read; 0 when it never said. */
   get(client: string, session: SessionId): Promise<number>;
 }
@@ -203,28 +363,37 @@ export interface SeenTable extends SeenReads {
   set(client: string, session: SessionId, seq: number): Promise<void>;
 }
 
-export interface AskReads {
+interface AskReads {
   get(id: AskId): Promise<Ask | null>;
   /** The newest `limit`, oldest first. */
   list(filter: { status?: AskStatus | undefined; limit: number }): Promise<Ask[]>;
-  /** The ask about this very action that is open, or answered while nobody waited. */
+  /** The ask about this action that is open, or was answered while no caller waited. */
   findUnused(session: SessionId, digest: string): Promise<Ask | null>;
-  /** Whether the session was ever given this answer about the tool. */
-  hasAnswer(session: SessionId, tool: string, choice: string): Promise<boolean>;
+  /** Whether the session was ever given this answer about the tool; for a gate, when it asked for this very reason. */
+  hasAnswer(
+    about: { session: SessionId; tool: string; gate: boolean; reason: string | null },
+    choice: string,
+  ): Promise<boolean>;
+  /** Sessions with open asks. */
+  openBySession(): Promise<Map<SessionId, NeedsYou>>;
 }
 
 export interface AskTable extends AskReads {
   insert(ask: Ask): Promise<void>;
   /** Throws `conflict` when it is settled already. */
   settle(id: AskId, settlement: AskSettlement): Promise<void>;
-  /** The answer has reached whoever asked: it counts for nothing else. */
+  /** The asking session has received the answer, so it applies to nothing else. */
   markUsed(id: AskId): Promise<void>;
+  /** The answer of a settled ask, without its secrets. */
+  replaceAnswer(id: AskId, answer: AskAnswer): Promise<void>;
 }
 
 export type AskSettlement = {
   status: Exclude<AskStatus, "open">;
   answer: AskAnswer | null;
   at: number;
-  /** Somebody waits for it now. */
+  /** The asking session has received it. */
   used: boolean;
+  by: string | null;
+  reason: string | null;
 };

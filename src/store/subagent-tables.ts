@@ -1,52 +1,65 @@
-/** What is stored of subagents and the pool; a part of the store port. */
+/** The tables of subagents and the pool, part of the store port. */
 import type { MessageId, SessionId } from "../contract/ids.ts";
-import type { Lease, PooledAgent, Subagent, SubagentStatus, Tree } from "../contract/subagent.ts";
+import type { Lease, PooledAgent, PooledWork, Subagent, SubagentStatus, Tree } from "../contract/subagent.ts";
 import type { SessionRow } from "./session-tables.ts";
 
-/** A subagent as stored: what clients see, and the chain of causes it belongs to. */
+/** A subagent as stored: the fields that clients see, and its causal chain. */
 export type SubagentRow = Subagent & { chain: MessageId | null; hops: number };
 
-/** How many subagents there are and were below one root; pooled agents that work for the tree are live too. */
-export type TreeTotals = { live: number; spawned: number };
+/**
+ * The number of sessions below one root, however they were started. A subagent is live while it runs, a pooled agent
+ * while a session of the tree holds it, and any other session until it is closed. `waiting` counts tasks that have no
+ * worker yet.
+ */
+export type TreeTotals = { live: number; spawned: number; waiting: number };
 
-/** What the subagents below one root, and pooled agents for them or the root, have used up. */
+/** The usage of the sessions below one root, and of pooled agents that worked for them or the root. */
 export type TreeSpending = Pick<Tree, "output_tokens" | "cost" | "untold">;
 
 export interface SubagentReads {
   get(runId: string): Promise<SubagentRow | null>;
   ofSession(session: SessionId): Promise<SubagentRow | null>;
-  /** Oldest first; archived ones only when asked for. */
+  /** The subagent whose end this message announces. */
+  announcedBy(message: MessageId): Promise<SubagentRow | null>;
+  /** Oldest first; archived subagents only on request. */
   list(filter: {
     status?: SubagentStatus | undefined;
     archived: boolean;
     parent?: SessionId | undefined;
     limit: number;
   }): Promise<SubagentRow[]>;
-  /** Everyone below a session, nearest first; archived ones too. */
+  /** All subagents below a session, nearest first, including archived ones. */
   below(session: SessionId): Promise<SubagentRow[]>;
-  /** Those under way, nearest to their root first. */
-  running(): Promise<SubagentRow[]>;
+  /** Running subagents, nearest to their root first. */
+  running(node?: string | null): Promise<SubagentRow[]>;
   countRunning(parent: SessionId): Promise<number>;
+  /** The number of live sessions that the session started, by any means, and of pooled agents that it holds. */
+  children(starter: SessionId): Promise<number>;
   totals(root: SessionId): Promise<TreeTotals>;
-  /** `free` is a harness whose turns cost nothing although they do not say so. */
+  /** `free` names a harness whose turns cost nothing although it reports no cost. */
   spending(root: SessionId, free: string): Promise<TreeSpending>;
-  /** Open sessions, neither subagents nor pooled, that ever had a subagent or a pooled agent; oldest first. */
-  roots(): Promise<Pick<SessionRow, "id" | "handle">[]>;
-  /** Labels that begin so, of the children that are not archived. */
+  /**
+   * Root sessions that ever started a session or used a pooled agent: all open ones, oldest first, then up to `closed`
+   * closed ones, most recently closed first.
+   */
+  roots(closed: number): Promise<Pick<SessionRow, "id" | "handle" | "closed_at">[]>;
+  /** The pooled agents that worked for the sessions of a tree, one entry per session, ordered by first task. */
+  pooled(root: SessionId): Promise<PooledWork[]>;
+  /** Labels with this prefix among the children that are not archived. */
   labels(parent: SessionId, prefix: string): Promise<string[]>;
-  /** Ended ones whose announcement still waits for the session's next turn. */
+  /** Ended subagents whose announcement still waits for the session's next turn. */
   undelivered(session: SessionId): Promise<SubagentRow[]>;
-  /** Ended ones whose announcement was refused or lost. */
+  /** Ended subagents whose announcement was refused or lost. */
   unheard(): Promise<SubagentRow[]>;
-  /** Ended before that time and not archived. */
+  /** Subagents that ended before that time and are not archived. */
   expired(before: number): Promise<SubagentRow[]>;
 }
 
 export interface SubagentTable extends SubagentReads {
   insert(row: SubagentRow): Promise<void>;
-  /** Throws `conflict` when it is not running. */
+  /** Throws `conflict` if it is not running. */
   end(runId: string, end: SubagentEnd): Promise<void>;
-  /** Who is told of the end. */
+  /** Records who is notified of the end. */
   announce(runId: string, to: Pick<Subagent, "announced_to" | "announcement">): Promise<void>;
   archive(runId: string, at: number): Promise<void>;
 }
@@ -58,26 +71,26 @@ export type SubagentEnd = Pick<Subagent, "result" | "error"> & {
 
 export type AgentKey = Pick<PooledAgent, "source" | "plugin" | "slug" | "config_hash">;
 
-/** Rows of sessions that are closed do not count anywhere here. */
+/** Rows of closed sessions are ignored everywhere here. */
 export interface PoolReads {
   get(session: SessionId): Promise<PooledAgent | null>;
-  /** The last used first. */
+  /** Most recently used first. */
   list(): Promise<PooledAgent[]>;
-  /** Those of the very agent that nobody holds and that have nothing to do, the last used first. */
+  /** Idle sessions of exactly this agent without a lease, most recently used first. */
   idle(key: AgentKey): Promise<PooledAgent[]>;
-  /** Everyone whom nobody holds and who has nothing to do, the longest unused first. */
+  /** All idle sessions without a lease, least recently used first. */
   idleForLongest(): Promise<PooledAgent[]>;
   count(): Promise<number>;
-  /** Whether the session ever got a task from that one. */
+  /** Returns whether the session ever received a task from the caller. */
   wasUsedBy(session: SessionId, caller: SessionId): Promise<boolean>;
 }
 
 export interface PoolTable extends PoolReads {
   insert(row: PooledAgent): Promise<void>;
-  /** Throws `conflict` when somebody holds it. */
+  /** Throws `conflict` if it is already leased. */
   lease(session: SessionId, lease: Lease): Promise<void>;
-  /** False when that lease is over already. */
+  /** Returns false if that lease has already ended. */
   release(session: SessionId, lease: string, at: number): Promise<boolean>;
-  /** Ends every lease. Gives the sessions that were held. */
-  releaseAll(): Promise<SessionId[]>;
+  /** Ends every lease, or those of holders on one node. Returns the sessions that were held. */
+  releaseAll(node?: string | null): Promise<SessionId[]>;
 }

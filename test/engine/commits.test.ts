@@ -58,7 +58,7 @@ it("commits once for a step, once for a run's start and once for its end", async
   expect((await costOf(body)).commits).toBe(ends + 10);
 });
 
-it("commits once for a step that fails and for a checkpoint, twice for a step whose beginning is on record", async () => {
+it("commits once for a step that fails and for a checkpoint, twice for a step whose start is recorded", async () => {
   const failing = (context: Parameters<Body>[0]) => act(context, "bad", () => Promise.reject(new Error("no")));
   expect((await costOf(async (context) => failing(context).catch(() => null))).commits).toBe(ends + 1);
   expect((await costOf((context) => context.checkpoint("here", { n: 1 }))).commits).toBe(ends + 1);

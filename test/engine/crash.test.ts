@@ -8,7 +8,8 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
-import { tempDir } from "../helpers/temp-dir.ts";
+import { scaled } from "../helpers/slowness.ts";
+import { memoryDir } from "../helpers/temp-dir.ts";
 import { act, type Body, define } from "../suites/engine-suite.ts";
 import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
@@ -65,7 +66,7 @@ const bodies: Record<string, Body> = {
 };
 
 async function live(body: Body, lives: number): Promise<{ commits: number; seen: unknown }> {
-  const dir = await tempDir();
+  const dir = await memoryDir();
   const clock = fakeClock(1_000_000);
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger });
   onTestFinished(() => sqlite.close());
@@ -132,7 +133,7 @@ async function quiet(store: MortalStore): Promise<void> {
   }
 }
 
-it.each(Object.keys(bodies))("survives a stop after every commit: %s", { timeout: 120_000 }, async (name) => {
+it.each(Object.keys(bodies))("survives a stop after every commit: %s", { timeout: scaled(120_000) }, async (name) => {
   const body = bodies[name];
   if (!body) throw new Error("unreachable");
   const whole = await live(body, Number.POSITIVE_INFINITY);

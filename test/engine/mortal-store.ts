@@ -21,17 +21,16 @@ export function mortalStore(store: Store, lives = Number.POSITIVE_INFINITY): Mor
     const value = await work();
     return isDead ? new Promise<T>(() => {}) : value;
   };
-  const read = Object.fromEntries(
-    Object.entries(store.read).map(([table, reads]) => [
-      table,
-      new Proxy(reads, {
-        get: (target, method: string) => {
-          const call = target[method as keyof typeof target] as (...args: unknown[]) => Promise<unknown>;
-          return (...args: unknown[]) => unlessDead(() => call.apply(target, args));
-        },
-      }),
-    ]),
-  ) as unknown as Store["read"];
+  const mortal = <T extends object>(reads: T): T =>
+    new Proxy(reads, {
+      get: (target, method) => {
+        const call = Reflect.get(target, method, target) as (...args: unknown[]) => Promise<unknown>;
+        return (...args: unknown[]) => unlessDead(() => call.apply(target, args));
+      },
+    });
+  const read = new Proxy(store.read, {
+    get: (target, table) => mortal(Reflect.get(target, table, target)),
+  });
   return {
     read,
     get commits() {
@@ -57,10 +56,10 @@ export function mortalStore(store: Store, lives = Number.POSITIVE_INFINITY): Mor
         if (commits >= lives) die();
         return value;
       }),
-    onCommit: (listener) =>
+    onCommit: (listener, types) =>
       store.onCommit((events) => {
         if (!isDead) listener(events);
-      }),
+      }, types),
     health: () => store.health(),
     close: () => store.close(),
   };

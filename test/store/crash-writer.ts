@@ -19,7 +19,7 @@ async function write(): Promise<never> {
     const body = "x".repeat(Math.floor(Math.random() * 4_000));
     await store.transact(async (tx) => {
       const row = { id, session, sender: { kind: "human" } as const, body, chain: id, hops: 0, admitted_at: at };
-      const message = { ...row, attachments: [], status: "pending" as const, turn: null };
+      const message = { ...row, sent: null, attachments: [], status: "pending" as const, turn: null };
       await tx.messages.insert(message);
       await tx.events.append({ type: "message.admitted", session, data: { message } }, at);
     });

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
-import type { Conversation, Driver, DriverDeps, DriverEvent, PlaneAddress } from "../../src/drivers/driver.ts";
+import type { Conversation, Driver, DriverDeps, DriverEvent, PlaneAddress, Prompt } from "../../src/drivers/driver.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { createProcesses } from "../../src/lib/process.ts";
@@ -26,7 +26,7 @@ export type Bench = {
   /** A picture of one pixel. */
   image: string;
   /** Runs a turn and stores its memory. */
-  run(conversation: Conversation, prompt: string): Promise<DriverEvent[]>;
+  run(conversation: Conversation, prompt: string | Prompt): Promise<DriverEvent[]>;
 };
 
 export async function createBench(
@@ -61,7 +61,7 @@ export async function createBench(
     expect(await createProcesses(children).sweep()).toEqual([]);
   });
 
-  const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+  const session = { id: newId("ses", 0), handle: "lucid-hertz" };
   const start = async (resume: string | null, fork: string | null = null): Promise<Opened> => {
     const scope = new AsyncDisposableStack();
     scopes.push(scope);
@@ -75,6 +75,7 @@ export async function createBench(
         resume,
         fork,
         memory: [...memory],
+        wantsRecord: true,
         plane: silentPlane(planeToken),
         host,
       },
@@ -106,5 +107,11 @@ const onePixel = Buffer.from(
 
 /** An address where nobody listens: a fixture never calls the plane. */
 function silentPlane(token: string): PlaneAddress {
-  return { url: "http://127.0.0.1:9/mcp", token, listed: async () => true };
+  return {
+    url: "http://127.0.0.1:9/mcp",
+    token,
+    reached: async () => true,
+    listed: async () => true,
+    calls: () => ({ open: 0, answeredAt: 0 }),
+  };
 }

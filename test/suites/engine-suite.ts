@@ -4,6 +4,7 @@ import { newId } from "../../src/contract/ids.ts";
 import type { Run } from "../../src/contract/run.ts";
 import type { Definition, Engine, RunContext } from "../../src/engine/engine.ts";
 import type { FakeClock } from "../helpers/fake-clock.ts";
+import { scaled } from "../helpers/slowness.ts";
 
 export type EngineUnderTest = {
   engine: Engine;
@@ -80,7 +81,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       await expect(engine.start({ workflow: "review_brunch", args: {} })).rejects.toThrow(
         'did you mean "review_branch"',
       );
-      expect(() => engine.define(define("review_branch", async () => null))).toThrow("registered already");
+      expect(() => engine.define(define("review_branch", async () => null))).toThrow("already registered");
     });
 
     it("tells a failure of the workflow from a fault in it", async () => {
@@ -116,7 +117,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(new Set(seen).size).toBe(1);
     });
 
-    it("takes up what a crash cut, without repeating what is on record", async () => {
+    it("takes up what a crash cut, without repeating what is recorded", async () => {
       const done: string[] = [];
       const gate = Promise.withResolvers<void>();
       const body: Body = async (context) => {
@@ -464,7 +465,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       await engine.resume(id);
       expect(await engine.settled(id)).toMatchObject({ status: "ok", result: "good", retries: 1 });
       expect(done).toEqual(["one", "two", "two"]);
-      await expect(engine.resume(id)).rejects.toThrow("is finished");
+      await expect(engine.resume(id)).rejects.toThrow("has finished");
     });
 
     it("never executes a run twice at once, and takes it over when its lease is over", async () => {
@@ -481,7 +482,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       const other = await under.another();
       other.define(define("work", body));
       expect(await other.launch()).toEqual([]);
-      await expect(other.resume(id)).rejects.toThrow("executed elsewhere");
+      await expect(other.resume(id)).rejects.toThrow("executed by another process");
       await under.crash();
       expect(await other.launch()).toEqual([]);
       await under.clock.advance(under.leaseMs * 2);
@@ -548,7 +549,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       );
       const { id } = await engine.start({ workflow: "work", args: {} });
       await until(() => begun === 1);
-      // What is under way keeps the run for a while. A new workflow, a person and a second request ask for it meanwhile.
+      // What is in progress keeps the run for a while. A new workflow, a person and a second request ask for it meanwhile.
       const restarted = engine.restart(id, "its body moved");
       engine.define(define("other", async () => null));
       const resumed = engine.resume(id);
@@ -581,7 +582,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       while ((await next.get(id))?.status !== "ok") await new Promise((resolve) => setImmediate(resolve));
     });
 
-    it("carries ten thousand steps and a result of five megabytes", { timeout: 120_000 }, async () => {
+    it("carries ten thousand steps and a result of five megabytes", { timeout: scaled(120_000) }, async () => {
       const large = "x".repeat(5 * 1024 * 1024);
       const body: Body = async (context) => {
         const sums = await context.parallel(

@@ -103,6 +103,7 @@ export function queueStoreSuite(current: () => Store, { addSession }: Helpers): 
       const listed = async (filter: Parameters<Store["read"]["tasks"]["list"]>[0]) =>
         (await store.read.tasks.list(filter)).map((one) => one.id);
       expect(await listed({ limit: 10 })).toEqual(ids);
+      expect(await listed({})).toEqual(ids);
       expect(await listed({ limit: 1 })).toEqual(ids.slice(0, 1));
       expect(await listed({ status: "failed", limit: 10 })).toEqual(ids.slice(0, 2));
       expect(await listed({ queue: "work", status: "failed", limit: 10 })).toEqual(ids.slice(1, 2));

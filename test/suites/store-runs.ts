@@ -12,6 +12,7 @@ export function runRow(change: Partial<RunRow> = {}): RunRow {
     args: { deep: { list: [1, "two", null] } },
     status: "running",
     host: null,
+    starter: null,
     callback: true,
     chain: null,
     hops: 0,
@@ -147,7 +148,7 @@ export function runStoreSuite(get: () => Store, { addSession }: Helpers): void {
       expect(await store.read.steps.sessions(ended.id)).toEqual([stray.id, gone.id]);
     });
 
-    it("tell a session that another run, still under way, has as well", async () => {
+    it("tell a session that another run, still in progress, has as well", async () => {
       const store = get();
       const [one, fork] = [runRow(), runRow()];
       const [own, shared] = [await addSession(store), await addSession(store)];

@@ -2,14 +2,21 @@
 import { describe, expect, it } from "vitest";
 import { newId, type SessionId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
+import type { StarterAgent } from "../../src/contract/starter.ts";
 import type { PooledAgent } from "../../src/contract/subagent.ts";
 import type { SessionRow, Store, SubagentRow, TurnRow } from "../../src/store/store.ts";
+import { task } from "../helpers/rows.ts";
 
 /** Makes the rows that these refer to. */
 export type Rows = {
   addSession(store: Store, change?: Partial<SessionRow>): Promise<SessionRow>;
   message(session: SessionId, change?: Partial<Message>): Message;
   turnRow(session: SessionId, change?: Partial<TurnRow>): TurnRow;
+};
+
+const rights: StarterAgent = {
+  ...{ slug: "a", source: "config", plugin: null, overrides: [], permission: "read" },
+  ...{ tools: null, deny_tools: ["bash"], subagents: {}, may_end: [] },
 };
 
 let minted = 0;
@@ -44,7 +51,8 @@ function subagentRow(session: SessionId, parent: SessionId, change: Partial<Suba
 
 export function subagentStoreSuite(getStore: () => Store, { addSession, message, turnRow }: Rows): void {
   async function add(parent: SessionId, change: Partial<SubagentRow> = {}): Promise<SubagentRow> {
-    const session = await addSession(getStore(), { parent, depth: change.depth ?? 1 });
+    const place = { started_by: parent, root: change.root ?? parent, depth: change.depth ?? 1 };
+    const session = await addSession(getStore(), { parent, ...place });
     const row = subagentRow(session.id, parent, change);
     await getStore().transact((tx) => tx.subagents.insert(row));
     return row;
@@ -98,12 +106,12 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
         await tx.turns.insert(turnRow(two.session, { reason: "failed" }));
         await tx.turns.insert(turnRow(two.session, { reason: "completed" }));
       });
-      expect(await read.subagents.totals(root.id)).toEqual({ live: 1, spawned: 2 });
+      expect(await read.subagents.totals(root.id)).toEqual({ live: 1, spawned: 2, waiting: 0 });
       const { harness } = root;
       expect(await read.subagents.spending(root.id, harness)).toEqual({ output_tokens: 21, cost: 0.5, untold: 1 });
       expect(await read.subagents.spending(root.id, "other")).toMatchObject({ untold: 2 });
       const nobody = await addSession(getStore());
-      expect(await read.subagents.totals(nobody.id)).toEqual({ live: 0, spawned: 0 });
+      expect(await read.subagents.totals(nobody.id)).toEqual({ live: 0, spawned: 0, waiting: 0 });
       expect(await read.subagents.spending(nobody.id, "")).toEqual({ output_tokens: 0, cost: 0, untold: 0 });
     });
 
@@ -168,6 +176,31 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
     }
     const sessions = (rows: readonly PooledAgent[]) => rows.map((row) => row.session);
 
+    it("count together with every other session of the tree, and with tasks that wait for a worker", async () => {
+      const { read } = getStore();
+      const root = await addSession(getStore());
+      const place = { started_by: root.id, root: root.id, depth: 1 };
+      const peer = await addSession(getStore(), place);
+      await addSession(getStore(), { ...place, closed_at: 2, state: "closed" });
+      const held = await pooled({}, place);
+      await getStore().transact((tx) => tx.pool.lease(held.session, { id: "lease", holder: peer.id, since: 1 }));
+      // Held by somebody who is held by the tree itself.
+      const deeper = await pooled({}, {});
+      await getStore().transact((tx) => tx.pool.lease(deeper.session, { id: "other", holder: held.session, since: 1 }));
+      const starter = { session: root.id, root: root.id, depth: 0, limits: null, own_rights: false, agent: rights };
+      await getStore().transact(async (tx) => {
+        await tx.tasks.insert(task({ queue: "tree", starter }));
+        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: newId("ses", 5) }));
+        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: peer.id }));
+        await tx.tasks.insert(task({ queue: "tree", starter, status: "completed" }));
+      });
+      expect(await read.subagents.totals(root.id)).toEqual({ live: 4, spawned: 4, waiting: 1 });
+      expect(await read.subagents.children(root.id)).toBe(2);
+      expect(await read.subagents.children(peer.id)).toBe(1);
+      expect(await read.tasks.next("tree", 9_000)).toMatchObject({ starter });
+      expect(await read.tasks.next("tree", 9_000, [root.id])).toBeNull();
+    });
+
     it("leases to one holder at a time, and a lease ends once", async () => {
       const { read } = getStore();
       const holder = await addSession(getStore());
@@ -210,9 +243,9 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       expect(sessions(await read.pool.list())).not.toContain(closed.session);
     });
 
-    it("has roots: open sessions that somebody works for, and that work for nobody", async () => {
+    it("has roots: sessions that somebody works for, and that work for nobody, the open ones first", async () => {
       const { read } = getStore();
-      const before = await read.subagents.roots();
+      const before = await read.subagents.roots(100);
       const [above, asking] = [await addSession(getStore()), await addSession(getStore())];
       const [idle, closed] = [
         await addSession(getStore()),
@@ -232,8 +265,12 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
         await tx.messages.insert(message(helper.session));
         await tx.messages.insert(message(idle.id, { sender: sender(asking) }));
       });
-      const roots = (await read.subagents.roots()).filter((row) => !before.some((one) => one.id === row.id));
-      expect(roots).toEqual([above, asking].map(({ id, handle }) => ({ id, handle })));
+      const roots = (await read.subagents.roots(100)).filter((row) => !before.some((one) => one.id === row.id));
+      expect(roots).toEqual([above, asking, closed].map(({ id, handle, closed_at }) => ({ id, handle, closed_at })));
+      expect((await read.subagents.roots(0)).map(({ id }) => id)).not.toContain(closed.id);
+      const work = { session: helper.session, holder: asking.id, state: "idle", tasks: 1 };
+      expect(await read.subagents.pooled(asking.id)).toMatchObject([work]);
+      expect(await read.subagents.pooled(above.id)).toEqual([]);
     });
 
     it("knows who gave a session work", async () => {

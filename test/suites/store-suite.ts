@@ -3,15 +3,23 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Event, NewEvent } from "../../src/contract/event.ts";
 import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
-import type { SessionRow, Store, StoreTx } from "../../src/store/store.ts";
+import { textDigest } from "../../src/lib/text-digest.ts";
+import type { MessageFilter, SessionRow, Store, StoreTx } from "../../src/store/store.ts";
 import { message, sessionRow, turnRow } from "../helpers/rows.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
 import { runStoreSuite } from "./store-runs.ts";
 import { scheduleStoreSuite } from "./store-schedules.ts";
+import { severalWritersSuite } from "./store-several.ts";
 import { subagentStoreSuite } from "./store-subagents.ts";
+import { usageStoreSuite } from "./store-usage.ts";
 
-export type StoreUnderTest = { store: Store; dispose(): Promise<void> };
+export type StoreUnderTest = {
+  store: Store;
+  /** Opens the same data again, as another process would. */
+  another?(): Promise<Store>;
+  dispose(): Promise<void>;
+};
 
 export function notice(session: SessionId | null, text: string): NewEvent {
   return { type: "session.notice", session, data: { level: "info", text } };
@@ -23,16 +31,22 @@ export async function addSession(store: Store, change: Partial<SessionRow> = {})
   return row;
 }
 
-export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): void {
+/** `writers` is how many processes may write to the same data at once. */
+export function storeSuite(
+  name: string,
+  make: () => Promise<StoreUnderTest>,
+  { writers }: { writers: "one" | "several" },
+): void {
   describe(`${name} as a store`, () => {
     let store: Store;
-    let dispose: () => Promise<void>;
+    let under: StoreUnderTest;
 
     beforeEach(async () => {
-      ({ store, dispose } = await make());
+      under = await make();
+      store = under.store;
     });
     afterEach(async () => {
-      await dispose();
+      await under.dispose();
     });
 
     describe("transactions", () => {
@@ -74,6 +88,43 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         expect(events.map((event) => event.seq)).toEqual(kept.map((_, index) => index + 1));
       });
 
+      it("that arrive together read what those before them appended, whichever of them fail", async () => {
+        const { id } = await addSession(store);
+        const unit = (n: number) => async (tx: StoreTx) => {
+          const append = () => tx.events.append(notice(id, String(n)), n);
+          const insert = (body: string | null) => tx.messages.insert(message(id, { body: body as string }));
+          switch (n % 6) {
+            case 0:
+              return insert(null);
+            case 1:
+              return await append();
+            case 2:
+              await insert(String(n));
+              return await append();
+            case 3: {
+              const { seq } = await append();
+              expect(await tx.events.lastSeq()).toBe(seq);
+              throw new Error("after it read the log");
+            }
+            case 4:
+              expect(await tx.sessions.get(newId("ses", 1))).toBeNull();
+              throw new Error("after it read a table");
+            default:
+              await expect(tx.messages.insert(message(newId("ses", 1)))).rejects.toMatchObject({ code: "not_found" });
+              await insert(String(n));
+              return await append();
+          }
+        };
+        const numbers = Array.from({ length: 60 }, (_, n) => n);
+        const results = await Promise.allSettled(numbers.map((n) => store.transact(unit(n))));
+        const kept = numbers.filter((n) => [1, 2, 5].includes(n % 6));
+        expect(numbers.filter((n) => results[n]?.status === "fulfilled")).toEqual(kept);
+        const events = await store.read.events.list({ session: id, limit: 100 });
+        expect(events.map(({ seq, at }) => [seq, at])).toEqual(kept.map((n, index) => [index + 1, n]));
+        const stored = (await store.read.messages.list(id)).map(({ body }) => Number(body));
+        expect(stored).toEqual(kept.filter((n) => n % 6 !== 1));
+      });
+
       it("see their own writes, which nobody else sees before the commit", async () => {
         const row = sessionRow();
         await store.transact(async (tx) => {
@@ -96,6 +147,19 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
           await tx.messages.insert(message(id, { body: "second" }));
         });
         expect((await store.read.messages.list(id)).map((row) => row.body)).toEqual(["hello", "second"]);
+      });
+
+      it("can go on after a missing row, but not after any other failed write, even if they caught it", async () => {
+        const { id } = await addSession(store);
+        const swallowed = store.transact(async (tx) => {
+          await tx.messages.insert(message(id));
+          await tx.messages.insert(message(newId("ses", 1))).catch(() => {});
+          await tx.messages.insert(message(id, { body: null as unknown as string })).catch(() => {});
+        });
+        const beside = store.transact((tx) => tx.messages.insert(message(id, { body: "beside" })));
+        await expect(swallowed).rejects.toMatchObject({ name: "AegisError" });
+        await beside;
+        expect((await store.read.messages.list(id)).map((row) => row.body)).toEqual(["beside"]);
       });
 
       it("are refused when they await anything but the store, and harm nobody", async () => {
@@ -173,6 +237,24 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         expect((await Promise.all(readable)).at(-1)).toBe(400);
       });
 
+      it("calls a listener that names types for events of these types only", async () => {
+        const { id } = await addSession(store);
+        const fed: { seq: number; type: string }[][] = [];
+        store.onCommit(
+          (events) => void fed.push(events.map(({ seq, type }) => ({ seq, type }))),
+          ["daemon.stopping", "session.closed"],
+        );
+        const stopping = { type: "daemon.stopping", session: null, data: { reason: "x" } } as const;
+        const both = await store.transact(async (tx) => {
+          await tx.events.append(notice(id, "a"), 1);
+          const first = await tx.events.append(stopping, 2);
+          await tx.events.append(notice(id, "b"), 3);
+          return [first, await tx.events.append(stopping, 4)];
+        });
+        await store.transact((tx) => tx.events.append(notice(id, "c"), 5));
+        expect(fed).toEqual([both.map(({ seq, type }) => ({ seq, type }))]);
+      });
+
       it("never has what was rolled back", async () => {
         const fed: number[] = [];
         store.onCommit((events) => void fed.push(...events.map((event) => event.at)));
@@ -233,18 +315,18 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
       });
 
       it("share a handle only when at most one is alive", async () => {
-        const first = await addSession(store, { handle: "lucid-knuth" });
-        await expect(addSession(store, { handle: "lucid-knuth" })).rejects.toMatchObject({
+        const first = await addSession(store, { handle: "lucid-hertz" });
+        await expect(addSession(store, { handle: "lucid-hertz" })).rejects.toMatchObject({
           code: "conflict",
-          message: expect.stringContaining("lucid-knuth"),
+          message: expect.stringContaining("lucid-hertz"),
         });
-        const other = await addSession(store, { handle: "calm-hopper" });
-        const rename = store.transact((tx) => tx.sessions.update(other.id, { handle: "lucid-knuth" }));
+        const other = await addSession(store, { handle: "calm-planck" });
+        const rename = store.transact((tx) => tx.sessions.update(other.id, { handle: "lucid-hertz" }));
         await expect(rename).rejects.toMatchObject({ code: "conflict" });
         await store.transact((tx) => tx.sessions.update(first.id, { state: "closed", closed_at: 9 }));
-        await store.transact((tx) => tx.sessions.update(other.id, { handle: "lucid-knuth" }));
-        expect((await store.read.sessions.byHandle("lucid-knuth"))?.id).toBe(other.id);
-        expect(await store.read.sessions.byHandle("calm-hopper")).toBeNull();
+        await store.transact((tx) => tx.sessions.update(other.id, { handle: "lucid-hertz" }));
+        expect((await store.read.sessions.byHandle("lucid-hertz"))?.id).toBe(other.id);
+        expect(await store.read.sessions.byHandle("calm-planck")).toBeNull();
       });
     });
 
@@ -254,7 +336,18 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         const ids = [3, 1, 2].map((time) => newId("msg", time));
         for (const each of ids) await store.transact((tx) => tx.messages.insert(message(id, { id: each })));
         expect((await store.read.messages.list(id)).map((row) => row.id)).toEqual(ids);
-        expect((await store.read.messages.list(id, { limit: 2 })).map((row) => row.id)).toEqual(ids.slice(0, 2));
+        const page = async (filter: MessageFilter) =>
+          (await store.read.messages.list(id, filter)).map((row) => ids.indexOf(row.id));
+        const last = ids.length - 1;
+        expect(await page({ limit: 2 })).toEqual([0, 1]);
+        expect(await page({ limit: 2, from: "newest" })).toEqual([last - 1, last]);
+        const before = ids[last - 1] as MessageId;
+        expect(await page({ limit: 1, from: "newest", before })).toEqual([last - 2]);
+        expect(await page({ limit: 1, before })).toEqual([0]);
+        expect(await page({ before: ids[0] as MessageId })).toEqual([]);
+        const named = await store.read.messages.named([before, newId("msg", 1), ids[0] as MessageId]);
+        expect(named.map((row) => row.id)).toEqual([ids[0], before]);
+        expect(await store.read.messages.named([])).toEqual([]);
       });
 
       it("are admitted once, also by two at the same time", async () => {
@@ -304,11 +397,57 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
         await expect(missing).rejects.toMatchObject({ code: "not_found" });
       });
 
+      it("keep the text as it was sent beside the text that hooks made of it, each message seen once", async () => {
+        const { id } = await addSession(store);
+        const notice = message(id, { sender: { kind: "substrate" } });
+        const [same, changed, taken] = [message(id), message(id, { body: "before" }), message(id)];
+        await store.transact(async (tx) => {
+          for (const row of [notice, same, changed, taken]) await tx.messages.insert(row);
+          await tx.messages.setStatus([taken.id], "pending", newId("trn", 1));
+        });
+        expect((await store.read.messages.unseen(id)).map((row) => row.id)).toEqual([same.id, changed.id]);
+        await store.transact(async (tx) => {
+          await tx.messages.receive(same.id, same.body);
+          await tx.messages.receive(changed.id, "after");
+        });
+        expect(await store.read.messages.unseen(id)).toEqual([]);
+        expect(await store.read.messages.get(same.id)).toMatchObject({ body: same.body, sent: null });
+        expect(await store.read.messages.get(changed.id)).toMatchObject({ body: "after", sent: "before" });
+        expect(await store.read.messages.sentAs(same.id)).toBeNull();
+        expect(await store.read.messages.sentAs(changed.id)).toBe(textDigest("before"));
+        const missing = store.transact((tx) => tx.messages.receive(newId("msg", 1), "x"));
+        await expect(missing).rejects.toMatchObject({ code: "not_found" });
+      });
+
+      it("can get other texts, and keep the digest of what was sent", async () => {
+        const { id } = await addSession(store);
+        const [plain, changed] = [message(id), message(id, { body: "after", sent: "before" })];
+        await store.transact(async (tx) => {
+          for (const row of [plain, changed]) await tx.messages.insert(row);
+          await tx.messages.replaceText(plain.id, { body: "clean", sent: null });
+          await tx.messages.replaceText(changed.id, { body: "clean", sent: "cleaner" });
+        });
+        expect(await store.read.messages.get(plain.id)).toMatchObject({ body: "clean", sent: null });
+        expect(await store.read.messages.sentAs(plain.id)).toBe(textDigest(plain.body));
+        expect(await store.read.messages.get(changed.id)).toMatchObject({ body: "clean", sent: "cleaner" });
+        expect(await store.read.messages.sentAs(changed.id)).toBe(textDigest("before"));
+        const missing = store.transact((tx) => tx.messages.replaceText(newId("msg", 1), { body: "x", sent: null }));
+        await expect(missing).rejects.toMatchObject({ code: "not_found" });
+      });
+
       it("carry any text and any sender unchanged", async () => {
         const { id } = await addSession(store);
-        const bodies = ["a\u2028b\u2029c", "\u{1F9EA} é ü 漢字 \ufeff", "'; DROP TABLE messages; --", '\r\n\t\\"', ""];
+        const nul = ["\0", "a\0b\u2400", "\u24000\0", "\u2400", "\\u0000"];
+        const bodies = [
+          ...nul,
+          "a\u2028b\u2029c",
+          "\u{1F9EA} é ü 漢字 \ufeff",
+          "'; DROP TABLE messages; --",
+          '\r\n\t\\"',
+          "",
+        ];
         const senders: Message["sender"][] = [
-          { kind: "agent", session: id, handle: "calm-hopper" },
+          { kind: "agent", session: id, handle: "calm-planck" },
           { kind: "queue", name: "q", task: "tsk_1", status: "error" },
           { kind: "workflow", name: "w", run: "run_1", status: null },
         ];
@@ -407,6 +546,24 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
       });
     });
 
+    describe("clients", () => {
+      const row = { name: "cursor", token_hash: "aa", created_at: 1, last_used_at: null };
+
+      it("have one credential each, until it is removed", async () => {
+        await store.transact((tx) => tx.clients.insert(row));
+        const again = store.transact((tx) => tx.clients.insert({ ...row, token_hash: "bb" }));
+        await expect(again).rejects.toMatchObject({ code: "conflict" });
+        await store.transact((tx) => tx.clients.insert({ ...row, name: "a", token_hash: "cc" }));
+        await store.transact((tx) => tx.clients.used("cursor", 5));
+        expect(await store.read.clients.list()).toEqual([
+          { ...row, name: "a", token_hash: "cc" },
+          { ...row, last_used_at: 5 },
+        ]);
+        await store.transact((tx) => tx.clients.remove("a"));
+        expect(await store.read.clients.list()).toHaveLength(1);
+      });
+    });
+
     describe("what was seen", () => {
       it("never moves back, and is each client's own", async () => {
         const { id } = await addSession(store);
@@ -422,8 +579,10 @@ export function storeSuite(name: string, make: () => Promise<StoreUnderTest>): v
       });
     });
 
+    if (writers === "several") severalWritersSuite(() => under);
     groupStoreSuite(() => store, { addSession, message });
     subagentStoreSuite(() => store, { addSession, message, turnRow });
+    usageStoreSuite(() => store, { addSession });
     queueStoreSuite(() => store, { addSession });
     runStoreSuite(() => store, { addSession });
     scheduleStoreSuite(() => store);

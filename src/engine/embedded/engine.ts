@@ -1,16 +1,17 @@
-/** The embedded engine: runs are executed in this process, everything that matters is in the store. */
+/** The embedded engine: executes runs in this process and keeps all durable state in the store. */
 import { randomUUID } from "node:crypto";
 import { AegisError } from "../../contract/errors.ts";
+import type { Event } from "../../contract/event.ts";
 import { newId, type RunId } from "../../contract/ids.ts";
 import type { Json, Run, RunStatus, Step } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { createPersist } from "../../store/persist.ts";
 import type { RunRow, Store } from "../../store/store.ts";
+import { createTransact } from "../../store/transact.ts";
 import { type Definition, type Engine, EngineStopped, type NewRun, RunCancelled, type RunHooks } from "../engine.ts";
 import { Executions } from "./executions.ts";
-import { publicRun, publicStep, RunBook } from "./run-book.ts";
+import { publicRun, publicStep, RunRecords } from "./run-records.ts";
 import { Signals } from "./signals.ts";
 
 export type EmbeddedEngineOptions = {
@@ -18,51 +19,70 @@ export type EmbeddedEngineOptions = {
   clock: Clock;
   log: Logger;
   hooks: RunHooks;
-  /** Nobody else executes runs of this store: what an earlier executor left is taken at once. */
+  /** No other process executes runs of this store, so runs of an earlier executor are taken over immediately. */
   exclusive: boolean;
-  /** How long a run stays its executor's without a sign of life. */
+  /** How long an executor keeps a run without renewing its lease. */
   leaseMs?: number;
+  /** The incarnation of this node. Runs have its lease: they are free once another node has taken over. */
+  incarnation?: string | undefined;
 };
 
 const defaultLeaseMs = 30_000;
 
 export class EmbeddedEngine implements Engine {
   readonly #options: EmbeddedEngineOptions;
-  readonly #owner = randomUUID();
+  readonly #owner: string;
   readonly #leaseMs: number;
   readonly #definitions = new Map<string, Definition>();
   readonly #stopped = new AbortController();
-  readonly #book: RunBook;
+  readonly #book: RunRecords;
   readonly #signals: Signals;
   readonly #executions: Executions;
-  /** Who waits for the end of which run. */
+  /** Callers that wait for the end of a run. */
   readonly #watchers = new Map<RunId, Set<() => void>>();
-  /** The last that takes runs up. */
+  /** The last operation in the queue of `#alone`. */
   #taking: Promise<unknown> = Promise.resolve();
-  /** Let go of, until what they were performing has ended: nobody else takes them up before. */
+  /** Released runs whose steps have not stopped yet. They are not adopted before. */
   readonly #restarting = new Set<RunId>();
   #launched = false;
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options;
+    this.#owner = options.incarnation ?? randomUUID();
     this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
-    const persist = createPersist({ ...options, signal: this.#stopped.signal });
+    const transact = createTransact({ ...options, signal: this.#stopped.signal });
     const { clock, hooks } = options;
-    this.#book = new RunBook({ clock, hooks, persist, owner: this.#owner, leaseMs: this.#leaseMs });
+    this.#book = new RunRecords({
+      ...{ clock, hooks, transact, owner: this.#owner, leaseMs: this.#leaseMs },
+      leasedByNode: options.incarnation !== undefined,
+    });
     this.#signals = new Signals(options.store);
     this.#executions = new Executions({
       ...options,
       owner: this.#owner,
-      persist,
+      transact,
       book: this.#book,
       signals: this.#signals,
       onSettled: (id) => this.#tell(id),
     });
+    const stop = options.store.onCommit((events) => this.#notice(events), ["run.ended", "run.parked"], "others");
+    this.#stopped.signal.addEventListener("abort", stop, { once: true });
+  }
+
+  /** Another executor ended or parked a run. */
+  #notice(events: readonly Event[]): void {
+    for (const event of events) {
+      if (event.type !== "run.ended" && event.type !== "run.parked") continue;
+      const { run } = event.data;
+      const reason = event.type === "run.ended" ? (event.data.error?.message ?? "it has ended") : "it is parked";
+      void this.#executions.abandon(run, new RunCancelled(reason)).then(() => this.#tell(run));
+      if (event.type === "run.parked" && event.data.reason === "missing") this.adoptFreed();
+    }
   }
 
   define(definition: Definition): () => void {
     const { name } = definition;
-    if (this.#definitions.has(name)) throw new AegisError("conflict", `a workflow "${name}" is registered already`);
+    if (this.#definitions.has(name)) throw new AegisError("conflict", `a workflow "${name}" is already registered`);
     this.#definitions.set(name, definition);
     if (this.#launched) this.#adoptQuietly();
     return () => {
@@ -121,14 +141,14 @@ export class EmbeddedEngine implements Engine {
     this.#refuseWhenStopped();
     return this.#alone(async () => {
       const definition = this.#definition((await this.#row(id)).workflow);
-      // Beyond its record there is nothing that could be set aside.
+      // After the replay there are no recorded steps left to discard.
       if (force && this.#executions.isReplaying(id))
-        await this.#executions.abandon(id, new EngineStopped("the run is taken up by force"));
+        await this.#executions.abandon(id, new EngineStopped("the run is resumed by force"));
       const row = await this.#row(id);
       if (this.#isUnderWay(id)) return publicRun(row);
-      if (row.status === "ok") throw new AegisError("conflict", `run ${id} is finished: nothing is left to resume`);
+      if (row.status === "ok") throw new AegisError("conflict", `run ${id} has finished: there is nothing to resume`);
       const taken = await this.#book.take(id, { exclusive: this.#options.exclusive, ended: true });
-      if (taken === null) throw new AegisError("conflict", `run ${id} is executed elsewhere`);
+      if (taken === null) throw new AegisError("conflict", `run ${id} is executed by another process`);
       this.#executions.begin(taken, definition, { force });
       return publicRun(taken);
     });
@@ -165,14 +185,19 @@ export class EmbeddedEngine implements Engine {
     return taken;
   }
 
+  /** Adopts runs that a node which is gone has left. */
+  adoptFreed(): void {
+    if (this.#launched) this.#adoptQuietly();
+  }
+
   async stop(): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const released = await this.#executions.abandonAll(new EngineStopped("Aegis is stopping"));
-    this.#stopped.abort(new EngineStopped("Aegis is stopping"));
+    this.#stopped.abort(new AegisError("unavailable", "Aegis is stopping"));
     await this.#book.release(released);
   }
 
-  /** One after the other: of two that take runs up at once, both could be given the same one. */
+  /** Serializes adoption: two concurrent calls could both get the same run. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#taking.then(work);
     this.#taking = turn.catch(() => {});
@@ -192,7 +217,7 @@ export class EmbeddedEngine implements Engine {
     if (definition) return definition;
     const names = [...this.#definitions.keys()];
     throw new AegisError("not_found", `no workflow "${name}"${didYouMean(name, names)}`, {
-      hint: names.length === 0 ? "none is registered" : `workflows here: ${names.join(", ")}`,
+      hint: names.length === 0 ? "no workflow is registered" : `workflows here: ${names.join(", ")}`,
     });
   }
 
@@ -202,14 +227,14 @@ export class EmbeddedEngine implements Engine {
     return row;
   }
 
-  /** Takes what nobody has: after a crash, when a lease is over, or when a workflow that was missing is there. */
+  /** Adopts runs without an executor: after a crash, an expired lease, or the return of a missing workflow. */
   #adopt(only: RunId | null = null): Promise<Run[]> {
     return this.#alone(() => this.#takeFree(only));
   }
 
   async #takeFree(only: RunId | null): Promise<Run[]> {
     const rows = await this.#options.store.read.runs.unfinished();
-    // All at once, so that they share commits: a thousand of them would hold up a start by as many.
+    // In parallel, so that they share commits: a thousand separate commits would delay the start.
     const taken = await Promise.all(
       rows.filter((row) => only === null || row.id === only).map((row) => this.#takeIfFree(row)),
     );
@@ -233,7 +258,7 @@ export class EmbeddedEngine implements Engine {
   #adoptQuietly(): void {
     this.#adopt().catch((error: unknown) => {
       if (!this.#stopped.signal.aborted)
-        this.#options.log.error("runs could not be taken up", { error: errorText(error) });
+        this.#options.log.error("runs could not be resumed", { error: errorText(error) });
     });
   }
 
@@ -243,13 +268,14 @@ export class EmbeddedEngine implements Engine {
     while (!signal.aborted) {
       try {
         await clock.sleep(this.#leaseMs / 3, signal);
-        if (this.#executions.size > 0)
+        if (this.#executions.size > 0 && this.#options.incarnation === undefined)
           await store.transact((tx) => tx.runs.renew(this.#owner, clock.now() + this.#leaseMs));
         if (!this.#options.exclusive) await this.#adopt();
-        // Another process may have ended what somebody waits for here.
+        this.#signals.lookAgain();
+        // Another process may have ended a run that a caller here waits for.
         for (const id of [...this.#watchers.keys()]) if (!this.#executions.has(id)) this.#tell(id);
       } catch (error) {
-        if (!signal.aborted) log.warn("the leases of runs could not be renewed", { error: errorText(error) });
+        if (!signal.aborted) log.warn("could not renew the leases of runs", { error: errorText(error) });
       }
     }
   }

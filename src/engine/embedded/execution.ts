@@ -1,4 +1,4 @@
-/** One call of a run's body: what it asks for is given back from the record, or performed and recorded. */
+/** One call of a run's body. Each request is answered from the recorded steps, or performed and recorded. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Json, Parked, Run } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -7,13 +7,13 @@ import { toJson } from "../../lib/strict-json.ts";
 import type { StepName, StepRow } from "../../store/store.ts";
 import { type Definition, RunCancelled, type RunContext, type StepSpec, type StepWork } from "../engine.ts";
 import type { Ask } from "./ask.ts";
+import { Scope } from "./branch.ts";
 import { canonical, digest } from "./json.ts";
 import { branches } from "./parallel.ts";
 import { performStep } from "./perform.ts";
 import { type Checkpoint, checkpointMethod, nameText, type Recording } from "./recording.ts";
 import { LostRun, type Records } from "./records.ts";
 import { Replay } from "./replay.ts";
-import { Scope } from "./scope.ts";
 import type { Signals } from "./signals.ts";
 import { receive, sleep } from "./timers.ts";
 
@@ -21,22 +21,22 @@ export type Ending =
   | { kind: "returned"; value: unknown }
   | { kind: "threw"; error: unknown }
   | { kind: "parked"; parked: Parked }
-  /** Somebody else has the run now, or it was let go. */
+  /** Another executor has the run now, or it was released. */
   | { kind: "lost" };
 
 export type ExecutionOptions = {
   run: Run;
   definition: Definition;
   recording: Recording;
-  /** Places of lines that were written before. */
+  /** Places of log lines that were written before. */
   logged: ReadonlySet<string>;
   records: Records;
   signals: Signals;
   clock: Clock;
   log: Logger;
-  /** Set aside what is on record and not asked for. */
+  /** Discard recorded steps that the body does not request. */
   force: boolean;
-  /** Everything on record fits the body, but for what was set aside. */
+  /** Every recorded step matches the body, except for the discarded ones. */
   onReplayed: (setAside: readonly StepRow[]) => void;
 };
 
@@ -66,7 +66,7 @@ export class Execution implements RunContext {
       force,
       graceMs: definition.graceMs ?? defaultGraceMs,
       onReplayed,
-      // A body that went back to a checkpoint by itself may do what followed it in another way.
+      // A body that returned to a checkpoint by itself may continue differently from there.
       mayDiffer: () => force || (this.#jumped && run.code === definition.code),
       isCut: (scope) => this.#scopes.get(scope)?.over ?? false,
       perform: (ask) => this.#perform(ask),
@@ -92,7 +92,7 @@ export class Execution implements RunContext {
     return this.#ending.promise;
   }
 
-  /** Nothing it waits for is answered from now on. Resolves when what it was performing has let go. */
+  /** From now on, no request is answered. Resolves when the steps in progress have stopped. */
   async abandon(reason: Error): Promise<void> {
     this.#stop(reason, { kind: "lost" });
     await Promise.allSettled(this.#performing);
@@ -198,7 +198,7 @@ export class Execution implements RunContext {
         reject,
       });
     });
-    // A body that never looks at a step must not bring down the process with its failure.
+    // A body may ignore a step's promise; its rejection must not crash the process.
     promise.catch(() => {});
     return promise;
   }
@@ -214,7 +214,7 @@ export class Execution implements RunContext {
       (error: unknown) => {
         if (this.#root.over) return;
         if (!(error instanceof LostRun))
-          log.error("a step could not be recorded", {
+          log.error("could not record a step", {
             run: this.run.id,
             step: ask.spec.label,
             error: errorText(error),

@@ -1,16 +1,16 @@
-/** The runs executed here. Each is followed to its end, which is written in one transaction. */
+/** The runs that execute in this process. The end of each run is written in one transaction. */
 import type { RunId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { toJson } from "../../lib/strict-json.ts";
-import type { Persist } from "../../store/persist.ts";
 import type { RunRow, StepRow, Store } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
 import type { Definition, RunHooks } from "../engine.ts";
 import { type Ending, Execution } from "./execution.ts";
 import { isExpected, runErrorOf } from "./failures.ts";
 import { Recording } from "./recording.ts";
 import { LostRun, Records } from "./records.ts";
-import { publicRun, type RunBook, type RunEnding } from "./run-book.ts";
+import { publicRun, type RunEnding, type RunRecords } from "./run-records.ts";
 import type { Signals } from "./signals.ts";
 
 export type ExecutionsOptions = {
@@ -19,16 +19,16 @@ export type ExecutionsOptions = {
   log: Logger;
   hooks: RunHooks;
   owner: string;
-  persist: Persist;
-  book: RunBook;
+  transact: Transact;
+  book: RunRecords;
   signals: Signals;
-  /** The run has ended, is parked, or is not executed here any more. */
+  /** The run has ended, is parked, or no longer executes here. */
   onSettled: (id: RunId) => void;
 };
 
 type Running = { execution: Execution | null; done: Promise<void>; abandoned: Error | null };
 
-/** What does not let go within this time is left behind. */
+/** A step that does not stop within this time is abandoned. */
 const letGoMs = 5_000;
 const logPage = 1_000;
 
@@ -48,20 +48,20 @@ export class Executions {
     return this.#running.has(id);
   }
 
-  /** It is still given what is on record. */
+  /** True while the run still receives recorded results. */
   isReplaying(id: RunId): boolean {
     const running = this.#running.get(id);
     return running !== undefined && (running.execution?.isReplaying ?? true);
   }
 
-  /** Calls the body of a run that is this executor's. */
+  /** Calls the body of a run that this executor holds. */
   begin(row: RunRow, definition: Definition, { force }: { force: boolean }): void {
     const running: Running = { execution: null, done: Promise.resolve(), abandoned: null };
     this.#running.set(row.id, running);
     running.done = this.#follow(running, row, definition, force)
       .catch((error: unknown) => {
         if (error instanceof LostRun || running.abandoned) return;
-        this.#options.log.error("a run could not be carried on", { run: row.id, error: errorText(error) });
+        this.#options.log.error("a run could not continue", { run: row.id, error: errorText(error) });
       })
       .then(() => {
         this.#running.delete(row.id);
@@ -70,7 +70,7 @@ export class Executions {
       });
   }
 
-  /** Lets go of a run without writing anything. Resolves when what it was performing has let go. */
+  /** Releases a run without writing anything. Resolves when the steps in progress have stopped. */
   async abandon(id: RunId, reason: Error): Promise<void> {
     const running = this.#running.get(id);
     if (!running) return;
@@ -79,7 +79,7 @@ export class Executions {
     await Promise.race([done, patience()]);
   }
 
-  /** Gives the runs that were let go. */
+  /** Returns the released runs. */
   async abandonAll(reason: Error): Promise<RunId[]> {
     const ids = [...this.#running.keys()];
     await Promise.all(ids.map((id) => this.abandon(id, reason)));
@@ -152,7 +152,7 @@ function judge(
   }
 }
 
-/** A fault of the workflow is told with its stack, where its author will look. */
+/** Logs a defect of the workflow with its stack, where the author will look. */
 function failed(error: unknown, records: Records): RunEnding {
   if (!isExpected(error)) {
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

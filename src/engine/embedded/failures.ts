@@ -1,4 +1,4 @@
-/** Errors written down and read back. A body meets the same error whether its step failed now or before a restart. */
+/** Serializes errors. A body receives the same error whether its step failed now or before a restart. */
 import { AegisError, type ErrorCode, isAegisError } from "../../contract/errors.ts";
 import type { RunError } from "../../contract/run.ts";
 import { expectedFailure } from "../../contract/workflow-names.ts";
@@ -11,7 +11,7 @@ type Recorded = {
   code: ErrorCode | null;
   hint: string | null;
   stack: string | null;
-  /** What an expected failure says besides, when that is JSON. */
+  /** The details of an expected failure, if they are JSON. */
   details: unknown;
 };
 

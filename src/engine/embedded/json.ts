@@ -1,8 +1,8 @@
-/** What steps are known by: the same text for the same arguments. */
+/** Identifies steps by their arguments: equal arguments give equal text. */
 import { createHash } from "node:crypto";
 import { checkJson, isPlain } from "../../lib/strict-json.ts";
 
-/** The same text for the same value, whatever the order of its keys. */
+/** Returns the same text for the same value, independent of key order. */
 export function canonical(value: unknown, what: string): string {
   if (value === undefined) return "null";
   checkJson(value, what);

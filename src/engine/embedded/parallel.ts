@@ -1,6 +1,6 @@
-/** Branches side by side: started in order, joined in order, and cut when one of them fails. */
+/** Parallel branches: started in order, joined in order, and stopped when one of them fails. */
 import { RunCancelled } from "../engine.ts";
-import type { Scope } from "./scope.ts";
+import type { Scope } from "./branch.ts";
 
 export function branches<T>(
   list: readonly (() => Promise<T>)[],
@@ -18,7 +18,7 @@ export function branches<T>(
     for (const [index, branch] of list.entries()) {
       const scope = scopes[index];
       if (scope === undefined) continue;
-      // An async wrapper, so that a branch that throws at once fails like any other.
+      // An async wrapper, so that a branch that throws synchronously fails like any other.
       run(scope, async () => branch()).then((value) => {
         results[index] = value;
         open -= 1;

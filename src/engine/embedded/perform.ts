@@ -1,4 +1,4 @@
-/** Performs a step and records how it ended. */
+/** Performs a step and records its outcome. */
 import type { Json } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { toJson } from "../../lib/strict-json.ts";
@@ -10,7 +10,7 @@ import { LostRun, type Outcome, type Records } from "./records.ts";
 
 const mostResultCharacters = 32 * 1024 * 1024;
 
-/** `before` is its beginning on record. Null when the step was cut: then nothing is written. */
+/** `before` is the record of its start. Returns null if the step was stopped; nothing is written then. */
 export async function performStep(
   ask: Ask,
   key: string,
@@ -28,7 +28,7 @@ export async function performStep(
   try {
     if (begin && !begun) {
       const unlessCut = async (tx: StoreTx) => {
-        // Asked again here: the branch may have been cut while the transaction waited for its turn.
+        // Checked again here, because the branch may have been stopped while the transaction was queued.
         scope.signal.throwIfAborted();
         return begin(tx, key);
       };
@@ -45,8 +45,8 @@ export async function performStep(
   if (scope.over) return null;
   const isGood = !("error" in outcome);
   const extra = async (tx: StoreTx) => {
-    if (isGood) await end?.(tx, result);
-    // A checkpoint is told by an event of its own.
+    if (isGood) await end?.(tx, result, key);
+    // A checkpoint has its own event.
     return isGood && spec.method === checkpointMethod ? ("told" as const) : undefined;
   };
   return records.end(ask, { started, begun, outcome }, extra);
@@ -56,7 +56,7 @@ function resultText(value: unknown, { label }: StepSpec): string | undefined {
   const text = toJson(value, `the result of "${label}"`);
   if (text !== undefined && text.length > mostResultCharacters) {
     throw new TypeError(
-      `the result of "${label}" is ${text.length} characters long: at most ${mostResultCharacters} are kept`,
+      `the result of "${label}" is ${text.length} characters long; the limit is ${mostResultCharacters}`,
     );
   }
   return text;

@@ -1,11 +1,11 @@
-/** What is on record of a run, to be given back in the order it ended. */
+/** The recorded steps of a run, in the order in which they ended. */
 import type { Json } from "../../contract/run.ts";
 import type { StepName, StepRow } from "../../store/store.ts";
 
 export const checkpointMethod = "checkpoint";
 
 export type Checkpoint = {
-  /** The epoch it opens. */
+  /** The epoch that it opens. */
   epoch: number;
   payload: Json;
 };
@@ -26,12 +26,12 @@ export class Recording {
       last === undefined ? null : { epoch: last.epoch + 1, payload: JSON.parse(last.result ?? "null") as Json };
   }
 
-  /** Nothing on record was left unasked. */
+  /** True if the body has requested every recorded step. */
   get isUsedUp(): boolean {
     return this.#left.size === 0;
   }
 
-  /** The place of the step that ended last; 0 when none has. */
+  /** The place of the step that ended last; 0 if none has ended. */
   get lastPlace(): number {
     return this.#ended.at(-1)?.ended ?? 0;
   }
@@ -40,7 +40,7 @@ export class Recording {
     return [...this.#left.values()];
   }
 
-  /** The step that ended next; null when none is left. What belongs to a branch that is over is passed over. */
+  /** Returns the next step in order of ending, or null if none is left. Skips steps of branches that have ended. */
   next(isOver: (scope: string) => boolean): StepRow | null {
     for (; this.#next < this.#ended.length; this.#next++) {
       const row = this.#ended[this.#next];
@@ -57,12 +57,12 @@ export class Recording {
     return row;
   }
 
-  /** A step that was begun and has no end. */
+  /** Returns a step that started but has no recorded end. */
   begun(name: string): StepRow | null {
     return this.#begun.get(name) ?? null;
   }
 
-  /** Steps of earlier epochs need not be asked for, but for those that have been. */
+  /** Steps of earlier epochs need not be requested, except for those that already were. */
   jumpTo(epoch: number, isAsked: (name: string) => boolean): void {
     for (const [name, row] of this.#left) if (row.epoch < epoch && !isAsked(name)) this.#left.delete(name);
   }

@@ -1,15 +1,15 @@
-/** The transactions of one run under execution. Each of them checks that the run is still this executor's. */
+/** The transactions of one executing run. Each one checks that this executor still holds the run. */
 
 import type { NewEvent } from "../../contract/event.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
 import type { StepName, StepRow, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
 import type { Begun, StepSpec } from "../engine.ts";
 import { recordError } from "./failures.ts";
 
-/** The run is no longer this executor's, or has ended. */
+/** This executor no longer holds the run, or the run has ended. */
 export class LostRun extends Error {
   override readonly name = "LostRun";
 }
@@ -17,21 +17,21 @@ export class LostRun extends Error {
 export type RecordsOptions = {
   run: Pick<Run, "id" | "workflow">;
   owner: string;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
-  /** The place of the last step that has ended, as the record has it. */
+  /** The recorded place of the last step that has ended. */
   lastPlace: number;
 };
 
 export type Asked = { name: StepName; spec: StepSpec };
 
-/** How a step ended: its result as JSON, or the error. */
+/** The outcome of a step: its result as JSON, or the error. */
 export type Outcome = { result: string | undefined } | { error: unknown };
 
 export class Records {
   readonly #options: RecordsOptions;
-  /** Counted here, because nobody else ends steps of a run that is this executor's. */
+  /** Kept in memory, because only this executor ends steps of the run. */
   #lastPlace: number;
 
   constructor(options: RecordsOptions) {
@@ -50,7 +50,7 @@ export class Records {
     });
   }
 
-  /** `extra` is part of the same transaction; it replaces the event when it says so. */
+  /** `extra` is part of the same transaction. It returns "told" to replace the event. */
   async end(
     { name, spec }: Asked,
     how: { started: number; begun: boolean; outcome: Outcome },
@@ -76,20 +76,21 @@ export class Records {
     });
   }
 
-  /** Lines are for people: a run does not wait for them. */
+  /** Log lines are for people, so the run does not wait for them. */
   logLine(text: string, level: "info" | "warning" | "error", place: string | null): void {
-    const { run, persist, clock, log } = this.#options;
+    const { run, transact, clock, log } = this.#options;
     const data = { run: run.id, workflow: run.workflow, level, text, place };
-    persist((tx) => tx.events.append({ type: "run.log", session: null, data }, clock.now())).catch((error: unknown) =>
-      log.warn("a run's log line could not be written", { run: run.id, error: errorText(error) }),
+    transact((tx) => tx.events.append({ type: "run.log", session: null, data }, clock.now())).catch((error: unknown) =>
+      log.warn("could not write a run's log line", { run: run.id, error: errorText(error) }),
     );
   }
 
   #write<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
-    const { run, owner, persist } = this.#options;
-    return persist(async (tx) => {
+    const { run, owner, transact } = this.#options;
+    return transact(async (tx) => {
       const hold = await tx.runs.hold(run.id);
-      if (hold?.status !== "running" || hold.owner !== owner) throw new LostRun(`run ${run.id} is not ours any more`);
+      if (hold?.status !== "running" || hold.owner !== owner)
+        throw new LostRun(`run ${run.id} is no longer held by this executor`);
       return unit(tx);
     });
   }

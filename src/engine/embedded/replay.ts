@@ -1,24 +1,24 @@
 /**
- * Gives a body what is on record, in the order it ended, and performs nothing before all of it is given. A body that asks
- * for something else while steps on record are left has diverged.
+ * Gives a body the recorded results in the order in which the steps ended, and performs nothing before all of them are
+ * delivered. A body that requests anything else while recorded steps are left has diverged.
  */
 import type { Parked } from "../../contract/run.ts";
 import type { StepRow } from "../../store/store.ts";
 import { type Ask, answer, describeStep } from "./ask.ts";
+import { Turns } from "./event-loop.ts";
 import { nameText, type Recording } from "./recording.ts";
-import { Turns } from "./turns.ts";
 
 export type ReplayOptions = {
   recording: Recording;
-  /** Set aside what is on record and not asked for. */
+  /** Discard recorded steps that the body does not request. */
   force: boolean;
-  /** How long a body may do something of its own before a step on record counts as not asked for. */
+  /** How long a body may work on its own before a recorded step counts as not requested. */
   graceMs: number;
-  /** A body may do in another way what is on record: asked only when it does. */
+  /** Whether the body may differ from the recorded steps. Called only if it does. */
   mayDiffer: () => boolean;
   isCut: (scope: string) => boolean;
   perform: (ask: Ask) => void;
-  /** All of the record was given, but for what was set aside. */
+  /** All recorded results were delivered, except for the discarded steps. */
   onReplayed: (setAside: readonly StepRow[]) => void;
   onDiverged: (parked: Parked) => void;
 };
@@ -35,7 +35,7 @@ export class Replay {
     this.#isLive = options.recording.isUsedUp;
   }
 
-  /** What is asked for from now on is performed. */
+  /** From now on, requests are performed. */
   get isLive(): boolean {
     return this.#isLive;
   }
@@ -46,7 +46,7 @@ export class Replay {
       this.#turns.wake();
       return;
     }
-    // What a body that went back to a checkpoint did not ask for at first, it may still ask for.
+    // A body that returned to a checkpoint may request a skipped step later.
     const row = this.#options.recording.take(nameText(ask.name));
     if (row) this.give(ask, row);
     else this.#options.perform(ask);
@@ -56,13 +56,13 @@ export class Replay {
     this.#turns.give(() => answer(ask, row));
   }
 
-  /** The body went to the beginning of this epoch by itself. */
+  /** The body moved to the start of this epoch by itself. */
   jumpTo(epoch: number): void {
     this.#options.recording.jumpTo(epoch, (name) => this.#waiting.has(name));
     this.#turns.wake();
   }
 
-  /** The body is over. False when it left something on record unasked, which is then told. */
+  /** The body has ended. Returns false, and reports the divergence, if recorded steps were not requested. */
   finish(): boolean {
     if (this.#isLive) return true;
     this.#waiting.clear();
@@ -80,7 +80,7 @@ export class Replay {
     this.#turns.stop();
   }
 
-  /** The body has done all it can with what it was given. */
+  /** The body has done all it can with the results so far. */
   #quiet(): void {
     if (this.#grace) clearTimeout(this.#grace);
     this.#grace = null;
@@ -100,13 +100,13 @@ export class Replay {
       return;
     }
     const [other] = this.#waiting.values();
-    // Without a question the body is busy with something of its own: it will ask, or end.
+    // Without an open request, the body is busy on its own: it will request a step, or end.
     if (other === undefined) return;
     if (mayDiffer()) this.#goLive();
     else this.#grace = setTimeout(() => this.#diverged(row, other), this.#options.graceMs);
   }
 
-  /** What a branch asked for before it was cut is not wanted any more. */
+  /** Drops requests of branches that were stopped. */
   #forgetCut(): void {
     for (const [name, ask] of this.#waiting) if (ask.scope.over) this.#waiting.delete(name);
   }
@@ -120,7 +120,7 @@ export class Replay {
     for (const ask of asks) this.take(ask);
   }
 
-  /** A forced resume forgets what is on record and not asked for. */
+  /** A forced resume discards recorded steps that are not requested. */
   #setAside(): StepRow[] {
     const { force, recording } = this.#options;
     const rest = force ? recording.rest.filter((row) => !this.#waiting.has(nameText(row))) : [];
@@ -132,7 +132,7 @@ export class Replay {
     const recorded = describeStep(row, row.label);
     const asked = instead === null ? null : describeStep(instead.name, instead.spec.label);
     const found = asked === null ? "its body ended without it" : `it asked for ${asked}`;
-    const detail = `expected ${recorded}, which is on record, but ${found}`;
+    const detail = `expected ${recorded}, which is recorded, but ${found}`;
     this.#options.onDiverged({ reason: "diverged", detail, recorded, asked, checkpoints: row.epoch });
   }
 }

@@ -1,26 +1,48 @@
-/** Who waits for which signal. A signal that came early waits in the store. */
+/** Matches signals with their receivers. A signal that arrives early waits in the store. */
 import type { RunId } from "../../contract/ids.ts";
 import type { Json } from "../../contract/run.ts";
 import type { SignalRow, Store } from "../../store/store.ts";
+
+/** Tells other nodes that a signal for a run is there. */
+const hintPrefix = "signal ";
 
 export type Received = { key: string; value: Json };
 
 export class Signals {
   readonly #store: Store;
   readonly #knocks = new Map<string, Set<() => void>>();
-  /** Signals given to a receiver whose step has not ended yet: nobody else gets them. */
+  /** Signals that were delivered to a receiver whose step has not ended yet. No other receiver gets them. */
   readonly #given = new Set<string>();
+  /** The last look for each run and name. */
+  readonly #looks = new Map<string, Promise<SignalRow | null>>();
 
   constructor(store: Store) {
     this.#store = store;
+    store.membership?.onHint((hint) => {
+      if (hint.startsWith(hintPrefix)) this.#knock(hint.slice(hintPrefix.length));
+    });
   }
 
   async send(run: RunId, name: string, value: Json, key: string): Promise<void> {
-    await this.#store.transact((tx) => tx.signals.add({ run, key, name, value: JSON.stringify(value) }));
-    for (const knock of this.#knocks.get(`${run}/${name}`) ?? []) knock();
+    await this.#store.transact(async (tx) => {
+      await tx.signals.add({ run, key, name, value: JSON.stringify(value) });
+      // The run may execute on another node.
+      if (this.#store.membership !== undefined) await tx.nodes.tell(`${hintPrefix}${run}`);
+    });
+    this.#knock(run);
   }
 
-  /** Null once `arm`'s callback says that the time is over. Rejects when the signal aborts. */
+  /** For signals of other nodes whose hint was lost. */
+  lookAgain(): void {
+    if (this.#store.membership === undefined) return;
+    for (const knocks of this.#knocks.values()) for (const knock of knocks) knock();
+  }
+
+  #knock(run: string): void {
+    for (const [id, knocks] of this.#knocks) if (id.startsWith(`${run}/`)) for (const knock of knocks) knock();
+  }
+
+  /** Resolves with null when the callback passed to `arm` reports the timeout. Rejects if the signal aborts. */
   async receive(
     run: RunId,
     name: string,
@@ -40,7 +62,7 @@ export class Signals {
     try {
       while (true) {
         signal.throwIfAborted();
-        const row = this.#claim(await this.#store.read.signals.waiting(run, name));
+        const row = await this.#look(run, name);
         if (row) return { key: row.key, value: JSON.parse(row.value) as Json };
         if (isOver) return null;
         await news.promise;
@@ -53,9 +75,25 @@ export class Signals {
     }
   }
 
-  /** The run is not executed here any more. */
+  /** The run no longer executes here. */
   forget(run: RunId): void {
     for (const id of this.#given) if (id.startsWith(`${run}/`)) this.#given.delete(id);
+  }
+
+  /** Looks follow each other, so that the receiver that asked first gets the first signal. */
+  async #look(run: RunId, name: string): Promise<SignalRow | null> {
+    const id = `${run}/${name}`;
+    const before = this.#looks.get(id);
+    const look = (async () => {
+      await before?.catch(() => {});
+      return this.#claim(await this.#store.read.signals.waiting(run, name));
+    })();
+    this.#looks.set(id, look);
+    try {
+      return await look;
+    } finally {
+      if (this.#looks.get(id) === look) this.#looks.delete(id);
+    }
   }
 
   #claim(rows: readonly SignalRow[]): SignalRow | null {

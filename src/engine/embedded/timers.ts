@@ -1,4 +1,4 @@
-/** Steps that wait: for a time, or for a signal. What they wait for is on record, so that a restart changes nothing. */
+/** Steps that wait for a time or a signal. The deadline is recorded, so a restart does not change it. */
 import type { Json } from "../../contract/run.ts";
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import type { RunContext } from "../engine.ts";
@@ -41,7 +41,7 @@ export async function receive(
   return received?.value ?? null;
 }
 
-/** Calls back when the time is over; with no time, never. */
+/** Calls back at the deadline; never if there is none. */
 function deadline(clock: Clock, until: number | null, signal: AbortSignal, over: () => void): void {
   if (until === null) return;
   sleepUntil(clock, until, signal).then(over, () => {});

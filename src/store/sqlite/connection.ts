@@ -1,22 +1,16 @@
-/** One SQLite connection: statements prepared once, errors turned into ours. */
+/** One SQLite connection. Prepares each statement once and converts errors to contract errors. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { AegisError } from "../../contract/errors.ts";
+import type { Sql, Value } from "../sql/sql.ts";
+import { sqliteDialect } from "./dialect.ts";
 import { DamageError, storeError } from "./errors.ts";
 
-export type Value = null | number | string;
-
-/** What the tables speak to: a connection, or the part of a transaction that belongs to one unit. */
-export interface Sql {
-  get<Row>(text: string, ...values: Value[]): Row | undefined;
-  all<Row>(text: string, ...values: Value[]): Row[];
-  /** How many rows changed, and the number of the last one inserted. */
-  run(text: string, ...values: Value[]): { changes: number; rowid: number };
-}
-
-/** How long a statement waits for another process that holds the database. It blocks the event loop meanwhile. */
+/** How long a statement waits for a lock of another process. It blocks the event loop meanwhile. */
 const busyTimeoutMs = 2_000;
 
 export class Connection implements Sql {
+  readonly dialect = sqliteDialect;
+  readonly node = null;
   readonly path: string;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -56,16 +50,37 @@ export class Connection implements Sql {
     }
   }
 
-  run(text: string, ...values: Value[]): { changes: number; rowid: number } {
+  /** One row after the other, for tables of any size. Not cached: the statement is busy until the last row. */
+  *iterate<Row>(text: string): Generator<Row, void> {
     try {
-      const result = this.#statement(text).run(...values);
-      return { changes: Number(result.changes), rowid: Number(result.lastInsertRowid) };
+      for (const row of this.#db.prepare(text).iterate()) yield row as Row;
     } catch (error) {
       throw this.#translate(error);
     }
   }
 
-  /** Several statements at once, none of them kept. */
+  run(text: string, ...values: Value[]): number {
+    try {
+      return Number(this.#statement(text).run(...values).changes);
+    } catch (error) {
+      throw this.#translate(error);
+    }
+  }
+
+  attempt(text: string, ...values: Value[]): number {
+    return this.run(text, ...values);
+  }
+
+  /** Inserts one row. Returns its rowid. */
+  insert(text: string, ...values: Value[]): number {
+    try {
+      return Number(this.#statement(text).run(...values).lastInsertRowid);
+    } catch (error) {
+      throw this.#translate(error);
+    }
+  }
+
+  /** Executes several statements. None of them is cached. */
   exec(text: string): void {
     try {
       this.#db.exec(text);

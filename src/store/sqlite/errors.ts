@@ -1,25 +1,15 @@
-/** What SQLite reports, in the words of the contract. */
+/** Converts SQLite errors to contract errors. */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
+import { ConstraintError } from "../sql/sql.ts";
 
-/** A write that broke a rule of the schema. It undid only itself: the transaction around it goes on. */
-export class ConstraintError extends Error {
-  override readonly name = "ConstraintError";
-  readonly kind: "unique" | "reference" | "other";
-
-  constructor(kind: ConstraintError["kind"], cause: Error) {
-    super(cause.message, { cause });
-    this.kind = kind;
-  }
-}
-
-/** The database file cannot be read as one. */
+/** The file cannot be read as a database. */
 export class DamageError extends AegisError {}
 
-/** An error of `node:sqlite` or of the file system as one of ours; any other is given back unchanged. */
+/** Converts an error of `node:sqlite` or the file system. Returns any other error unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   if (isErrno(error, "ENOSPC", "EDQUOT")) return storageFull(path, error);
   if (isErrno(error, "EROFS", "EACCES", "EPERM")) return notWritable(path, error);
@@ -34,7 +24,7 @@ export function storeError(error: unknown, path: string): unknown {
     case sqlite.permission:
     case sqlite.cannotOpen:
     case sqlite.inputOutput:
-      // SQLite names a full disk only when it writes a page; its shared-memory file fails with one of these.
+      // SQLite reports a full disk only when it writes a page. Its shared-memory file fails with one of these codes.
       return code !== sqlite.readOnly && isDiskFull(path) ? storageFull(path, error) : notWritable(path, error);
     case sqlite.busy:
     case sqlite.locked:
@@ -53,16 +43,6 @@ export function storeError(error: unknown, path: string): unknown {
     default:
       return new AegisError("internal", `${path}: ${error.message}`, { cause: error });
   }
-}
-
-/** Gives a broken rule the meaning it has for one table. */
-export function onConstraint(error: unknown, meaning: { unique?: string; reference?: string }): unknown {
-  if (!(error instanceof ConstraintError)) return error;
-  if (error.kind === "unique" && meaning.unique !== undefined)
-    return new AegisError("conflict", meaning.unique, { cause: error });
-  if (error.kind === "reference" && meaning.reference !== undefined)
-    return new AegisError("not_found", meaning.reference, { cause: error });
-  return new AegisError("internal", `the store refused a row: ${error.message}`, { cause: error });
 }
 
 type SqliteError = Error & { errcode: number };
@@ -84,7 +64,7 @@ const sqlite = {
 
 const constraint = { foreignKey: 787, primaryKey: 1555, unique: 2067 } as const;
 
-/** Below this SQLite cannot make the side files it needs. */
+/** With less free space, SQLite cannot create its side files. */
 const leastFreeBytes = 64 * 1024;
 
 function isSqliteError(error: unknown): error is SqliteError {

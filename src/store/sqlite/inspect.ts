@@ -1,10 +1,10 @@
 /**
- * Looks at a database file before it is opened for writing. What is not ours or newer than us is refused with the file
- * left byte for byte as it was; what is damaged is reported, so that it can be set aside.
+ * Inspects a database file before it is opened for writing. A file of another program or of a newer version is refused
+ * and left unchanged. A damaged file is reported, so that it can be set aside.
  *
- * How thorough the look is: the header always. A full `quick_check` (about a second per gigabyte) for small files, for
- * larger ones after an unclean shutdown, and for any size once damage was met while running. Damage that none of these
- * sees shows up as an error of the statement that meets it, and the next start then checks in full.
+ * The header is always checked. A full `quick_check` (about a second per gigabyte) runs for small files, for larger
+ * files after an unclean shutdown, and for any size after damage was detected at run time. Damage that these checks
+ * miss appears as an error of the statement that reads it; the next start then runs the full check.
  */
 import { existsSync } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
@@ -14,13 +14,13 @@ import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
 import { applicationId, schemaVersion } from "./migrate.ts";
 
-/** `damaged` says what is wrong; `empty` is a file that was made and never written. */
+/** `damaged` states the reason; `empty` is a file that was created and never written. */
 export type Finding = { state: "absent" | "empty" | "ours" } | { state: "damaged"; reason: string };
 
-/** The files that belong to the one at `path`. */
+/** The side files of the database at `path`. */
 export const sideFiles = ["-wal", "-shm"] as const;
 
-/** Left when damage is met while running: the next start checks the whole file. */
+/** Created when damage is detected at run time, so that the next start checks the whole file. */
 export function suspectMark(path: string): string {
   return `${path}.suspect`;
 }
@@ -29,27 +29,37 @@ export async function inspect(path: string, newest: number): Promise<Finding> {
   const size = await sizeOf(path);
   const logSize = (await sizeOf(`${path}-wal`)) ?? 0;
   if (size === null || size === 0) {
-    // SQLite would delete the log without a word, and with it whatever only the log holds.
+    // SQLite would silently delete the log, and with it the data that only the log holds.
     if (logSize > 0) return { state: "damaged", reason: "the database file is empty or missing, but its log is not" };
     return { state: size === null ? "absent" : "empty" };
   }
   const header = await readHeader(path);
   if (header === null) return { state: "damaged", reason: "file is not a database" };
-  // Opened by SQLite, even for reading, a database gets side files, and removing them is not safe: a newer Aegis may
-  // have just begun to use them. So the header is read by hand; only one that a log may overrule needs SQLite.
+  // If SQLite opens a database, even read-only, it creates side files. Removing them is not safe, because a newer Aegis
+  // may have started to use them. So the header is parsed directly; SQLite is only needed if a log may override it.
   if (logSize === 0) judge(path, header, newest);
   return inspectWithLog(path, newest, {
     full: existsSync(suspectMark(path)) || size <= (logSize > 0 ? checkedAfterCrash : checkedAlways),
   });
 }
 
-/** Bytes up to which a file is checked at every start, and after a start that found a log left behind. */
+/**
+ * Throws `unavailable` for a database of another program or of a newer Aegis. Reads only the header and does not open
+ * the file with SQLite. If there is a log, which may override the header, it does not throw.
+ */
+export async function refuseUnusable(path: string, newest: number): Promise<void> {
+  if (((await sizeOf(path)) ?? 0) === 0 || ((await sizeOf(`${path}-wal`)) ?? 0) > 0) return;
+  const header = await readHeader(path);
+  if (header !== null) judge(path, header, newest);
+}
+
+/** The largest files, in bytes, that are checked at every start, and at a start that finds a leftover log. */
 const checkedAlways = 32 * 1024 * 1024;
 const checkedAfterCrash = 512 * 1024 * 1024;
 
 type Header = { application: number; version: number; blank: boolean };
 
-/** The first page as SQLite lays it out: the file's header, then the root of the schema table. */
+/** The first page in SQLite's format: the file header, then the root of the schema table. */
 const layout = { magic: "SQLite format 3\0", version: 60, application: 68, pageType: 100, cells: 103, length: 105 };
 const leafPage = 13;
 
@@ -97,7 +107,7 @@ async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** Null when the file does not begin like a database. */
+/** Returns null if the file does not start like a database. */
 async function readHeader(path: string): Promise<Header | null> {
   const bytes = Buffer.alloc(layout.length);
   try {

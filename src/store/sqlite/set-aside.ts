@@ -1,10 +1,10 @@
-/** Moves a damaged database out of the way, whole, so that nothing of it is lost and a new one can begin. */
+/** Moves a damaged database aside as a whole, so that no data is lost and a new database can be created. */
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { storeError } from "./errors.ts";
 import { sideFiles, suspectMark } from "./inspect.ts";
 
-/** Gives back the new name of the database file; its log keeps the name SQLite looks for beside it. */
+/** Returns the new name of the database file. Its log gets the matching name that SQLite expects. */
 export async function setAside(path: string, now: number): Promise<string> {
   const target = freeName(`${path}.corrupt-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, "")}`);
   try {

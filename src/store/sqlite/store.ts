@@ -3,44 +3,70 @@ import { writeFileSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
-import type { Event } from "../../contract/event.ts";
+import type { Event, EventType } from "../../contract/event.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
+import { Listeners } from "../listeners.ts";
+import { neverAppend } from "../sql/sql.ts";
+import { createTables } from "../sql/tables.ts";
+import type { CommitListener, Store, StoreHealth, StoreLoss, StoreReads, StoreTx, Writers } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
+import { beginDatabase, type DatabaseOwner } from "./identity.ts";
 import { inspect, suspectMark } from "./inspect.ts";
 import { LogRoom } from "./log-room.ts";
 import { migrate, newestVersion } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
 import { setAside } from "./set-aside.ts";
-import { createTables } from "./tables.ts";
 import { Writer } from "./writer.ts";
 
-export type SqliteStoreOptions = { path: string; clock: Clock; log: Logger };
+export type SqliteStoreOptions = {
+  path: string;
+  clock: Clock;
+  log: Logger;
+  /** Gives a new database its id. Without one a database is begun without. */
+  owner?: DatabaseOwner;
+  losses?: LossLog;
+};
+
+/** Records that a database was lost, before another one begins in its place. */
+export type LossLog = {
+  /** There was a database here before: one that is missing or empty was lost. */
+  expected: boolean;
+  note(loss: StoreLoss): Promise<void>;
+};
 
 /** Throws `unavailable` for a database that is newer, foreign or not writable, `storage_full` when there is no room. */
-export async function openSqliteStore({ path, clock, log }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path, clock, log, owner, losses }: SqliteStoreOptions): Promise<Store> {
   const problems: string[] = [];
   const putAside = async (reason: string): Promise<void> => {
     const target = await setAside(path, clock.now());
     const problem = `${path} was damaged (${reason}); it was set aside as ${basename(target)} and a new database begun`;
     log.error(problem);
-    problems.push(problem);
+    if (losses === undefined) problems.push(problem);
+    await losses?.note({ at: clock.now(), kind: "damaged", reason, set_aside: basename(target) });
   };
 
   await makeFolder(path);
   const finding = await inspect(path, newestVersion(migrations));
   if (finding.state === "damaged") await putAside(finding.reason);
-  if (finding.state === "empty") log.warn(`${path} is empty: a new database begins in it`);
+  if (losses?.expected === true && (finding.state === "absent" || finding.state === "empty")) {
+    const kind = finding.state === "absent" ? "missing" : "emptied";
+    log.error(`${path} was ${kind === "missing" ? "deleted" : "emptied"}; a new database was begun`);
+    await losses.note({ at: clock.now(), kind, reason: null, set_aside: null });
+  } else if (finding.state === "empty") log.warn(`${path} is empty: a new database begins in it`);
+  const start = async (): Promise<Store> => {
+    if (owner !== undefined && (await fileSize(path)) === 0) await beginDatabase(path, owner);
+    return SqliteStore.open(path, log, problems);
+  };
   try {
-    return await SqliteStore.open(path, log, problems);
+    return await start();
   } catch (error) {
     if (!(error instanceof DamageError)) throw error;
     problems.length = 0;
     await putAside(error.message);
-    return SqliteStore.open(path, log, problems);
+    return start();
   }
 }
 
@@ -52,7 +78,9 @@ class SqliteStore implements Store {
   readonly #reader: Connection;
   readonly #connection: Connection;
   readonly #writer: Writer;
-  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  readonly #room: LogRoom;
+  readonly #scrub = () => this.#room.scrub();
+  readonly #listeners: Listeners;
   #closing: Promise<void> | null = null;
 
   static async open(path: string, log: Logger, problems: string[]): Promise<SqliteStore> {
@@ -76,21 +104,19 @@ class SqliteStore implements Store {
     this.#problems = problems;
     this.#connection = connection;
     this.#reader = reader;
-    this.read = createTables(reader, []);
-    const room = new LogRoom({ connection, log, pages: logPages });
-    const publish = (events: readonly Event[]) => this.#publish(events);
-    this.#writer = new Writer({ connection, publish, committed: () => room.committed(), log });
+    this.read = createTables(reader, neverAppend);
+    this.#room = new LogRoom({ connection, log, pages: logPages });
+    this.#listeners = new Listeners(log);
+    const publish = (events: readonly Event[]) => this.#listeners.publish(events);
+    this.#writer = new Writer({ connection, publish, committed: () => this.#room.committed(), log });
   }
 
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
-    return this.#writer.submit((sql) => unit(createTables(sql, sql.events)));
+    return this.#writer.submit((sql) => unit(createTables(sql, (event, at) => sql.append(event, at), this.#scrub)));
   }
 
-  onCommit(listener: (events: readonly Event[]) => void): () => void {
-    // An entry of its own, so that the undo of one registration never takes back another of the same function.
-    const entry = (events: readonly Event[]) => listener(events);
-    this.#listeners.add(entry);
-    return () => this.#listeners.delete(entry);
+  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers): () => void {
+    return this.#listeners.add(listener, types, from);
   }
 
   async health(): Promise<StoreHealth> {
@@ -126,16 +152,6 @@ class SqliteStore implements Store {
     }
     this.#connection.close();
   }
-
-  #publish(events: readonly Event[]): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(events);
-      } catch (error) {
-        this.#log.error("a listener of the store failed", { error: errorText(error), seq: events.at(-1)?.seq });
-      }
-    }
-  }
 }
 
 /** Bytes the log keeps on disk between checkpoints after a burst made it larger. */
@@ -151,6 +167,8 @@ function prepare(connection: Connection): void {
     });
   // FULL: what a caller was told is stored survives a power cut. Savepoints need no files with temp_store in memory.
   connection.exec("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+  // A row that is redacted must not leave its old text in a free part of the file.
+  connection.exec("PRAGMA secure_delete = ON");
   connection.exec(`PRAGMA journal_size_limit = ${logBytesKept}; PRAGMA wal_autocheckpoint = ${logPages}`);
 }
 

@@ -1,14 +1,19 @@
 /**
- * One unit's hold on the shared transaction. It works only while the unit runs, so that a late call cannot write into
- * another unit's part.
+ * One unit's handle on the shared transaction. It is valid only while the unit runs, so that a late call cannot write
+ * into another unit's part.
  */
 import { AegisError } from "../../contract/errors.ts";
-import type { Event } from "../../contract/event.ts";
-import type { Connection, Sql, Value } from "./connection.ts";
-import { ConstraintError } from "./errors.ts";
+import type { Event, NewEvent } from "../../contract/event.ts";
+import { ConstraintError, onConstraint, type Sql, type Value } from "../sql/sql.ts";
+import type { Connection } from "./connection.ts";
+import { sqliteDialect } from "./dialect.ts";
+
+const appendText = "INSERT INTO events (at, type, session, data) VALUES (?, ?, ?, ?)";
 
 export class Unit implements Sql {
-  /** What the unit appended; published once the commit is durable. */
+  readonly dialect = sqliteDialect;
+  readonly node = null;
+  /** The events that the unit appended; published once the commit is durable. */
   readonly events: Event[] = [];
   readonly #connection: Connection;
   #failure: unknown = null;
@@ -18,7 +23,7 @@ export class Unit implements Sql {
     this.#connection = connection;
   }
 
-  /** Why the unit must not commit even if it swallowed the error: the statement failed for more than a broken rule. */
+  /** Why the unit must not commit, even if it caught the error. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -45,10 +50,33 @@ export class Unit implements Sql {
     }
   }
 
-  run(text: string, ...values: Value[]): { changes: number; rowid: number } {
+  run(text: string, ...values: Value[]): number {
     this.#check();
     try {
       return this.#connection.run(text, ...values);
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  attempt(text: string, ...values: Value[]): number {
+    this.#check();
+    try {
+      return this.#connection.run(text, ...values);
+    } catch (error) {
+      // SQLite undoes the statement alone.
+      throw error instanceof ConstraintError && error.kind === "reference" ? error : this.#failed(error);
+    }
+  }
+
+  append(event: NewEvent, at: number): Event {
+    this.#check();
+    try {
+      const data = JSON.stringify(event.data);
+      const seq = this.#connection.insert(appendText, at, event.type, event.session, data);
+      const numbered: Event = { seq, at, ...event };
+      this.events.push(numbered);
+      return numbered;
     } catch (error) {
       throw this.#failed(error);
     }
@@ -60,7 +88,7 @@ export class Unit implements Sql {
   }
 
   #failed(error: unknown): unknown {
-    if (!(error instanceof ConstraintError)) this.#failure ??= error;
+    this.#failure ??= onConstraint(error);
     return error;
   }
 }

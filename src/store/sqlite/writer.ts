@@ -1,6 +1,6 @@
 /**
- * Group commit. Units that wait when the writer gets its turn share one transaction and one fsync, each behind a
- * savepoint of its own. An idle writer waits for nothing but the end of the current turn of the event loop.
+ * Group commit. Units that are queued when the writer runs share one transaction and one fsync, each with its own
+ * savepoint. An idle writer waits only for the end of the current event-loop turn.
  */
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
@@ -8,7 +8,7 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import type { Connection } from "./connection.ts";
 import { Unit } from "./unit.ts";
 
-/** More than these in one commit would hold up the event loop. */
+/** A larger batch would block the event loop. */
 const maxBatch = 1_000;
 
 type Job = {
@@ -20,9 +20,9 @@ type Done = { job: Job; value: unknown; events: readonly Event[] };
 
 export type WriterOptions = {
   connection: Connection;
-  /** What was committed, once it is durable. */
+  /** Receives committed events once they are durable. */
   publish: (events: readonly Event[]) => void;
-  /** After each commit, when no transaction is open. Must not throw. */
+  /** Called after each commit, when no transaction is open. Must not throw. */
   committed: () => void;
   log: Logger;
 };
@@ -48,7 +48,7 @@ export class Writer {
     });
   }
 
-  /** Takes no more units and resolves when those waiting have ended. */
+  /** Rejects new units and resolves when the queued ones have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#draining;
@@ -96,7 +96,10 @@ export class Writer {
     }
   }
 
-  /** The work's outcome, or a refusal when it is still open after all that could settle without the outside world. */
+  /**
+   * Resolves with the work's outcome, or rejects it if it is still pending after everything that can settle without
+   * I/O.
+   */
   #settle(work: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#giveUp = () =>
@@ -110,8 +113,8 @@ export class Writer {
   }
 
   /**
-   * Every call of a unit answers within the microtasks of this turn, so a unit found open in the next turn waits for
-   * something that is not the store, and would keep everybody else waiting with it.
+   * Every store call of a unit settles within the microtasks of this event-loop turn. A unit that is still pending in
+   * the next turn waits for something else and would block all other units.
    */
   #watch(): { stop(): void } {
     const check = () => {
@@ -127,7 +130,7 @@ export class Writer {
     };
   }
 
-  /** The first unit can be undone by undoing the transaction; only the later ones need a savepoint. */
+  /** The first unit can be undone by rolling back the transaction; only the later ones need a savepoint. */
   #enter(done: Done[]): void {
     if (!this.#connection.inTransaction) this.#connection.run("BEGIN IMMEDIATE");
     if (done.length > 0) this.#connection.run("SAVEPOINT unit");
@@ -135,7 +138,7 @@ export class Writer {
 
   #undo(done: Done[], reason: unknown): void {
     if (!this.#connection.inTransaction) {
-      // After some failures SQLite undoes the whole transaction by itself.
+      // After some failures, SQLite rolls back the whole transaction by itself.
       this.#abandon(done, reason);
       return;
     }
@@ -165,7 +168,7 @@ export class Writer {
     this.#options.committed();
   }
 
-  /** Undoes the whole transaction: none of its units is stored. */
+  /** Rolls back the whole transaction: none of its units is stored. */
   #abandon(done: Done[], reason: unknown): void {
     try {
       if (this.#connection.inTransaction) this.#connection.run("ROLLBACK");

@@ -1,8 +1,9 @@
 import type { Migration } from "../migrate.ts";
 
 /**
- * Indexes hold only what they find. Every page that a commit touches is written and synced with it: an event of a run
- * had a place in the indexes of queues and schedules as well, and an ended step one in an index that only counted.
+ * Makes indexes partial. Every page that a commit touches is written and synced. Before, an event of a run also had
+ * entries in the indexes of queues and schedules, and an ended step had an entry in an index that was only used for
+ * counting.
  */
 export const leanIndexes: Migration = {
   version: 10,

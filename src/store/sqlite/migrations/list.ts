@@ -1,4 +1,4 @@
-/** Every migration in order. One that has shipped is never changed: a later one corrects it. */
+/** All migrations in order. Never change a released migration; correct it with a later one. */
 import type { Migration } from "../migrate.ts";
 import { initial } from "./0001-initial.ts";
 import { asks } from "./0002-asks.ts";
@@ -10,6 +10,20 @@ import { conversations } from "./0007-conversations.ts";
 import { schedules } from "./0008-schedules.ts";
 import { received } from "./0009-received.ts";
 import { leanIndexes } from "./0010-lean-indexes.ts";
+import { starters } from "./0011-starters.ts";
+import { wholeAsks } from "./0012-whole-asks.ts";
+import { identity } from "./0013-identity.ts";
+import { handOvers } from "./0014-hand-overs.ts";
+import { messagesAsSent } from "./0015-messages-as-sent.ts";
+import { workingCopies } from "./0016-working-copies.ts";
+import { landings } from "./0017-landings.ts";
+import { clients } from "./0018-clients.ts";
+import { channels } from "./0019-channels.ts";
+import { channelPlaces } from "./0020-channel-places.ts";
+import { fileWrites } from "./0021-file-writes.ts";
+import { receipts } from "./0022-receipts.ts";
+import { nodes } from "./0023-nodes.ts";
+import { placement } from "./0024-placement.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -22,4 +36,18 @@ export const migrations: readonly Migration[] = [
   schedules,
   received,
   leanIndexes,
+  starters,
+  wholeAsks,
+  identity,
+  handOvers,
+  messagesAsSent,
+  workingCopies,
+  landings,
+  clients,
+  channels,
+  channelPlaces,
+  fileWrites,
+  receipts,
+  nodes,
+  placement,
 ];

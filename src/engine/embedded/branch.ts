@@ -1,0 +1,37 @@
+/** A branch of a run: counts its own steps and can be stopped independently of the others. */
+export class Scope {
+  /** Identifies the branch within its run: `0.1` is the second branch of the first `parallel`. */
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #counts = new Map<string, number>();
+
+  constructor(path: string, parent: AbortSignal | null) {
+    this.path = path;
+    this.signal = parent === null ? this.#controller.signal : AbortSignal.any([parent, this.#controller.signal]);
+  }
+
+  /** If true, the branch's open and later requests are never answered. */
+  get over(): boolean {
+    return this.signal.aborted;
+  }
+
+  get isBranch(): boolean {
+    return this.path !== "";
+  }
+
+  cut(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Returns how often this was counted before in this branch. */
+  count(what: string): number {
+    const before = this.#counts.get(what) ?? 0;
+    this.#counts.set(what, before + 1);
+    return before;
+  }
+
+  child(name: string): Scope {
+    return new Scope(this.path === "" ? name : `${this.path}/${name}`, this.signal);
+  }
+}

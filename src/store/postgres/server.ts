@@ -1,0 +1,86 @@
+/** Examines a server: whether Aegis can use it, and what a person should know about it. */
+import type { Client } from "pg";
+import type { DatabaseFacts } from "../../contract/api.ts";
+import { AegisError } from "../../contract/errors.ts";
+import { mostClockDifferenceMs } from "../../contract/node.ts";
+import type { Connections } from "./connections.ts";
+import { notWritable } from "./errors.ts";
+
+/** The oldest version that PostgreSQL's developers still maintain. */
+const oldestServer = 14;
+const probes = 5;
+
+const factsText = `SELECT current_setting('server_version') AS version, current_user::text AS role,
+  extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('synchronous_commit') AS synchronous_commit,
+  current_setting('synchronous_standby_names') AS synchronous_standbys, current_setting('fsync') = 'on' AS fsync,
+  pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only,
+  pg_database_size(current_database()) AS bytes,
+  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
+  current_setting('max_connections')::bigint AS most`;
+
+export async function readFacts(client: Pick<Client, "query">, now: () => number): Promise<DatabaseFacts> {
+  const times: number[] = [];
+  for (let probe = 0; probe < probes; probe += 1) {
+    const from = performance.now();
+    await client.query("SELECT 1");
+    times.push(performance.now() - from);
+  }
+  const before = now();
+  const { rows } = await client.query<Omit<DatabaseFacts, "connections"> & { now: number; used: number; most: number }>(
+    factsText,
+  );
+  const after = now();
+  const [row] = rows;
+  if (row === undefined) throw new AegisError("internal", "the server did not describe itself");
+  const { now: there, used, most, ...facts } = row;
+  const median = times.toSorted((a, b) => a - b)[Math.floor(probes / 2)] ?? 0;
+  return {
+    ...facts,
+    latency_ms: Math.round(median * 100) / 100,
+    clock_difference_ms: Math.round(there - (before + after) / 2),
+    connections: { used, most },
+  };
+}
+
+/** Throws `unavailable` with the way to correct it. `where` names the server for people. */
+export function refuseUnusable(facts: DatabaseFacts, where: string): void {
+  const major = Number.parseInt(facts.version, 10);
+  if (major < oldestServer)
+    throw new AegisError("unavailable", `${where} is version ${major}; Aegis needs ${oldestServer} or newer`, {
+      hint: "upgrade the server",
+    });
+  if (facts.standby) throw notWritable(where, "standby");
+  if (facts.read_only) throw notWritable(where, "read-only");
+  if (Math.abs(facts.clock_difference_ms) > mostClockDifferenceMs) {
+    const seconds = Math.round(Math.abs(facts.clock_difference_ms) / 1000);
+    const way = facts.clock_difference_ms > 0 ? "behind" : "ahead of";
+    throw new AegisError("unavailable", `the clock of this machine is ${seconds} s ${way} the clock of ${where}`, {
+      hint: "set both clocks with NTP; Aegis accepts a difference of one minute",
+    });
+  }
+}
+
+const notificationMs = 5_000;
+
+/** Throws `unavailable` if notifications do not arrive, as through a pooler that shares connections by transaction. */
+export async function requireNotifications(client: Client, connections: Connections): Promise<void> {
+  const channel = `${connections.schema.slice(0, 50)}_probe`;
+  const arrived = Promise.withResolvers<boolean>();
+  const token = crypto.randomUUID();
+  const listener = (message: { payload?: string | undefined }) => {
+    if (message.payload === token) arrived.resolve(true);
+  };
+  const timer = setTimeout(() => arrived.resolve(false), notificationMs);
+  client.on("notification", listener);
+  try {
+    await client.query(`LISTEN ${channel}`);
+    await connections.pool.query("SELECT pg_notify($1, $2)", [channel, token]);
+    if (await arrived.promise) return;
+  } finally {
+    clearTimeout(timer);
+    client.off("notification", listener);
+  }
+  throw new AegisError("unavailable", `${connections.where} does not deliver notifications (LISTEN)`, {
+    hint: "this is a connection pooler such as PgBouncer in transaction mode: use the address of PostgreSQL itself, or session mode",
+  });
+}

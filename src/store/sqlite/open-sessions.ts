@@ -1,0 +1,16 @@
+/** Reads the open sessions of a database without a daemon. Changes nothing. */
+import type { Session } from "../../contract/session.ts";
+import { Connection } from "./connection.ts";
+
+export type OpenSession = Pick<Session, "handle" | "agent" | "harness">;
+
+export function openSessions(path: string): OpenSession[] {
+  const connection = new Connection(path, { readOnly: true });
+  try {
+    return connection
+      .all<OpenSession>("SELECT handle, agent, harness FROM sessions WHERE closed_at IS NULL ORDER BY created_at")
+      .map((row) => ({ ...row }));
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,54 @@
+/** The lease of a node, and the fence in every write. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { silentLogger } from "../../src/lib/log.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import type { Store, StoreMembership } from "../../src/store/store.ts";
+import { noPostgres } from "../helpers/cluster.ts";
+import { filePostgres } from "../helpers/file-postgres.ts";
+import { scaled } from "../helpers/slowness.ts";
+
+describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () => {
+  const postgres = filePostgres();
+
+  async function open(name: string, holder = name): Promise<Store & { membership: StoreMembership }> {
+    const node = { name, holder, leaseMs: 60_000, version: "0", labels: [], maxSessions: null };
+    const store = await openPostgresStore({ url: postgres.url, schema: "p_nodes", log: silentLogger, node });
+    onTestFinished(() => store.close());
+    if (store.membership === undefined) throw new Error("the store is no node");
+    return Object.assign(store, { membership: store.membership });
+  }
+
+  const write = (store: Store) =>
+    store.transact((tx) => tx.events.append({ type: "config.rejected", session: null, data: { problems: [] } }, 1));
+
+  it("cannot write after another one has declared it lost, and can after it joined again", async () => {
+    const one = await open("one");
+    const two = await open("two");
+    const own: number[] = [];
+    const others: number[] = [];
+    two.onCommit((events) => own.push(...events.map(({ seq }) => seq)), undefined, "own");
+    two.onCommit((events) => others.push(...events.map(({ seq }) => seq)), undefined, "others");
+    const { seq } = await write(one);
+    expect((await write(two)).seq).toBe(seq + 1);
+    expect([own, others]).toEqual([[seq + 1], [seq]]);
+
+    // A lease that holds cannot be ended by others.
+    expect(await two.transact((tx) => tx.nodes.declareLost("one", one.membership.incarnation))).toBe(false);
+    await one.membership.leave();
+    expect(await two.transact((tx) => tx.nodes.declareLost("one", one.membership.incarnation))).toBe(true);
+    let fenced = 0;
+    one.membership.onFenced(() => {
+      fenced += 1;
+    });
+    await expect(write(one)).rejects.toMatchObject({ code: "unavailable", message: /lost its lease/ });
+    expect(fenced).toBe(1);
+    expect(await one.membership.renew()).toBe(false);
+    expect(await two.read.events.lastSeq()).toBe(seq + 1);
+
+    const again = await open("one");
+    expect(again.membership.incarnation).toBe(one.membership.incarnation + 1);
+    expect((await write(again)).seq).toBe(seq + 2);
+    await expect(write(one)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(open("one", "another folder")).rejects.toMatchObject({ code: "conflict" });
+  });
+});
