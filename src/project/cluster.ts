@@ -1,0 +1,118 @@
+/** Resolves the `cluster:` section of a configuration for this machine. */
+import { hostname } from "node:os";
+import { basename } from "node:path";
+import { AegisError } from "../contract/errors.ts";
+import type { Environment } from "../lib/child-env.ts";
+import { durationMs } from "../lib/duration.ts";
+import { soleVariable } from "../lib/variables.ts";
+import { serverUrls } from "../store/postgres/url.ts";
+import type { Config } from "./config/config.ts";
+import { refusalText, type TrustedSettings } from "./trust/trusted-settings.ts";
+
+export type ClusterSettings = {
+  /** The URL of the database. It may hold a password. */
+  url: string;
+  /** The variable that holds the URL. */
+  variable: string;
+  /** The name that all nodes of the project share. */
+  project: string;
+  /** The PostgreSQL schema that holds the project's tables. */
+  schema: string;
+  node: string;
+  labels: readonly string[];
+  /** Null means no limit. */
+  maxSessions: number | null;
+  leaseMs: number;
+  giveUpMs: number;
+};
+
+/**
+ * Returns null for a project with an embedded database. Throws `forbidden` if the user did not agree to the section:
+ * with any other database the project would seem to be empty.
+ */
+export function clusterSettings(
+  { config, untrusted }: Pick<TrustedSettings, "config" | "untrusted">,
+  { root, env }: { root: string; env: Environment },
+): ClusterSettings | null {
+  if (config.cluster === undefined) return null;
+  const refused = untrusted.find(({ item }) => item.kind === "settings" && item.name.startsWith("cluster."));
+  if (refused !== undefined)
+    throw new AegisError("forbidden", refusalText(refused.item, refused.reason), {
+      hint: "agree to it with: aegis trust",
+    });
+  return readCluster(config.cluster, { root, env });
+}
+
+function readCluster(
+  said: NonNullable<Config["cluster"]>,
+  { root, env }: { root: string; env: Environment },
+): ClusterSettings {
+  const variable = soleVariable(said.database ?? "") ?? "";
+  const project = said.project ?? projectName(root);
+  return {
+    url: databaseUrl(variable, env),
+    variable,
+    project,
+    schema: schemaOf(project),
+    node: said.node ?? nodeName(hostname()),
+    labels: said.labels,
+    maxSessions: said.max_sessions ?? null,
+    leaseMs: durationMs(said.lease) ?? 0,
+    giveUpMs: durationMs(said.give_up) ?? 0,
+  };
+}
+
+/** The texts that must not appear anywhere: the URL, and its password in both spellings. */
+export function clusterSecrets({ url }: ClusterSettings): string[] {
+  const [server] = serverUrls(url);
+  const password = server === undefined ? "" : new URL(server).password;
+  return [...new Set([url, password, safelyDecoded(password)])].filter((value) => value !== "");
+}
+
+export function schemaOf(project: string): string {
+  return `aegis_${project}`;
+}
+
+function databaseUrl(variable: string, env: Environment): string {
+  const url = env[variable]?.trim() ?? "";
+  const expected = "a URL such as postgres://aegis:password@db.example.com:5432/aegis";
+  if (url === "")
+    throw new AegisError("invalid", `cluster.database: the variable ${variable} is not set`, {
+      hint: `set it to ${expected} in the environment in which you start Aegis`,
+    });
+  if (serverUrls(url).length === 0)
+    throw new AegisError("invalid", `cluster.database: the variable ${variable} does not hold a database URL`, {
+      hint: `expected ${expected}; special characters in the password are written as %XX`,
+    });
+  return url;
+}
+
+function projectName(root: string): string {
+  const name = basename(root)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, 50)
+    .replace(/_+$/, "");
+  if (name === "")
+    throw new AegisError("invalid", `cluster.project: the folder's name ${basename(root)} gives no project name`, {
+      hint: "set cluster.project to a name that all nodes of this project share",
+    });
+  return name;
+}
+
+function nodeName(host: string): string {
+  const name = host
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 63);
+  return name === "" ? "node" : name;
+}
+
+function safelyDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * `.aegis/state/lost.json`: databases of this project that were lost and not restored. A daemon reports them until a
+ * person has run `aegis store salvage` or `aegis store forget`.
+ */
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { storeLossSchema } from "../../contract/api-parts.ts";
+import { isErrno, writeAtomic } from "../../lib/files.ts";
+import type { StoreLoss } from "../../store/store.ts";
+
+const fileSchema = z.object({ losses: z.array(storeLossSchema) });
+/** Older entries add no information. */
+const mostLosses = 20;
+
+/** Oldest first. An unreadable file counts as empty, because it only repeats what the log contains. */
+export async function readLosses(stateDir: string): Promise<StoreLoss[]> {
+  try {
+    return fileSchema.parse(JSON.parse(await readFile(pathOf(stateDir), "utf8")), { jitless: true }).losses;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR") || !isErrno(error)) return [];
+    throw error;
+  }
+}
+
+/** Idempotent: a start that was interrupted before it created the new database finds the same loss again. */
+export async function noteLoss(stateDir: string, loss: StoreLoss): Promise<void> {
+  const before = await readLosses(stateDir);
+  const last = before.at(-1);
+  const same = last?.kind === loss.kind && last.set_aside === loss.set_aside && loss.kind !== "damaged";
+  const losses = [...(same ? before.slice(0, -1) : before), loss].slice(-mostLosses);
+  await writeAtomic(pathOf(stateDir), `${JSON.stringify({ losses }, null, 2)}\n`, { mode: 0o600 });
+}
+
+export async function forgetLosses(stateDir: string): Promise<void> {
+  await rm(pathOf(stateDir), { force: true });
+}
+
+function pathOf(stateDir: string): string {
+  return join(stateDir, "lost.json");
+}

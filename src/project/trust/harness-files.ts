@@ -1,0 +1,125 @@
+/**
+ * Project files that harnesses read on their own and that can make them run programs or call other addresses. Most
+ * harnesses do not ask for trust when Aegis starts them, so Aegis asks.
+ */
+import { readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isErrno, isInside } from "../../lib/files.ts";
+import { listTree } from "../../lib/safe-tree.ts";
+import type { TrustItem } from "../../runtime/plugins/trust/trust.ts";
+import { bytesHash, type Contents } from "./contents.ts";
+
+type HarnessFile = {
+  harnesses: readonly string[];
+  /** A file or a folder, relative to the project. */
+  path: string;
+  what: string;
+  /** Whether the text has any effect; always true if absent. */
+  matters?: (text: string) => boolean;
+};
+
+/** Keys of Claude Code's settings that neither run anything nor permit anything to run. */
+const harmlessClaudeKeys = ["$schema", "model", "outputStyle", "cleanupPeriodDays", "includeCoAuthoredBy", "language"];
+
+const files: readonly HarnessFile[] = [
+  ...[".claude/settings.json", ".claude/settings.local.json"].map((path) => ({
+    harnesses: ["claude-code"],
+    path,
+    what: "Claude Code takes hooks, environment and rights from it",
+    matters: mattersToClaude,
+  })),
+  { harnesses: ["codex"], path: ".codex", what: "Codex takes settings and servers from it" },
+  { harnesses: ["gemini"], path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
+  { harnesses: ["qwen"], path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" },
+  {
+    harnesses: ["gemini", "qwen"],
+    path: ".env",
+    what: "it tells the harness which server gets your key",
+    matters: (text) => /^\s*(?:export\s+)?\w*(?:BASE_URL|ENDPOINT|PROXY|NODE_OPTIONS)\s*=/m.test(text),
+  },
+  ...["opencode.json", "opencode.jsonc", ".opencode"].map((path) => ({
+    harnesses: ["opencode", "kilo"],
+    path,
+    what: "OpenCode takes settings, plugins and tools from it",
+  })),
+  { harnesses: ["copilot"], path: ".github/hooks", what: "Copilot runs hooks from it" },
+];
+
+/** For modules that need the list of files. `matters` checks a text that is about to be written. */
+export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path }) =>
+  path === ".env" ? { path, matters: namesServer } : { path },
+);
+
+/** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
+const installedByHarness: readonly string[] = ["node_modules"];
+
+export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
+
+/** The existing files that matter, as items to trust; with `only`, those of one harness. */
+export async function harnessItems(root: string, contents: Contents, only?: string): Promise<HarnessItem[]> {
+  const found: HarnessItem[] = [];
+  for (const { harnesses, path, what, matters } of files) {
+    if (only !== undefined && !harnesses.includes(only)) continue;
+    const own = await hashOf(join(root, path), matters, contents);
+    const hash = own === null ? null : await withNamed(root, path, own, contents);
+    if (hash !== null) found.push({ item: { kind: "harness", name: path, what, hash, file: path }, harnesses });
+  }
+  return found;
+}
+
+async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
+  try {
+    if ((await stat(path)).isDirectory()) return await contents.tree(path, installedByHarness);
+    const bytes = await readFile(path);
+    if (matters?.(bytes.toString("utf8")) === false) return null;
+    return bytesHash(bytes);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+/** Checks a write call, which may contain the lines of the file in any form. */
+function namesServer(text: string): boolean {
+  return /BASE_URL|ENDPOINT|PROXY|NODE_OPTIONS/i.test(text);
+}
+
+const settingsFile = /(?:\.jsonc?|\.toml|\.ya?ml|\.env)$/;
+const mostNamed = 500;
+
+/** Settings name scripts, for example as hooks; the content of scripts in the project counts too. */
+async function withNamed(root: string, path: string, own: string, contents: Contents): Promise<string> {
+  const place = join(root, path);
+  const isFolder = (await stat(place)).isDirectory();
+  const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
+  const files = below.map((name) => join(place, name)).filter((file) => settingsFile.test(file));
+  const named: string[] = [];
+  for (const file of files) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    for (const word of wordsOf(text)) {
+      const inside = isInside(place, resolve(root, word));
+      const hash = inside ? null : await contents.named(root, word);
+      if (hash !== null) named.push(`${word} ${hash}`);
+    }
+  }
+  return named.length === 0 ? own : bytesHash(Buffer.from([own, ...named].join("\n")));
+}
+
+/** The words that could be paths, without the variable in which Claude Code passes the project folder to its hooks. */
+function wordsOf(text: string): Set<string> {
+  const words = text
+    .split(/[\s"'`,;=()[\]{}<>|&\\]+/)
+    .flatMap((word) => [word, word.replace(/^\$?(?:CLAUDE_PROJECT_DIR)?\/+/, "")]);
+  return new Set(words.filter((word) => /[./]/.test(word) && word.length < 500).slice(0, mostNamed));
+}
+
+/** Settings that do not parse count, because the harness may parse them differently. */
+function mattersToClaude(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return true;
+    return Object.keys(value).some((key) => !harmlessClaudeKeys.includes(key));
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,36 @@
+/** Creates the trust check of a project and the store in which the user's decisions are kept. */
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import type { Environment } from "../../lib/child-env.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { homeOf } from "../../lib/home.ts";
+import { userName } from "../../lib/user-name.ts";
+import { FilePlan } from "../../packages/file-plan.ts";
+import { readLock } from "../../packages/lockfile.ts";
+import { TrustStore } from "../../runtime/plugins/trust/store.ts";
+import { createTrust, type Trust } from "../../runtime/plugins/trust/trust.ts";
+import { withLock } from "../config/lock.ts";
+
+export { homeOf };
+
+export type ProjectTrust = { root: string; trust: Trust; store: TrustStore };
+
+export function trustPath(home: string): string {
+  return join(home, ".aegis", "trust.json");
+}
+
+export async function buildTrust(root: string, env: Environment): Promise<ProjectTrust> {
+  const home = homeOf(env);
+  const real = await realpath(root);
+  const store = new TrustStore({
+    path: trustPath(home),
+    exclusive: withLock,
+    now: () => systemClock.now(),
+    user: userName(),
+  });
+  const own = join(home, ".aegis", "plugins");
+  const ownDirs = [await realpath(own).catch(() => own)];
+  const installedHash = async (plugin: string) =>
+    (await readLock(new FilePlan(real), { base: ".aegis" })).plugin.get(plugin)?.hash ?? null;
+  return { root: real, store, trust: createTrust({ root: real, store, ownDirs, installedHash }) };
+}
