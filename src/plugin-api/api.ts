@@ -1,5 +1,6 @@
-/** What `register(api)` of a plugin is given. */
+/** The object that a plugin's `register(api)` receives. */
 import type { HookEvent } from "../contract/hook.ts";
+import type { ChannelOptions } from "./channel.ts";
 import type { PluginContext } from "./context.ts";
 import type { HookHandler, HookOptions } from "./hook.ts";
 import type { AgentOptions, CommandHandler, CommandOptions, ReducerHandler, SkillOptions } from "./parts.ts";
@@ -7,7 +8,7 @@ import type { InputOf, JsonSchema, ToolHandler, ToolInput, ToolOptions } from ".
 import type { Workflow } from "./workflow.ts";
 
 export type PluginAPI<Config = Record<string, unknown>> = PluginContext<Config> & {
-  /** The handler stands beside the options, or second. */
+  /** The handler is part of the options, or the second argument. */
   registerTool<Input extends ToolInput = JsonSchema>(
     options: ToolOptions<Input> & { handler?: ToolHandler<InputOf<Input>> },
     handler?: ToolHandler<InputOf<Input>>,
@@ -19,4 +20,5 @@ export type PluginAPI<Config = Record<string, unknown>> = PluginContext<Config> 
   registerAgent(options: AgentOptions): void;
   registerCommand(options: CommandOptions, handler: CommandHandler): void;
   registerReducer(name: string, handler: ReducerHandler): void;
+  registerChannel(options: ChannelOptions): void;
 };

@@ -1,6 +1,28 @@
-/** All of the public API but `z`: what a plugin gets that does not use it, because zod alone costs as much as a worker. */
+/**
+ * The public API without `z`. Plugins that do not use `z` load this file, because zod alone costs as much memory as a
+ * worker.
+ */
 export type * from "../contract/hook.ts";
 export type { PluginAPI } from "./api.ts";
+export {
+  type ChannelAccount,
+  type ChannelAsk,
+  type ChannelCall,
+  type ChannelContent,
+  ChannelError,
+  type ChannelFaultKind,
+  type ChannelFile,
+  type ChannelHost,
+  type ChannelInbound,
+  type ChannelInboundContent,
+  type ChannelOptions,
+  type ChannelPlace,
+  type ChannelQuote,
+  type ChannelSendCall,
+  channel,
+  type PluginChannel,
+  parseMessage,
+} from "./channel.ts";
 export type { CallContext, LogLevel, PluginContext, PluginLog } from "./context.ts";
 export type {
   BashOptions,

@@ -1,16 +1,16 @@
-/** What the code of a plugin can reach while it runs. */
+/** The context that plugin code receives. */
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** A line in the plugin's own log: `aegis plugin logs <name>`. Known secrets are taken out of it. */
+/** Writes a line to the plugin's log, shown by `aegis plugin logs <name>`. Known secrets are redacted. */
 export type PluginLog = (level: LogLevel, message: string) => void;
 
 export type PluginContext<Config = Record<string, unknown>> = {
   /** The plugin's name. */
   readonly id: string;
-  /** Its settings: checked against `config_schema`, with defaults, and with the value of each `*_env` variable. */
+  /** Its settings, validated against `config_schema`, with defaults and with the value of each `*_env` variable. */
   readonly config: Readonly<Config>;
-  /** A folder of its own that stays over updates. It is there before any code of the plugin runs. */
+  /** A private data folder that survives updates. It exists before any code of the plugin runs. */
   readonly dataDir: string;
   /** The plugin's own folder. */
   readonly pluginDir: string;
@@ -18,12 +18,12 @@ export type PluginContext<Config = Record<string, unknown>> = {
   readonly log: PluginLog;
 };
 
-/** Where a call comes from that an agent made. */
+/** The context of a call that an agent made. */
 export type CallContext<Config = Record<string, unknown>> = PluginContext<Config> & {
-  /** The session that calls. */
+  /** The calling session. */
   readonly session: { readonly id: string; readonly handle: string };
-  /** The agent it runs. */
+  /** The session's agent. */
   readonly agent: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 };

@@ -1,13 +1,13 @@
-/** What every definition of a plugin has: its kind, and its place among the others. */
+/** Common fields of every definition: its kind and its position. */
 
-export type DefinitionKind = "hook" | "tool" | "skill" | "agent" | "command" | "reducer";
+export type DefinitionKind = "hook" | "tool" | "skill" | "agent" | "command" | "reducer" | "channel";
 
-/** Tells a definition from anything else a module exports, also when two copies of this file are loaded. */
+/** Identifies a definition among a module's exports, even if two copies of this file are loaded. */
 export const definitionMark: unique symbol = Symbol.for("aegis.definition");
 
 export type Definition<Kind extends DefinitionKind> = {
   readonly [definitionMark]: Kind;
-  /** Modules list their exports by the alphabet, so each definition remembers when it was made. */
+  /** Modules list their exports alphabetically, so each definition records the order of its creation. */
   readonly order: number;
 };
 

@@ -1,7 +1,20 @@
-/** Errors that workflows throw on purpose. Everything else that comes out of a workflow counts as a fault in it. */
+/** Errors that workflows throw on purpose. Any other error counts as a defect in the workflow. */
 import { expectedFailure } from "../contract/workflow-names.ts";
 
-/** The expected way to fail: a check did not pass, an agent could not be started, nobody answered. */
+/**
+ * The expected way for a workflow to fail: a check did not pass, an agent could not be started, a person did not answer.
+ * Any other error that a workflow throws counts as a defect in the workflow.
+ *
+ * @example
+ * ```ts
+ * import { WorkflowError, workflow } from "aegis";
+ *
+ * export const release = workflow("release", async (engine) => {
+ *   const { stdout } = await engine.bash("git status --porcelain");
+ *   if (stdout !== "") throw new WorkflowError("the working copy has changes", { details: stdout });
+ * });
+ * ```
+ */
 export class WorkflowError extends Error {
   override readonly name: string = "WorkflowError";
   readonly [expectedFailure] = true;
@@ -12,13 +25,29 @@ export class WorkflowError extends Error {
     this.details = options.details ?? null;
   }
 
-  /** A step's error is read back from the record, where it has lost its class but not its mark. */
+  /** The error of a replayed step is deserialized: it has lost its class but not its mark. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && expectedFailure in value;
   }
 }
 
-/** A command did not succeed within its tries. `details` holds the last result. */
+/**
+ * The error of `engine.bashPredicate` when a command did not succeed within its retries. `details` holds the last result.
+ *
+ * @example
+ * ```ts
+ * import { PredicateFailed, workflow } from "aegis";
+ *
+ * export const build = workflow("build", async (engine) => {
+ *   try {
+ *     await engine.bashPredicate("npm test", { retryWith: "The tests fail: {stdout}" });
+ *   } catch (error) {
+ *     if (error instanceof PredicateFailed) return "needs a person";
+ *     throw error;
+ *   }
+ * });
+ * ```
+ */
 export class PredicateFailed extends WorkflowError {
   override readonly name: string = "PredicateFailed";
 

@@ -1,28 +1,28 @@
-/** Makes a hook: a function that watches or changes what happens. */
+/** Defines a hook: a function that observes or changes what happens. */
 import { type HookContexts, type HookEvent, type HookResults, hookEvents } from "../contract/hook.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import type { PluginContext } from "./context.ts";
 import { type Definition, define } from "./definition.ts";
 
 export type HookOptions = {
-  /** Names it in records; the export's name when absent. */
+  /** The name in records. Default: the name of the export. */
   name?: string;
-  /** Lower runs earlier; 0 when absent. */
+  /** Lower values run first. Default: 0. */
   priority?: number;
-  /** A failure or a timeout of it blocks; `pre_turn` and `pre_spawn` only, gates always do. */
+  /** A failure or timeout blocks the action. Only for `pre_turn` and `pre_spawn`; gates always block. */
   strict?: boolean;
-  /** Seconds; `hooks.timeout` of the project when absent. */
+  /** In seconds. Default: the project's `hooks.timeout`. */
   timeout?: number;
-  /** `pre_turn` only: it tells agents of the skills, which it finds in its context, and Aegis itself no longer does. */
+  /** `pre_turn` only: this hook tells agents about the skills in its context, and Aegis does not. */
   offersSkills?: boolean;
 };
 
 export type HookCall = PluginContext & {
-  /** Aborts when its time is over. */
+  /** Aborts when the hook times out. */
   readonly signal: AbortSignal;
 };
 
-/** Null and nothing keep things as they are. */
+/** A handler that returns null or nothing changes nothing. */
 export type HookHandler<E extends HookEvent> = (
   context: HookContexts[E],
   plugin: HookCall,
@@ -36,6 +36,22 @@ export type Hook<E extends HookEvent = HookEvent> = Definition<"hook"> & {
   readonly handler: HookHandler<E>;
 };
 
+/**
+ * Defines a hook: a function that observes or changes what happens at one event. Export the result from a module of a
+ * plugin. A handler that returns null or nothing leaves everything as it is. Throws `TypeError` for an unknown event or
+ * option.
+ *
+ * @example
+ * ```ts
+ * import { hook } from "aegis";
+ *
+ * export const noForcePush = hook("pre_tool_use", async ({ tool, input }) => {
+ *   if (tool === "bash" && JSON.stringify(input).includes("push --force"))
+ *     return { decision: "deny", reason: "Force pushes are not allowed here." };
+ *   return null;
+ * });
+ * ```
+ */
 export function hook<E extends HookEvent>(event: E, handler: HookHandler<E>): Hook<E>;
 export function hook<E extends HookEvent>(event: E, options: HookOptions, handler: HookHandler<E>): Hook<E>;
 export function hook<E extends HookEvent>(

@@ -1,3 +1,3 @@
-/** What plugin authors import as "aegis". Whatever is named here is public API. */
+/** The entry point "aegis" for plugin authors. Every export of this file is public API. */
 export { z } from "zod";
 export * from "./bare.ts";

@@ -1,30 +1,30 @@
 /**
- * What `_install.ts` and `_uninstall.ts` of a plugin are given. Nothing of it takes effect while the script runs: what
- * it asks for is checked at once and written together with the plugin itself, or not at all.
+ * The context of a plugin's `_install.ts` and `_uninstall.ts`. Requested changes do not take effect while the script
+ * runs: Aegis validates them immediately and applies them together with the plugin itself, or not at all.
  */
 
 export interface InstallContext {
-  /** `update` when an earlier version is being replaced. */
+  /** `update` if an earlier version is being replaced. */
   readonly reason: "install" | "update" | "uninstall";
   /** The project's folder. */
   readonly projectRoot: string;
-  /** The folder that holds `.aegis.yaml`: the project's folder again. */
+  /** The folder that contains `.aegis.yaml`: same as `projectRoot`. */
   readonly aegisDir: string;
-  /** Where the plugin's files are while the script runs. */
+  /** The plugin's files while the script runs. */
   readonly pluginDir: string;
-  /** Where they will be once the plugin is installed. */
+  /** The plugin's folder after the installation. */
   readonly installedDir: string;
   readonly pluginName: string;
-  /** The version that was there before an update; null otherwise. */
+  /** The version before an update; otherwise null. */
   readonly previousVersion: string | null;
-  /** The person wants what the plugin has gathered to go with it (`--purge`); false except when it is uninstalled. */
+  /** True if the user wants the plugin's collected data to be deleted (`--purge`). Only set for an uninstall. */
   readonly purge: boolean;
-  /** The manifest, read and completed. */
+  /** The parsed manifest with defaults. */
   readonly manifest: Readonly<Record<string, unknown>>;
-  /** The project's configuration with every default in place; secrets are masked. */
+  /** The project's configuration with defaults; secrets are masked. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly console: InstallConsole;
-  /** Asks the person. The default is the answer when nobody can be asked, and with `--yes`. */
+  /** Asks the user. Returns the default with `--yes`, or if there is no one to ask. */
   confirm(question: string, options: { default: boolean }): Promise<boolean>;
   readonly edit: ConfigEdit;
   readonly scheduler: InstallScheduler;
@@ -37,24 +37,24 @@ export interface InstallConsole {
 }
 
 /**
- * Changes to `.aegis.yaml` that keep its comments. Each rejects when the configuration would be wrong with it. What an
- * install adds here is taken away by the uninstall, as far as the user has not changed it.
+ * Edits `.aegis.yaml` and preserves its comments. Each method rejects if the resulting configuration would be invalid.
+ * The uninstall removes what the install added, unless the user has changed it.
  */
 export interface ConfigEdit {
-  /** False, and nothing is changed, when the project has an agent of that name already. */
+  /** Returns false and changes nothing if the project already has an agent with that name. */
   addAgent(name: string, entry: Readonly<Record<string, unknown>>): Promise<boolean>;
   addQueue(name: string, entry: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** The value as the files say it now; undefined when they do not. */
+  /** Returns the current value in the files, or undefined if it is not set. */
   get(path: readonly string[]): Promise<unknown>;
-  /** Sets a value that is not there yet. False, and nothing is changed, when the user has one. */
+  /** Sets a value that is not set yet. Returns false and changes nothing if the user has set one. */
   set(path: readonly string[], value: unknown): Promise<boolean>;
-  /** False when there was nothing to remove. */
+  /** Returns false if there was nothing to remove. */
   remove(path: readonly string[]): Promise<boolean>;
 }
 
-/** Schedules in files of their own, `.aegis/schedules/<name>.yaml`, which a running daemon takes up at once. */
+/** Schedules in their own files, `.aegis/schedules/<name>.yaml`. A running daemon applies them at once. */
 export interface InstallScheduler {
-  /** False, and nothing is changed, when the project has a schedule of that name already. */
+  /** Returns false and changes nothing if the project already has a schedule with that name. */
   writeAtomic(name: string, entry: Readonly<Record<string, unknown>>): Promise<boolean>;
   remove(name: string): Promise<boolean>;
 }
@@ -62,12 +62,12 @@ export interface InstallScheduler {
 /** Files of the project, by path relative to its folder. */
 export interface InstallFiles {
   exists(path: string): Promise<boolean>;
-  /** Null when there is no such file. */
+  /** Returns null if the file does not exist. */
   read(path: string): Promise<string | null>;
-  /** Makes a file with the folders above it. False, and nothing is changed, when there is one already. */
+  /** Creates a file and its parent folders. Returns false and changes nothing if the file exists. */
   create(path: string, text: string): Promise<boolean>;
   remove(path: string): Promise<boolean>;
 }
 
-/** What `_install.ts` exports as `install`, and `_uninstall.ts` as `uninstall`. */
+/** The type of the exports `install` in `_install.ts` and `uninstall` in `_uninstall.ts`. */
 export type InstallScript = (context: InstallContext) => void | Promise<void>;

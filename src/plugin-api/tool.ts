@@ -1,9 +1,9 @@
-/** Makes a tool that agents can call. */
+/** Defines a tool that agents can call. */
 import { didYouMean } from "../lib/nearest.ts";
 import type { CallContext } from "./context.ts";
 import { type Definition, define } from "./definition.ts";
 
-/** Any schema library that speaks Standard Schema; zod does. */
+/** A schema of any library that implements Standard Schema, such as zod. */
 export type StandardSchema<Output = unknown> = {
   readonly "~standard": {
     readonly version: 1;
@@ -25,38 +25,38 @@ export type StandardIssue = {
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** `~standard` tells a schema from a map: what has it is read as one. */
+/** A value with `~standard` is a schema; any other object is a map. */
 export type ToolInput = StandardSchema | JsonSchema;
 
 export type ToolContext = CallContext & {
-  /** The same for a repeated call, so that its effect can be made once. */
+  /** An idempotency key: a repeated call has the same key. */
   readonly key: string;
 };
 
 export type ToolOptions<Input extends ToolInput = ToolInput> = {
-  /** What agents call it; the export's name when absent. */
+  /** The name that agents use. Default: the name of the export. */
   name?: string;
-  /** When and how to use it: all an agent knows. */
+  /** When and how to use the tool. Agents know nothing else about it. */
   description: string;
   /** A zod object or another Standard Schema, a JSON Schema, or a map of parameter names to JSON Schemas. */
   input?: Input;
-  /** The same under the name that Conduit uses. */
+  /** Same as `input`, under the name that Conduit uses. */
   parameters?: Input;
-  /** The rights it needs; `read` when absent. */
+  /** The permission that the tool needs. Default: `read`. */
   permission?: "none" | "read" | "write" | "full";
-  /** Seconds; 30 when absent. */
+  /** In seconds. Default: 30. */
   timeout?: number;
-  /** The only agent that may call it: one of this plugin, or `plugin:agent`. */
+  /** The only agent that may call it: an agent of this plugin or of no plugin, or `plugin:agent`. */
   required_agent?: string;
-  /** The agents that see it; everyone when absent. */
+  /** The agents that see it. Default: every agent. */
   visible_to?: readonly string[];
-  /** True when it changes nothing. */
+  /** True if it has no side effects. */
   readOnly?: boolean;
 };
 
 export type InputOf<Input> = Input extends StandardSchema<infer Output> ? Output : Record<string, unknown>;
 
-/** Gives text, or a value that JSON can hold. */
+/** Returns text or a JSON value. */
 export type ToolHandler<Input = Record<string, unknown>> = (input: Input, context: ToolContext) => unknown;
 
 export type Tool = Definition<"tool"> & {
@@ -64,6 +64,20 @@ export type Tool = Definition<"tool"> & {
   readonly handler: ToolHandler<never>;
 };
 
+/**
+ * Defines a tool that agents can call. Export the result from a module of a plugin; the tool has the name of the export
+ * unless `name` is set. Throws `TypeError` if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { tool, z } from "aegis";
+ *
+ * export const add = tool(
+ *   { description: "Adds two numbers.", input: z.object({ a: z.number(), b: z.number() }) },
+ *   ({ a, b }) => a + b,
+ * );
+ * ```
+ */
 export function tool<Input extends ToolInput = JsonSchema>(
   options: ToolOptions<Input>,
   handler: ToolHandler<InputOf<Input>>,
@@ -81,7 +95,7 @@ const optionNames: readonly string[] = [
 const permissions: readonly string[] = ["none", "read", "write", "full"];
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Checked again where tools are registered under the name of their export. */
+/** Also called where tools are registered under the name of their export. */
 export function toolNameProblem(name: string): string | null {
   return namePattern.test(name)
     ? null

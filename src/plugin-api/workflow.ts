@@ -1,4 +1,4 @@
-/** Makes a workflow from a name, what it takes and a body. Mistakes are told where they are made. */
+/** Defines a workflow from a name, an input schema and a body. Errors point at the definition. */
 import type { z } from "zod";
 import { workflowNameMaxLength, workflowNamePattern } from "../contract/workflow-names.ts";
 import { nextOrder } from "./definition.ts";
@@ -6,9 +6,9 @@ import type { Engine } from "./engine.ts";
 
 export type WorkflowOptions<Input extends z.ZodObject, Config> = {
   description?: string;
-  /** What it takes: a zod object. Command line, tools and HTTP are all checked by it. */
+  /** The arguments, as a zod object. It validates input from the CLI, tools and HTTP. */
   input?: Input;
-  /** Values of `engine.config` until `configure` gives others. */
+  /** Default values of `engine.config`; `configure` overrides them. */
   config?: Config;
 };
 
@@ -16,23 +16,37 @@ export type WorkflowBody<Args, Config> = (engine: Engine<Config>, args: Args) =>
 
 export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<string, unknown>> = {
   readonly kind: "workflow";
-  /** The place among what its module defines. */
+  /** The position among the definitions of its module. */
   readonly order: number;
-  /** Its stack says where it was made, for what is wrong with it later. */
+  /** Its stack locates the definition, for errors that are found later. */
   readonly made: Error;
   readonly name: string;
   readonly description: string;
-  /** Null when it takes nothing. */
+  /** Null if it takes no arguments. */
   readonly input: Input | null;
-  /** A method, so that a workflow of any input and configuration is a `Workflow`. */
+  /** A method, so that a workflow with any input and configuration is assignable to `Workflow`. */
   body(engine: Engine<Config>, args: z.output<Input>): Promise<unknown>;
   readonly config: Readonly<Config>;
-  /** Changes values of `engine.config` for every run started or taken up from now on. */
+  /** Changes values of `engine.config` for every run that starts or resumes from now on. */
   configure(values: Partial<Config>): Workflow<Input, Config>;
 };
 
 type None = Record<never, never>;
 
+/**
+ * Defines a workflow: a procedure whose steps are recorded, so that a run resumes where it stopped after a crash. Export
+ * the result from a module of a plugin. Throws `TypeError` if the name is invalid or the body is not an async function.
+ *
+ * @example
+ * ```ts
+ * import { workflow, z } from "aegis";
+ *
+ * export const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (engine, { name }) => {
+ *   const session = await engine.spawn("offline");
+ *   return engine.send(session, `Say hello to ${name}.`);
+ * });
+ * ```
+ */
 export function workflow(
   name: string,
   body: WorkflowBody<Record<string, never>, Record<string, unknown>>,
@@ -69,6 +83,17 @@ export function workflow(
   return made;
 }
 
+/**
+ * Tells whether a value was made by `workflow()`, also by another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { isWorkflow, workflow } from "aegis";
+ *
+ * isWorkflow(workflow("greet", async (engine) => engine.name)); // true
+ * isWorkflow({ name: "greet" }); // false
+ * ```
+ */
 export function isWorkflow(value: unknown): value is Workflow {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "workflow" && "body" in value;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agent, command, hook, reducer, skill, tool } from "../../src/plugin-api/bare.ts";
+import { agent, channel, command, hook, reducer, skill, tool } from "../../src/plugin-api/bare.ts";
 import { z } from "../../src/plugin-api/index.ts";
 import { callHook, callTool, fakeEngine, hookContext, loadedParts } from "../../src/plugin-api/testing/index.ts";
 import { workflow } from "../../src/plugin-api/workflow.ts";
@@ -31,7 +31,22 @@ describe("mistakes are told where they are made", () => {
     ["a tool without a function", () => tool({ description: "d" }, undefined as never), /has no function/],
     ["a skill without content", () => skill({ name: "a", description: "d", content: "" }), /content of the skill/],
     ["an agent without a prompt", () => agent({ name: "a", description: "d" } as never), /prompt of the agent/],
-    ["a command with capitals", () => command({ name: "Hi", description: "d" }, never), /is no name for a command/],
+    ["a command with capitals", () => command({ name: "Hi", description: "d" }, never), /is not a valid command name/],
+    [
+      "a channel without receive",
+      () => channel({ description: "d", connect: never } as never),
+      /receive of the channel/,
+    ],
+    [
+      "a channel with a name of Aegis",
+      () => channel({ name: "telegram", description: "d" } as never),
+      /belongs to Aegis/,
+    ],
+    [
+      "an unknown option of a channel",
+      () => channel({ recieve: never } as never),
+      /no option "recieve" \(did you mean "receive"/,
+    ],
     ["a reducer without a function", () => reducer("r", 1 as never), /has no function/],
   ])("%s", (_, make, message) => {
     expect(make).toThrow(message);

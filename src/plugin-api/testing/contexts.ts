@@ -1,11 +1,30 @@
-/** Contexts of hooks for tests: complete and plausible, with whatever the test cares about laid over them. */
+/** Hook contexts for tests: complete and plausible, overridden by the fields that matter to the test. */
 import type { HookContexts, HookEvent, HookSession } from "../../contract/hook.ts";
 
+/**
+ * Creates the session that a hook is called for.
+ *
+ * @example
+ * ```ts
+ * import { fakeSession } from "aegis/testing";
+ *
+ * fakeSession({ agent: "reviewer" }).agent; // "reviewer"
+ * ```
+ */
 export function fakeSession(over: Partial<HookSession> = {}): HookSession {
   return { id: "ses_test", handle: "lucid-knuth", agent: "dev", harness: "scripted", depth: 0, ...over };
 }
 
-/** What a hook of this event is given. */
+/**
+ * Creates the context of a hook event. `over` replaces the fields that matter to the test.
+ *
+ * @example
+ * ```ts
+ * import { hookContext } from "aegis/testing";
+ *
+ * hookContext("pre_tool_use", { tool: "bash", input: { command: "ls" } }).tool; // "bash"
+ * ```
+ */
 export function hookContext<E extends HookEvent>(event: E, over: Partial<HookContexts[E]> = {}): HookContexts[E] {
   return { ...contexts()[event], ...over };
 }

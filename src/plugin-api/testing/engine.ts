@@ -1,5 +1,7 @@
-/** An engine for tests of workflows: answers by script, remembers what was asked, starts nothing. */
+/** An engine for workflow tests. It answers by script, records every call and starts nothing. */
 import type { GroupResult } from "../../contract/group.ts";
+import { checkJson } from "../../lib/strict-json.ts";
+import { readBrief } from "../brief.ts";
 import type { BashResult, Engine } from "../engine.ts";
 import { PredicateFailed, WorkflowError } from "../errors.ts";
 
@@ -7,7 +9,7 @@ export type EngineCall = { method: string; args: readonly unknown[] };
 
 type Script<Args extends readonly unknown[], Answer> = ((...args: Args) => Answer | Promise<Answer>) | undefined;
 
-/** What is not scripted fails with `WorkflowError`, so that a test says all it relies on. */
+/** A method without a script throws `WorkflowError`, so that a test states everything it relies on. */
 export type FakeEngineOptions<Config> = {
   config?: Config;
   host?: string | null;
@@ -17,22 +19,35 @@ export type FakeEngineOptions<Config> = {
   bash?: Script<[command: string], Partial<BashResult> | string>;
   waitAll?: Script<[group: string], GroupResult>;
   waitAny?: Script<[group: string], GroupResult>;
-  /** What `resumeState` gives. */
+  /** The result of `resumeState`. */
   resume?: unknown;
   projectRoot?: string;
 };
 
 export type FakeEngine<Config = Record<string, unknown>> = Engine<Config> & {
-  /** Everything the body asked for, in order. */
+  /** Every call of the body, in order. */
   readonly calls: readonly EngineCall[];
   readonly lines: readonly unknown[];
   readonly checkpoints: readonly { name: string; payload: unknown }[];
-  /** As if the run was cancelled. */
+  /** Simulates the cancellation of the run. */
   cancel(): void;
 };
 
 const defaultRetries = 3;
 
+/**
+ * Creates an engine for tests of workflows. It answers by script, records every call in `calls` and starts nothing. A
+ * method without a script throws `WorkflowError`, so that a test states everything it relies on.
+ *
+ * @example
+ * ```ts
+ * import { fakeEngine } from "aegis/testing";
+ *
+ * const engine = fakeEngine({ send: (_, text) => `you said ${text}` });
+ * await engine.send(await engine.spawn("dev"), "hello"); // "you said hello"
+ * engine.calls.map(({ method }) => method); // ["spawn", "send"]
+ * ```
+ */
 export function fakeEngine<Config = Record<string, unknown>>(
   options: FakeEngineOptions<Config> = {},
 ): FakeEngine<Config> {
@@ -99,6 +114,7 @@ export function fakeEngine<Config = Record<string, unknown>>(
       Promise.all(branches.map(async (branch) => (typeof branch === "function" ? branch() : branch))),
     async checkpoint(name, payload) {
       note("checkpoint", name, payload);
+      if (payload !== undefined) checkJson(payload, `the payload of checkpoint "${name}"`);
       checkpoints.push({ name, payload: JSON.parse(JSON.stringify(payload ?? null)) });
     },
     resumeState: async <T>() => (options.resume ?? null) as T | null,
@@ -110,6 +126,7 @@ export function fakeEngine<Config = Record<string, unknown>>(
     },
     async broadcast(group, brief) {
       note("broadcast", group, brief);
+      readBrief(brief);
       return `brd_${calls.length}`;
     },
     waitAll: (group) => scripted("waitAll", options.waitAll, group),

@@ -1,4 +1,4 @@
-/** What tests of plugins import as "aegis/testing". Whatever is named here is public API. */
+/** The entry point "aegis/testing" for tests of plugins. Every export of this file is public API. */
 export {
   callCommand,
   callHook,
@@ -9,5 +9,6 @@ export {
   type Parts,
   runWorkflow,
 } from "./calls.ts";
+export { type StartedChannel, startChannel } from "./channel.ts";
 export { fakeSession, hookContext } from "./contexts.ts";
 export { type EngineCall, type FakeEngine, type FakeEngineOptions, fakeEngine } from "./engine.ts";

@@ -1,0 +1,101 @@
+/** Rules for secrets that are read or sent to a third party. */
+import { forms, type ScanRule } from "./scan-rule.ts";
+import { secretFile, secretFileWords } from "./secret-files.ts";
+
+const sends =
+  /\bcurl\b|\bwget\b|\bncat\b|\bnetcat\b|\bnc\s|\bscp\b|\brsync\b|requests\.(?:post|put|get)|urllib|httpx\.|axios|fetch\(|xmlhttprequest|https?\.request|invoke-(?:webrequest|restmethod)|socket\./;
+const secretWord =
+  /\b(?:api[ _-]?keys?|credentials?|passwords?|secrets?|access[_-]?tokens?|private keys?|seed phrases?)\b|\$\(?\{?(?:env|printenv)\b|process\.env\b|os\.environ|(?:_key|_token|_secret)\b|\.env\b/;
+/** Places that read the file, not those that name it as a key or a setting. */
+const givesContent = {
+  test: (before: string): boolean =>
+    /(?:[=\s"'](?:@|<)|\b(?:-t|--upload-file|--post-file[= ])\s{0,4}|\b(?:cat|base64)\s{1,4}(?:-\S{1,8}\s{1,4}){0,2})["']?[\w./{}$~-]{0,60}$|\b(?:open|read_text|read_bytes|readfile(?:sync)?|read)\s{0,4}\([^()]{0,120}$|\$\(\s{0,4}(?:cat|base64|<)\s[^)]{0,80}$/.test(
+      before.slice(-200),
+    ),
+};
+
+/** Services where anyone can collect data anonymously. */
+const dropPoint = String.raw`webhook\.site|requestbin|\.oastify\.com|\.burpcollaborator\.net|\.interact\.sh|\.oast\.\w{2,6}|beeceptor\.com|hookbin\.com|requestcatcher\.com|requestrepo\.com|transfer\.sh|0x0\.st|bashupload\.com|file\.io/`;
+const dropPointWords = [
+  ...["webhook.site", "requestbin", ".oastify.", ".burpcoll", ".interact.sh", ".oast.", "beeceptor."],
+  ...["hookbin.", "requestcatcher.", "requestrepo.", "transfer.sh", "0x0.st", "bashupload.", "file.io/"],
+];
+/** Services with accounts whose token is in the URL. Only what is sent matters. */
+const messenger = String.raw`pipedream\.net|discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot|hooks\.slack\.com/services|pastebin\.com/raw|glot\.io/snippets|ngrok(?:-free)?\.(?:app|io)`;
+const messengerWords = [
+  "pipedream.",
+  "/api/webhooks",
+  "api.telegram.org/",
+  "hooks.slack.com/",
+  "pastebin.",
+  "glot.io/",
+  "ngrok",
+];
+/** The whole environment or key file instead of one token. */
+const takesEverything = new RegExp(
+  String.raw`\$\((?:env|printenv|set|cat\s{1,4}[^)]{0,80}(?:${secretFile}|\.env\b))|\b(?:env|printenv)\s{0,4}\||@\S{0,60}(?:${secretFile}|/\.env\b)|json\.stringify\(process\.env\)|dict\(os\.environ|\bseed phrases?\b|\bprivate keys?\b|\bmnemonic\b`,
+);
+/** Instructions in prose: read the file, and post it to an address. */
+const toldToSend = {
+  test: (line: string): boolean =>
+    /https?:\/\//.test(line) &&
+    /\b(?:include|attach|add|put|embed|send|forward|submit|upload|post|transmit|report)\b[^\n]{0,80}\b(?:them|it|(?:its|their|the) contents?|the (?:keys?|files?|values?|results?|output))\b/.test(
+      line,
+    ) &&
+    /\b(?:post|send|submit|upload|transmit|forward|request)\b[^\n]{0,120}\bto\b[^\n]{0,40}https?:\/\//.test(line),
+};
+const warns = /\b(?:never|do not|don't|must not|avoid|without)\b/;
+
+export const exfiltrationRules: readonly ScanRule[] = [
+  ...forms("malicious", "exfiltration.credentials", "sends a file that holds keys or passwords away", [
+    { words: secretFileWords, anchor: secretFile, line: sends, before: givesContent },
+    {
+      words: secretFileWords,
+      anchor: String.raw`(?:\b(?:cat|base64|tar|zip|gzip|xxd)\s[^|;\n]{0,160}?)(?:${secretFile})`,
+      after: /\|.{0,120}\b(?:curl|wget|nc|ncat|netcat|openssl s_client)\b/,
+    },
+    {
+      words: secretFileWords,
+      anchor: String.raw`(?:\bscp\s{1,4}(?!-i)(?:-[rpqc]{1,4}\s{1,4}){0,2}["']?(?:~|\$home|\$\{home\}|/(?:root|home/\S{1,40}))/)(?:${secretFile})`,
+      after: /^\S{0,40}\s{1,4}\S{1,80}:/,
+    },
+  ]),
+  ...forms("malicious", "exfiltration.told", "tells the agent to send a file that holds keys or passwords away", [
+    { words: secretFileWords, anchor: secretFile, line: toldToSend, unless: warns },
+    {
+      words: ["phrase", "mnemonic", "private key"],
+      anchor: String.raw`\b(?:seed|recovery|secret|wallet) phrases?\b|\bmnemonics?\b|\bprivate keys?\b`,
+      before: /\b(?:ask|prompt|request|collect|have|get|obtain|tell|paste|enter|type|put|provide|give)\b/,
+      after: /\b(?:curl|wget|posts?|sends?|submits?|uploads?)\b.{0,120}https?:\/\/(?!localhost|127\.)/,
+      unless: warns,
+    },
+  ]),
+  ...forms("malicious", "exfiltration.environment", "sends the environment, with every key in it, away", [
+    { words: ["env"], anchor: String.raw`\b(?:env|printenv)\s{0,4}\|`, after: /\b(?:curl|wget|nc|ncat)\b/ },
+    { words: ["$(env", "$(printenv"], anchor: String.raw`\$\((?:env|printenv)\b`, before: /\b(?:curl|wget)\b/ },
+    {
+      words: ["json.stringify"],
+      anchor: String.raw`json\.stringify\s{0,4}\(\s{0,4}process\.env\s{0,4}\)`,
+      line: sends,
+    },
+    { words: ["os.environ"], anchor: String.raw`(?:dict\(|json\.dumps\()\s{0,4}(?:dict\()?os\.environ`, line: sends },
+  ]),
+  ...forms("malicious", "exfiltration.drop-point-secrets", "sends secrets to a place where anybody can collect them", [
+    { words: dropPointWords, anchor: dropPoint, line: secretWord, unless: warns },
+    { words: messengerWords, anchor: messenger, line: takesEverything },
+  ]),
+  ...forms("suspicious", "exfiltration.drop-point", "names a place where anybody can collect what others send", [
+    { words: dropPointWords, anchor: dropPoint, unless: secretWord },
+    { words: messengerWords, anchor: messenger, unless: takesEverything },
+  ]),
+  ...forms("suspicious", "exfiltration.machine", "sends facts about this machine and its user away", [
+    {
+      words: ["$("],
+      anchor: String.raw`\$\(\s{0,4}(?:uname|whoami|hostname|id|ifconfig|ip a|sw_vers|system_profiler|ls)\b`,
+      before: /\b(?:curl|wget)\b/,
+    },
+  ]),
+  ...forms("suspicious", "credentials.read", "touches a file that holds keys or passwords", [
+    { words: secretFileWords, anchor: secretFile },
+  ]),
+];

@@ -1,0 +1,269 @@
+/**
+ * Recognizes lures independently of the host: a page with commands to run, a locked archive with content to start, a
+ * program to download before the skill works. No single word decides. Each lure has a required core and a score for
+ * pressure on the reader; known projects reduce the score.
+ */
+import type { FindingSeverity } from "../../contract/skill-install.ts";
+import { type HostKind, hostKind, isCheap } from "./hosts.ts";
+import * as say from "./lure-words.ts";
+import { matchInParts, matchPart } from "./text-search.ts";
+
+export type Lure = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
+
+const features = {
+  visit: say.visitWords,
+  mention: say.mentionWords,
+  command: say.commandWords,
+  run: say.runWords,
+  paste: say.pasteWords,
+  copy: say.copyWords,
+  terminal: say.terminalWords,
+  anonymous: say.anonymousLink.source,
+  extract: say.extractWords,
+  archive: say.archiveWords,
+  download: say.downloadWords,
+  starts: say.startsProgram.source,
+  presses: say.presses.source,
+  threatens: say.threatens.source,
+  helper: say.namesHelper.source,
+  guard: say.lowersGuard.source,
+  locked: say.isLocked.source,
+  samples: say.handlesSamples.source,
+  others: say.tellsOfOthers.source,
+} as const;
+
+type Feature = keyof typeof features;
+
+const patterns = Object.entries(features).map(([name, source]) => [name as Feature, new RegExp(source, "g")] as const);
+
+const partLength = 8 * 1024;
+/** The distance from a link or a password within which words count. */
+const horizon = 1_000;
+const malicious = 4;
+
+const link =
+  /https?:\/\/[^\s)>"'`|\]\\]{3,500}|\]\[[^\]\n]{1,40}\]|(?<![\w./@-])(?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,6}\/[\w./~-]{2,200}/g;
+const program =
+  /\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso|scr|bat|cmd|apk|appimage|jar|tgz|tar\.gz)(?:[?#]|$)|\/releases\/(?:latest\/)?download\//;
+
+const definition = /(?:^|\n)[ \t]{0,3}\[([^\]\n]{1,40})\]:[ \t]{0,4}<?(https?:\/\/[^\s>]{3,500})/g;
+
+type Link = { at: number; end: number; url: string; host: HostKind };
+
+/** Yields undefined where it may be interrupted. The text is folded. */
+export function* findLures(text: string): Generator<Lure | undefined> {
+  const links = yield* findLinks(text);
+  const passwords: { at: number; end: number }[] = [];
+  for (const told of matchInParts(text, say.toldPassword)) {
+    if (told !== undefined) passwords.push({ at: told.index, end: told.index + told.match.length });
+    yield undefined;
+  }
+  if (links.length === 0 && passwords.length === 0) return;
+  const hits = new Hits();
+  yield* hits.collect(
+    text,
+    [...links, ...passwords].map(({ at }) => at).sort((a, b) => a - b),
+  );
+  for (const one of links) {
+    yield pageCommands(text, one, hits);
+    yield downloadAndRun(one, hits);
+    yield remoteInstructions(text, one);
+  }
+  for (const told of passwords) yield lockedArchive(told, links, hits);
+}
+
+/** Visit this page, copy the command, run it in the terminal. */
+function pageCommands(text: string, { at, end, url, host }: Link, hits: Hits): Lure | undefined {
+  const anonymous = hits.within("anonymous", at - 70, end + 40);
+  const vague = anonymous || host === "throwaway";
+  // In some languages the verb follows.
+  const visits = hits.within("visit", at - 120, end + 30) || showsSomething.test(text.slice(end, end + 40));
+  if (!visits && !(vague && hits.within("mention", at - 120, end + 12))) return undefined;
+  if (host === "local" || program.test(url)) return undefined;
+  // Instructions on a throwaway page are meant to be run, whichever verb is used.
+  const runs = host === "throwaway" || hits.within("run", at - 180, end + 220);
+  if (!runs || !hits.within("command", at - 180, end + 220)) return undefined;
+  // A throwaway page with something that must be run has no legitimate use.
+  const pressed = host === "throwaway" && hits.within("run", end, end + 120) && pressure(hits, at, end) > 0;
+  if (!pressed && !hits.within("terminal", at - 220, end + 260)) return undefined;
+  if (!vague && isLocal(text, at, end, hits)) return undefined;
+  let score = 2 + pressure(hits, at, end);
+  if (host === "throwaway") score += 2;
+  if (anonymous || isCheap(url)) score += 1;
+  if (shownThere.test(text.slice(end, end + 160))) score += 1;
+  if (hits.within("paste", at - 180, end + 220)) score += 1;
+  if (hits.within("copy", at - 180, end + 220)) score += 1;
+  if (
+    /docs?\b|documentation|guide|getting-started|readme|manual/.test(
+      `${text.slice(Math.max(0, at - 60), at)}${pathOf(url)}`,
+    )
+  )
+    score -= 1;
+  if (host === "known") score = Math.min(score - 3, malicious - 1);
+  if (hits.within("others", at - 200, end)) score = Math.min(score, malicious - 1);
+  return score < 2
+    ? undefined
+    : lure(
+        score,
+        "lure.page-commands",
+        "tells you to run commands from a web page that can change at any time",
+        at,
+        end,
+      );
+}
+
+const showsSomething = /^[\s)>\]*_\x60]{0,6}(?:shows|displays|prints|gives|hands)\b/;
+const shownThere =
+  /\b(?:shown|displayed|listed|given|printed|you (?:see|find)|it (?:shows|gives))\b[^.\n]{0,20}\b(?:there|on (?:that|the) page|you)\b|^[\s)>\]*_\x60]{0,6}(?:shows|gives|hands|prints|displays) you\b/;
+const commandHere =
+  /\b(?:following|below|above)\b[^.\n]{0,25}\b(?:commands?|scripts?|code|snippet|lines?|steps?)\b|\b(?:commands?|scripts?|code|snippet|lines?)\b[^.\n]{0,15}\b(?:below|above|following)\b|\b(?:below|following)\s{0,2}:|以下命令|следующ/;
+
+/** The commands are on this page, not on the other one. */
+function isLocal(text: string, at: number, end: number, hits: Hits): boolean {
+  const after = text.slice(end, end + 260);
+  const run = hits.first("run", end, end + 220);
+  if (commandHere.test(after.slice(0, 220))) return true;
+  const upTo = run === null ? "" : text.slice(end, run);
+  if (upTo.includes("```") || /\n[ \t]{0,8}\n[\s\S]{0,400}\n[ \t]{0,8}\n|\n#/.test(upTo)) return true;
+  if ((upTo.match(/[^\d\s][.!?](?=\s)/g) ?? []).length > 1) return true;
+  return /:\s{0,12}```|:\s{0,12}`[^`\n]{3,}/.test(text.slice(at, end + 300));
+}
+
+/** Download this archive, open it with this password, start its content. */
+function lockedArchive({ at, end }: { at: number; end: number }, links: readonly Link[], hits: Hits): Lure | undefined {
+  const [from, to] = [at - 400, end + 300];
+  if (!hits.within("archive", from, to) && !hits.within("extract", from, to)) return undefined;
+  const linked = links.filter((one) => one.at >= from && one.at <= to);
+  const offered =
+    linked.some(({ url }) => program.test(url)) || (linked.length > 0 && hits.within("download", from, to));
+  let score = 1 + pressure(hits, at, end);
+  if (hits.within("archive", from, to) && hits.within("extract", from, to)) score += 1;
+  if (offered) score += 1;
+  else if (hits.within("download", from, to)) score += 1;
+  const starts = hits.within("starts", at - 120, end + 300);
+  if (starts) score += 2;
+  if (linked.some(({ host }) => host === "throwaway")) score += 1;
+  if (!offered && !starts) return undefined;
+  if (!starts) score = Math.min(score, malicious - 1);
+  const studied = hits.within("samples", at - 400, end + 300) && !hits.within("threatens", at - 700, end + 900);
+  if (studied) score = Math.min(score, malicious - 1);
+  const message = "tells you to open a locked archive, which no scanner can look into, and to run what is in it";
+  return score < 3 ? undefined : lure(score, "lure.locked-archive", message, at, end);
+}
+
+/** Download this program and start it, or nothing will work. */
+function downloadAndRun({ at, end, url, host }: Link, hits: Hits): Lure | undefined {
+  if (!program.test(url) || host === "local" || host === "known") return undefined;
+  // A reader who is told to pass the warnings is told to start it.
+  if (!hits.within("starts", at - 150, end + 350) && !hits.within("guard", at - 150, end + 350)) return undefined;
+  let score = 2 + pressure(hits, at, end);
+  if (host === "throwaway") score += 2;
+  if (isCheap(url)) score += 1;
+  if (hits.within("locked", at - 200, end + 200)) score += 1;
+  if (sameOwner(url)) score -= 1;
+  const message = "tells you to download a program from a stranger and to run it";
+  return score < 3 ? undefined : lure(score, "lure.download-run", message, at, end);
+}
+
+/** The instructions are on another page, where they can change. */
+function remoteInstructions(text: string, { at, end, host }: Link): Lure | undefined {
+  if (host === "local" || host === "known") return undefined;
+  const before = text.slice(Math.max(0, at - 80), at);
+  const after = text.slice(end, end + 120);
+  if (!/\b(?:fetch|load|read|curl|open|get|retrieve|download)\b/.test(before)) return undefined;
+  const obeys =
+    /\b(?:follow|obey|execute|do|carry out|act on)\b[^.\n]{0,40}\b(?:instructions?|commands?|steps|what(?:ever)? (?:it|(?:the|that|this) (?:file|page|text|response|document|answer|content)) (?:says|contains|tells you)|whatever|it exactly|directions|tasks?)\b/;
+  if (!obeys.test(`${before} ${after}`)) return undefined;
+  const message = "tells the agent to do whatever a web page says at that moment";
+  const hidden = hidesFromUser.test(`${before} ${text.slice(end, end + 240)}`);
+  return lure(host === "throwaway" || hidden ? malicious : 2, "lure.remote-instructions", message, at, end);
+}
+
+/** An agent that obeys a page and keeps it from its user has no legitimate use. */
+const hidesFromUser =
+  /\b(?:silently|secretly|quietly|covertly|without (?:telling|asking|mentioning|informing|notifying))\b|\bkeep (?:this|it) (?:to yourself|quiet|secret|private)\b|\b(?:do not|don't|never) (?:mention|tell|show|reveal|report|inform|notify)\b/;
+
+function pressure(hits: Hits, at: number, end: number): number {
+  let score = 0;
+  if (hits.within("presses", at - 600, end + 600)) score += 1;
+  if (hits.within("threatens", at - 700, end + 900)) score += 1;
+  if (hits.within("helper", at - 500, end + 500)) score += 1;
+  if (hits.within("guard", at - 500, end + 500)) score += 2;
+  return score;
+}
+
+function lure(score: number, rule: string, message: string, at: number, end: number): Lure {
+  return { severity: score >= malicious ? "malicious" : "suspicious", rule, message, index: at, length: end - at };
+}
+
+/** Anyone can choose a host with "docs" in its name. */
+function pathOf(url: string): string {
+  return /^(?:https?:\/\/)?[^/]{1,253}(\/\S{0,500})?/.exec(url)?.[1] ?? "";
+}
+
+/** A project that is named after its owner is more likely genuine. */
+function sameOwner(url: string): boolean {
+  const [, owner = "", name = "x"] = /github\.com\/([\w.-]{1,60})\/([\w.-]{1,100})\//.exec(url) ?? [];
+  return owner.length > 2 && (owner.includes(name) || name.includes(owner));
+}
+
+function* findLinks(text: string): Generator<undefined, Link[]> {
+  const definitions = new Map<string, string>();
+  for (const found of matchInParts(text, definition)) {
+    const [, label = "", url = ""] = found === undefined ? [] : (definition.exec(found.match) ?? []);
+    definition.lastIndex = 0;
+    if (url !== "") definitions.set(label, url);
+    yield undefined;
+  }
+  const links: Link[] = [];
+  for (const found of matchInParts(text, link)) {
+    yield undefined;
+    if (found === undefined) continue;
+    const { index, match } = found;
+    const url = (match.startsWith("][") ? definitions.get(match.slice(2, -1)) : match)?.replace(/[.,;:!?*_]{1,4}$/, "");
+    if (url === undefined) continue;
+    const host = hostKind(url);
+    if (!match.startsWith("][") && !match.startsWith("http") && host !== "throwaway") continue;
+    links.push({ at: index, end: index + match.length, url, host });
+  }
+  return links;
+}
+
+/** The positions of each feature near a link or a password. */
+class Hits {
+  readonly #places: ReadonlyMap<Feature, number[]>;
+
+  constructor() {
+    this.#places = new Map(patterns.map(([name]) => [name, []]));
+  }
+
+  /** `centres` are sorted. */
+  *collect(text: string, centres: readonly number[]): Generator<undefined> {
+    let next = 0;
+    for (let start = 0; start < text.length; start += partLength) {
+      while ((centres[next] ?? Infinity) < start - horizon) next++;
+      if ((centres[next] ?? Infinity) > start + partLength + horizon) continue;
+      for (const [name, pattern] of patterns) {
+        const places = this.#places.get(name);
+        for (const { index } of matchPart(text, start, partLength, pattern)) places?.push(index);
+        yield undefined;
+      }
+    }
+  }
+
+  within(feature: Feature, from: number, to: number): boolean {
+    return this.first(feature, from, to) !== null;
+  }
+
+  first(feature: Feature, from: number, to: number): number | null {
+    const places = this.#places.get(feature) ?? [];
+    let [low, high] = [0, places.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((places[middle] ?? 0) < from) low = middle + 1;
+      else high = middle;
+    }
+    const found = places[low];
+    return found !== undefined && found <= to ? found : null;
+  }
+}

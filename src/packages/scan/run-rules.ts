@@ -1,0 +1,245 @@
+/** Rules for content that is downloaded or decoded and executed, and for shells opened to strangers. */
+import { decodes } from "./decode-run.ts";
+import { hasThrowawayHost } from "./hosts.ts";
+import { type Form, forms, type ScanRule } from "./scan-rule.ts";
+
+const shellWord = String.raw`(?:bash|zsh|dash|ksh|fish|sh|python[23]?|perl|ruby|node|pwsh|powershell|osascript)\b`;
+/** What may follow an interpreter that reads its program from the pipe: no program and no file of its own. */
+const readsPipe = String.raw`(?=\s{0,4}(?:-\s{0,4})?(?:$|[\n|;&)"'\x60#<>\\]))`;
+/** A shell that reads its program from a pipe. */
+const pipedShell = String.raw`\|\s{0,4}(?:sudo\s{1,4}(?:-\w{1,8}\s{1,4}){0,3})?(?:/(?:usr/)?bin/)?(?:env\s{1,4})?(?:(?:bash|zsh|dash|ksh|fish|sh)\b(?!\s{1,4}(?:-\w{0,4}c\b|[\w./]{1,80}\.(?:sh|bash)\b))|(?:python[23]?(?:\.\d{1,2})?|perl|ruby|node|php|pwsh|powershell|osascript)\b${readsPipe}|xargs\s{1,4}(?:-\S{1,8}\s{1,4}){0,4}(?:bash|sh|zsh)\s{1,4}-c\b)`;
+/** Requires an argument: a table may contain both words in adjacent cells. */
+const downloads = /\b(?:curl|wget|aria2c)\s{1,4}[^|\s]/;
+const powershellDownloads = /\b(?:downloadstring|irm|iwr|invoke-webrequest|invoke-restmethod)\b/;
+const decodesAnything = new RegExp(decodes, "g");
+/** Requires content to decode: a list of search words names only the decoder and the shell. */
+const decodesSomething = {
+  test(line: string): boolean {
+    // The decoder directly precedes the shell.
+    const near = line.slice(-300);
+    for (const { 0: decoder, index } of near.matchAll(decodesAnything)) {
+      // A program that is spelled out letter by letter is part of the command.
+      if (/^(?:printf|echo|\$'|certutil)/.test(decoder)) return true;
+      if (/\S\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?$|<\s{0,4}\S{1,200}\s{0,4}$/.test(near.slice(0, index))) return true;
+      const after = near.slice(index + decoder.length);
+      if (/^["']?\s{1,4}["']?[^\s|"'\x60]|^[^|]{0,40}<|^(?:\\|x?[0-9a-f])/.test(after)) return true;
+    }
+    return false;
+  },
+};
+/** An IP address; loopback and private addresses do not count. */
+const bareAddress =
+  /https?:\/\/(?!127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)(?:\d{1,3}\.){3}\d{1,3}\b/;
+const base64Decoder =
+  /\b(?:g?base64|base32)\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}(?:-d|-di|--d(?:ecode)?)\b|\bopenssl\b[^|]{0,120}\bbase64\b/;
+const decodesBase64 = {
+  test: (line: string): boolean => base64Decoder.test(line) && decodesSomething.test(line),
+};
+const shellPipes: readonly Form[] = [
+  { words: ["curl", "wget", "aria2c"], anchor: pipedShell, before: downloads },
+  {
+    words: ["<("],
+    anchor: String.raw`<\(\s{0,4}(?:curl|wget|aria2c)\b`,
+    before: new RegExp(`${shellWord}|\\b(?:source|\\.)\\s`),
+  },
+  {
+    words: ["$("],
+    anchor: String.raw`\$\(\s{0,4}(?:curl|wget|aria2c)\b`,
+    before: /\s-\w{0,4}c\s{1,4}["']?$|\b(?:eval|source)\s{1,4}["']?$/,
+  },
+  {
+    words: ["iex", "invoke-expression"],
+    anchor: String.raw`\b(?:iex|invoke-expression)\b`,
+    after: powershellDownloads,
+  },
+  {
+    words: ["iex", "invoke-expression"],
+    anchor: String.raw`\|\s{0,4}(?:iex|invoke-expression)\b`,
+    before: powershellDownloads,
+  },
+];
+
+const decoderWords = [
+  ...["base64", "base32", "openssl", "xxd", "gunzip", "zcat", "gzip", "bunzip2", "xz -", "n-za-m", "n-z", "64decode"],
+  ...["32decode", "16decode", "decode64", "a2b_", "unhexlify", "fromhex", "codecs.", "decompress", "marshal."],
+  ...["atob", "buffer.from", "fromcharcode", "certutil", "\\x", "\\1", "\\0"],
+];
+/** Matching two expressions is not execution. */
+const harmlessDecode = /\bdecodeuri|\.exec\s{0,4}\(|\bjson\.loads?\s{0,4}\(\s{0,4}(?:base64|gzip|zlib)/;
+const bareOrThrowaway = { test: (line: string) => bareAddress.test(line) || hasThrowawayHost(line) };
+/** On one line only; over several lines it is a common way to install a program. */
+const downloadedProgram: Form = {
+  words: ["chmod", "start-process"],
+  anchor: String.raw`\bchmod\s{1,4}(?:[ugoa]{0,3}\+\w{0,2}x|[0-7]{3,4})\s{1,4}[^;&|\n]{1,120}(?:;|&&)\s{0,4}(?:sudo\s{1,4}|nohup\s{1,4})?["']?[.~/$]|\bstart-process\s`,
+  before: /\b(?:curl|wget|iwr|invoke-webrequest|downloadfile)\b/,
+};
+/** A package by address instead of by name, which no registry has checked. */
+const packageByAddress: Form = {
+  words: ["install", "npx", "pipx", "dlx"],
+  anchor: String.raw`\b(?:npm|pnpm|yarn|bun|pip[23x]?|uv|gem|cargo|brew|npx|bunx)\b[^\n|;&]{0,80}?https?://[^\s"'\x60]{3,300}`,
+};
+const throwawayLine = { test: hasThrowawayHost };
+
+/** Press Windows and R, paste, press Enter: the page has put a command on the clipboard. */
+const runDialog: Form = {
+  words: ["win"],
+  anchor: String.raw`\bwin(?:dows)?(?:\s{1,3}(?:key|logo))?(?:\s{0,3}\+\s{0,3}|\s{1,3}and\s{1,3}(?:the\s{1,3}letter\s{1,3})?|-)["'\x60]?r\b`,
+  after: /(?:\bpaste\b|\bctrl\b.{0,30}\bv\b).{0,80}\b(?:enter|return|ok)\b/,
+};
+/** Text that describes the trick to people who should not fall for it. */
+const teaches =
+  /\b(?:victims?|attackers?|adversar(?:y|ies)|phish\w{0,4}|clickfix|lures?|scams?|social engineering|fake|malicious|red flags?)\b/;
+/** The name of a function that is composed, so that no search finds it. */
+const composedName =
+  /^\s{0,4}(?:["']\w{0,12}["']\s{0,4}(?:\+\s{0,4}["']|\[::-1\])|["']["']\.join\(|chr\(|string\.fromcharcode|atob\(|\w{0,12}\.?b64decode\()/;
+
+export const runRules: readonly ScanRule[] = [
+  ...forms("malicious", "lure.run-dialog", "tells you to paste a command that a web page put on the clipboard", [
+    { ...runDialog, unless: teaches },
+  ]),
+  ...forms("suspicious", "lure.run-dialog", "describes how a command from the clipboard is run", [
+    { ...runDialog, line: teaches },
+  ]),
+  ...forms("malicious", "payload.hidden-call", "hides the name of the function that it calls", [
+    {
+      words: ["getattr"],
+      anchor: String.raw`\bgetattr\s{0,4}\(\s{0,4}(?:__import__\s{0,4}\(\s{0,4}["'](?:builtins|os|subprocess|importlib)["']\s{0,4}\)|__builtins__|builtins|os|subprocess)\s{0,4},`,
+      after: composedName,
+    },
+    {
+      words: ["globalthis", "window", "global", "self", "process"],
+      anchor: String.raw`\b(?:globalthis|window|global|self|process\.mainmodule)\s{0,4}\[`,
+      after: composedName,
+    },
+  ]),
+  ...forms(
+    "malicious",
+    "download.package-address",
+    "installs a package from a bare address or a page that anybody can make",
+    [{ ...packageByAddress, line: bareOrThrowaway }],
+  ),
+  ...forms(
+    "malicious",
+    "install.shell-pipe-ip",
+    "runs what a bare address sends",
+    shellPipes.map((form) => ({ ...form, line: bareAddress })),
+  ),
+  ...forms(
+    "suspicious",
+    "install.shell-pipe",
+    "runs whatever a server sends at that moment",
+    shellPipes.map((form) => ({ ...form, unless: bareAddress })),
+  ),
+  ...forms("malicious", "install.shell-pipe-throwaway", "runs what a page sends that anybody can change at any time", [
+    ...shellPipes.map((form) => ({ ...form, line: throwawayLine })),
+  ]),
+  ...forms("malicious", "payload.base64-shell", "runs a program that is hidden in base64", [
+    { words: ["base64"], anchor: pipedShell, before: decodesBase64 },
+    {
+      words: ["base64"],
+      anchor: String.raw`\bbase64\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}(?:-d|--decode)`,
+      before: /\beval\b|\s-\w{0,4}c\s{1,4}["']?(?:\$\(|\x60)|(?:\b(?:bash|sh|zsh|source)|\.)\s{1,4}(?:<\(|<<<)/,
+    },
+    {
+      words: ["b64decode"],
+      anchor: String.raw`\bb64decode\b`,
+      before: /(?<![.\w])(?:exec|eval|compile|os\.system)\s{0,4}\([^;{}]{0,200}$/,
+    },
+    {
+      words: ["atob"],
+      anchor: String.raw`\batob\s{0,4}\(`,
+      before: /(?<![.\w])(?:(?:eval|exec|execsync)\s{0,4}\([^;{}]{0,200}|(?:new\s{1,4})?function\s{0,4}\(\s{0,4})$/,
+    },
+    {
+      words: ["base64"],
+      anchor: `["']base64["']`,
+      before: /(?<![.\w])(?:eval|function|exec|execsync)\s{0,4}\(\s{0,4}buffer\.from/,
+    },
+    {
+      words: ["powershell", "pwsh"],
+      anchor: String.raw`\s[-/]e(?:n?c?|ncod\w{0,10})?\s{1,4}["']?[a-z0-9+/=]{40}`,
+      before: /\b(?:powershell|pwsh)/,
+    },
+  ]),
+  ...forms("malicious", "payload.decode-run", "decodes a hidden program and runs it", [
+    {
+      words: decoderWords,
+      anchor: pipedShell,
+      before: { test: (line: string) => !base64Decoder.test(line) && decodesSomething.test(line) },
+    },
+    {
+      words: decoderWords,
+      anchor: decodes,
+      before:
+        /(?<![.\w$-])(?:eval|exec|iex|invoke-expression|os\.system|compile|execsync|instance_eval|new function|scriptblock\]::create|assembly\]::load)\s{0,4}[("'\x60$@&[{ ][^;{}]{0,200}$|\s-\w{0,4}[ce]\s{1,4}["']?(?:\$\(|\x60)|(?:\b(?:bash|sh|zsh|source)|\.)\s{1,4}(?:<\(|<<<)/,
+      unless: harmlessDecode,
+    },
+    {
+      words: ["child_process"],
+      anchor: String.raw`\bchild_process\\{0,2}["')\]]{1,4}\.\w{4,8}\s{0,4}\(\s{0,4}(?:buffer\.from|atob)`,
+    },
+    {
+      words: ["frombase64string"],
+      anchor: String.raw`\bfrombase64string\b`,
+      after: /\|\s{0,4}(?:iex|invoke-expression)\b/,
+    },
+  ]),
+  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside of a program", [
+    {
+      words: ["fetch(", "urlopen", "requests.get", "httpx.get", "axios", "http.get"],
+      anchor: String.raw`(?<![.\w])(?:eval|exec|new\s{1,4}function)\s{0,4}\(\s{0,4}(?:await\s{1,4}|\(await\s{1,4}|compile\()?\(?(?:\w{1,20}\.)?(?:fetch|urlopen|requests\.get|httpx\.get|get|axios(?:\.get)?)\s{0,4}\(`,
+    },
+  ]),
+  ...forms("malicious", "payload.system-tool", "uses a tool of the system to load a program from a bare address", [
+    {
+      words: ["certutil", "bitsadmin", "mshta", "regsvr32", "rundll32", "msiexec"],
+      anchor: String.raw`\b(?:certutil|bitsadmin|mshta|regsvr32|rundll32|msiexec)(?:\.exe)?\s`,
+      line: bareOrThrowaway,
+    },
+  ]),
+  ...forms(
+    "malicious",
+    "install.download-run-address",
+    "downloads a program from a bare address or a throwaway page and runs it",
+    [{ ...downloadedProgram, line: bareOrThrowaway }],
+  ),
+  ...forms("suspicious", "install.download-run", "downloads a program and runs it", [
+    { ...downloadedProgram, unless: bareOrThrowaway },
+  ]),
+  ...forms("malicious", "payload.reverse-shell", "gives a stranger a shell on this machine", [
+    {
+      words: ["/dev/tcp", "/dev/udp"],
+      anchor: String.raw`/dev/(?:tcp|udp)/[\w.$<\{-]{1,100}[>}]?/[\w$<\{]`,
+      // A port check opens no shell.
+      line: /sh\s{1,4}-\w{0,3}i\b|0>&\s?1|0<&|>&\s{0,4}\/dev\/(?:tcp|udp)|\d<>\s{0,4}\/dev.{0,200}(?:while|exec|sh\b)|\d>&1.{0,20}0>/,
+    },
+    {
+      words: ["nc ", "ncat", "netcat"],
+      anchor: String.raw`\b(?:nc|ncat|netcat)\s`,
+      after:
+        /\s-\w{0,4}[ec]\s{1,4}\S{0,40}(?:bash|sh|cmd)|^(?:-\w{1,6}\s{1,4}){0,3}-\w{0,4}[ec]\s{1,4}\S{0,40}(?:sh|cmd(?:\.exe)?)["']?\s{1,4}[\w.$<{-]{2,80}\s{1,4}[\d$<{p]/,
+    },
+    {
+      words: ["socat"],
+      anchor: String.raw`\bsocat\s`,
+      after: /\bexec:["'\\]{0,2}(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh\b|\bexec:["']?(?:cmd|powershell)/,
+    },
+    {
+      words: ["socket"],
+      anchor: String.raw`\bsocket\.socket\b|\bnew\s{1,4}net\.socket\b|\bnet\.connect\b|\btcpsocket\b|\btcpclient\(`,
+      after:
+        /\b(?:dup2|pty\.spawn|subprocess\.(?:call|popen|run)\s{0,4}\(\s{0,4}\[?["'](?:\/bin\/)?(?:ba)?sh|spawn\(["'](?:\/bin\/)?(?:ba)?sh|exec ["'](?:\/bin\/)?(?:ba)?sh|iex\b)/,
+    },
+    { words: ["dup2"], anchor: String.raw`\bos\.dup2\s{0,4}\(\s{0,4}\w{1,20}\.fileno\(\)\s{0,4},\s{0,4}[012]` },
+    { words: ["mkfifo"], anchor: String.raw`\bmkfifo\s`, after: /\|\s{0,4}(?:nc|ncat|netcat|telnet)\b/ },
+  ]),
+  ...forms("malicious", "payload.crypto-mining", "mines cryptocurrency", [
+    {
+      words: ["stratum+", "xmrig", "minerd"],
+      anchor: String.raw`(?:\bxmrig|\bminerd|\bcpuminer)\S{0,20}\s[^\n]{0,80}(?:-o\s|--url|-u\s)|(?:-o|--url|pool|["'=:])\s{0,4}["']?stratum\+(?:tcp|ssl)://[\w-]{1,60}[.:]`,
+    },
+  ]),
+  ...forms("suspicious", "payload.mentions-mining", "names a program that mines cryptocurrency", [
+    { words: ["stratum+", "xmrig"], anchor: String.raw`\bstratum\+(?:tcp|ssl)://|\bxmrig\b` },
+  ]),
+];

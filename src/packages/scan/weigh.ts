@@ -1,0 +1,49 @@
+/**
+ * Adjusts severities by context. A template looks like an attack, but its user fills in the address or the text; a
+ * download looks harmless if its bare address is in a variable.
+ */
+import type { FindingSeverity } from "../../contract/skill-install.ts";
+import { hostKind } from "./hosts.ts";
+
+/** A placeholder address: `{lhost}`, `<IP>`, `ATTACKER_IP`. A shell's own `$HOST` may be set by the skill. */
+const placeholderAddress =
+  /\/dev\/(?:tcp|udp)\/(?:\{\w{1,40}\}|<[\w ]{1,40}>|\$\{[\w.]{1,40}\}|\b(?:attacker|your|lhost|rhost|target|ip|host)[\w.-]{0,30})\/|\b(?:nc|ncat|netcat|tcp:)\s{0,2}[^|;\n]{0,40}(?:\{\w{1,40}\}|<[\w ]{1,40}>|\b(?:attacker|your_|lhost|rhost)\w{0,30})/;
+const runsItself =
+  /\b(?:os\.system|os\.popen|subprocess\.\w{2,14}|exec(?:sync|file)?|spawn(?:sync)?|eval|shell_exec|passthru|system)\s{0,4}\(/;
+const quotedString = /["'\x60]/;
+/** The decoded content comes from a variable, not from the file itself. */
+const variablePayload =
+  /(?:\b(?:echo|printf)\s{1,4}(?:-\w{1,3}\s{1,4}|%s\s{1,4}|["']%s["']\s{1,4})?["']?|<<<\s{0,4}["']?)(?:\$\{\w{1,60}\}|\$\([^)]{1,60}\)|\{\w{1,60}\}|\$\w{1,60}|<[\w -]{1,40}>)/;
+const encodes =
+  /\bb64encode\b|\bbtoa\s{0,2}\(|\.tostring\(\s{0,2}["']base64["']|\btobase64string\b|\bbase64\s{1,4}(?:-w\s{0,2}0|-i\b|<)|\|\s{0,4}base64\b(?!\s{1,4}(?:-d|--d))/;
+
+/** The resulting severity. `line` and `text` are folded. In a page, only addresses hidden in variables count. */
+export function weighed(
+  { rule, severity }: { rule: string; severity: FindingSeverity },
+  line: string,
+  inPage: boolean,
+  text: () => string,
+): FindingSeverity {
+  if (rule === "install.download-run" || rule === "install.shell-pipe")
+    return hidesAddress(line, text()) ? "malicious" : severity;
+  if (severity !== "malicious" || inPage) return severity;
+  if (
+    rule === "payload.reverse-shell" &&
+    placeholderAddress.test(line) &&
+    quotedString.test(line) &&
+    !runsItself.test(line)
+  )
+    return "suspicious";
+  // Text that the same file encodes is decoded at the other end of a connection, which hides nothing.
+  if (rule === "payload.base64-shell" && variablePayload.test(line) && encodes.test(text())) return "suspicious";
+  return severity;
+}
+
+/** Whether a variable on the line contains a bare address or that of a throwaway page. */
+function hidesAddress(line: string, text: string): boolean {
+  const names = [...line.matchAll(/\$\{?(\w{1,40})/g)].slice(0, 8).map(({ 1: name = "" }) => name);
+  return names.some((name) => {
+    const [, url] = new RegExp(String.raw`(?:^|[\s;])${name}=["']?(https?://[^\s"';]{3,200})`).exec(text) ?? [];
+    return url !== undefined && hostKind(url) === "throwaway";
+  });
+}
