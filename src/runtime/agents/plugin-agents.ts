@@ -1,33 +1,33 @@
 /**
- * The agents that a plugin's manifest lists: each names a prompt file and may say anything the file's own fields say,
- * and then it rules over them. One bad entry costs that entry only.
+ * Reads the agents that a plugin's manifest lists. Each entry names a prompt file and can set every field of an agent
+ * file; the entry overrides the file. A bad entry disables only that entry.
  */
 import { isAbsolute } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import { containedPath } from "../../lib/files.ts";
-import { parseFrontmatter } from "../../lib/frontmatter.ts";
 import { errorText } from "../../lib/log.ts";
 import { describe } from "./fields.ts";
-import { type AgentOrigin, agentSlug, parseAgentFields, synonyms } from "./parse.ts";
+import { type AgentOrigin, pageDiagnostics, parseAgentFields, readAgentPage, synonyms } from "./parse.ts";
+import { agentSlug } from "./slug.ts";
 
 export type PluginAgentsOptions = {
   plugin: string;
-  /** The plugin's folder. Prompt files stay inside it, links followed. */
+  /** The plugin's folder. Prompt files must lie inside it after links are resolved. */
   root: string;
-  /** `agents` of the manifest, as it was parsed. */
+  /** The parsed `agents` of the manifest. */
   entries: unknown;
-  /** The text of a file. Throws when it cannot be read. */
+  /** Returns the text of a file. Throws if it cannot be read. */
   read: (path: string) => Promise<string>;
 };
 
 export type PluginAgents = { profiles: AgentProfile[]; diagnostics: AgentDiagnostic[] };
 
-/** A manifest with more is refused beyond that. */
+/** Entries beyond this limit are refused. */
 export const maxPluginAgents = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Never throws for what manifest and files hold. */
+/** Never throws because of the content of the manifest or files. */
 export async function readPluginAgents(options: PluginAgentsOptions): Promise<PluginAgents> {
   const { plugin, entries } = options;
   const result: PluginAgents = { profiles: [], diagnostics: [] };
@@ -61,11 +61,11 @@ export async function readPluginAgents(options: PluginAgentsOptions): Promise<Pl
   return result;
 }
 
-/** The manifest's fields over the file's. Zero and an empty list are values; an empty text is not. */
+/** Merges the manifest's fields over the file's. Zero and an empty list are values; empty text is not. */
 export function mergeFields(entry: Fields, file: Fields): Fields {
   const { system_prompt_file: _, ...own } = entry;
   const said = Object.entries(own).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  // The same under another name is no other field.
+  // A synonym counts as the same field.
   const ruled = new Set(said.flatMap(([key]) => synonyms.find((names) => names.includes(key)) ?? [key]));
   const left = Object.entries(file).filter(([key]) => !ruled.has(key));
   return Object.fromEntries([...left, ...said]);
@@ -88,15 +88,17 @@ async function readEntry({ plugin, root, read }: PluginAgentsOptions, name: stri
   const text = await read(path).catch((error: unknown) => ({ failure: errorText(error) }));
   if (typeof text !== "string") return refuse(`cannot be read: ${text.failure}`, named);
 
-  const parsed = parseFrontmatter(text);
-  const fatal = parsed.problems.find((problem) => problem.fatal);
-  if (fatal !== undefined) return refuse(fatal.message, named, fatal.line);
+  const parsed = readAgentPage(text);
+  // A prompt file needs no fields: the manifest has them.
+  const repairs = pageDiagnostics({ ...parsed, present: true }, { agent: name, plugin, file: named });
+  if (repairs.some(({ level }) => level === "error")) return { profile: null, diagnostics: repairs };
   const origin: AgentOrigin = { source: "plugin", plugin, file: path, fallbackName: null };
   const merged = mergeFields(entry, parsed.fields);
   const { profile, diagnostics } = parseAgentFields(merged, parsed.body, origin, (key) =>
     Object.hasOwn(entry, key) || !Object.hasOwn(parsed.fields, key) ? null : parsed.lineOf(key),
   );
-  return { profile, diagnostics: diagnostics.map((diagnostic) => ({ ...diagnostic, agent: name, file: named })) };
+  const own = diagnostics.map((diagnostic) => ({ ...diagnostic, agent: name, file: named }));
+  return { profile, diagnostics: [...repairs, ...own] };
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,4 +1,4 @@
-/** Agent files as text: a new one, or one with changed fields whose comments, order and prompt stay. */
+/** Writes agent files as text: creates a new one, or changes fields and keeps comments, order and prompt. */
 import { updateFrontmatter, writeFrontmatter } from "../../lib/frontmatter.ts";
 import { synonyms } from "./parse.ts";
 
@@ -20,7 +20,9 @@ export function newAgentText(fields: AgentFields, prompt: string, now: Date): st
   return writeFrontmatter({ ...fields, created_at: at, updated_at: at }, prompt);
 }
 
-/** A field set to null is removed, and one that says the same by another name goes too. Throws when the text's own fields cannot be read. */
+/**
+ * Null removes a field; synonyms of a changed field are removed too. Throws if the fields of the text cannot be parsed.
+ */
 export function changeAgentText(
   text: string,
   changes: { [Key in keyof AgentFields]?: AgentFields[Key] | null | undefined },

@@ -1,31 +1,49 @@
 /**
- * Questions to people. The row is durable before anybody is asked, the first valid answer wins, and nobody answering
- * is an answer too: the ask expires. After a restart an ask stays open; whoever asks the same again gets its answer.
+ * Durable questions to people. The row is committed before anyone is notified, and the first valid answer wins. An ask
+ * without an answer ends at its deadline or with the turn that waits for it. Asks stay open across restarts; the same
+ * question asked again gets the existing ask and its answer.
  */
-import { createHash } from "node:crypto";
-import { type Ask, type AskAnswer, type AskStatus, permissionChoices } from "../../contract/ask.ts";
-import { AegisError } from "../../contract/errors.ts";
+import type { Ask, AskAnswer, AskStatus } from "../../contract/ask.ts";
+import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { type AskId, newId, type SessionId } from "../../contract/ids.ts";
 import type { PermissionAnswer, PermissionRequest } from "../../drivers/driver.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { aborted } from "../../lib/until-aborted.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
+import { nodeOf } from "../remote/node-of.ts";
+import { type Action, actionDigest, bounded, type Question } from "./action.ts";
+import { originOf } from "./origin.ts";
+import { permissionFrom, permissionQuestion } from "./permission.ts";
 
 export type AsksOptions = {
   store: Store;
   clock: Clock;
   log: Logger;
-  /** How long a person has to answer. */
-  timeoutMs: () => number;
-};
-
-export type Question = Pick<Ask, "session" | "kind" | "question" | "tool" | "detail" | "options"> & {
-  timeoutMs?: number;
+  /** How long a person has to answer; null for as long as the turn takes. */
+  timeoutMs: () => number | null;
+  /** The working directory of agents. */
+  cwd?: string;
+  /** Aborts when the daemon must stop. */
+  stopping?: AbortSignal;
 };
 
 type Settled = Pick<Ask, "status" | "answer">;
-type Waiters = PromiseWithResolvers<Settled> & { count: number };
+type Ending = {
+  status: Exclude<AskStatus, "open">;
+  answer?: AskAnswer | null;
+  by?: string | null;
+  reason?: string | null;
+};
+
+/** How long an unclaimed answer stays valid for the same resumed work, if the ask has no deadline. */
+const answerKeptMs = 10 * 60_000;
+/** How long an ask without a deadline from an earlier daemon waits for its asker. */
+const orphanMs = 10 * 60_000;
+const readAgainMs = 1_000;
+/** `takers` are waiters that consume the answer. The other waiters record the answer themselves. */
+type Waiters = PromiseWithResolvers<Settled> & { count: number; takers: number };
 
 export class Asks {
   readonly #options: AsksOptions;
@@ -34,11 +52,17 @@ export class Asks {
 
   constructor(options: AsksOptions) {
     this.#options = options;
+    options.store.onCommit(
+      (events) => {
+        for (const event of events) if (event.type === "ask.settled") void this.#settledElsewhere(event.data.ask);
+      },
+      ["ask.settled"],
+      "others",
+    );
   }
 
   /**
-   * Asks and waits. Whoever aborts stops waiting; when nobody waits any more, the question is taken back, unless the daemon
-   * itself is stopping.
+   * Asks and waits. Aborting stops waiting; once no caller waits, the ask is withdrawn, unless the daemon is stopping.
    */
   async ask(question: Question, signal: AbortSignal): Promise<Settled> {
     const { ask, waiters } = await this.#join(question);
@@ -47,7 +71,10 @@ export class Asks {
     const left = Promise.withResolvers<Settled>();
     const leave = () => {
       waiters.count -= 1;
-      const taken = waiters.count === 0 ? this.#settleQuietly(ask.id, "withdrawn") : Promise.resolve();
+      waiters.takers -= 1;
+      const reason = "the turn or call that asked has ended";
+      const taken =
+        waiters.count === 0 ? this.#settleQuietly(ask.id, { status: "withdrawn", reason }) : Promise.resolve();
       taken.then(() => left.resolve({ status: "withdrawn", answer: null }));
     };
     if (signal.aborted) leave();
@@ -59,14 +86,14 @@ export class Asks {
     }
   }
 
-  /** Opens the ask of this id once, inside a transaction of the caller, who follows it by its id. */
+  /** Opens the ask with this id once, inside the caller's transaction. The caller follows it by id. */
   async openIn(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
     return (await tx.asks.get(id)) ?? this.#insert(tx, id, question);
   }
 
   /**
-   * Waits until an ask is settled, also by an earlier daemon. Rejects when the signal aborts, or the daemon stops: the ask
-   * stays open.
+   * Waits until an ask is settled, possibly by an earlier daemon. Rejects if the signal aborts or the daemon stops; the
+   * ask stays open then. The caller marks the ask as used in the transaction that records its answer.
    */
   async settlement(id: AskId, signal: AbortSignal): Promise<Settled> {
     const waiter = this.#waitersOf(id);
@@ -93,46 +120,54 @@ export class Asks {
     }
   }
 
-  /** Takes a question back that nobody waits for any more. */
-  withdraw(id: AskId): void {
-    void this.#settleQuietly(id, "withdrawn");
+  /** Withdraws an ask for which no caller waits. */
+  withdraw(id: AskId, reason = "it is no longer needed"): void {
+    void this.#settleQuietly(id, { status: "withdrawn", reason });
   }
 
-  /** An approval in the terms of the driver port. Never rejects. */
+  /** Handles a permission request of the driver port as an approval. Never rejects. */
   async permission(session: SessionId, request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
-    try {
-      const row = await this.#options.store.read.sessions.get(session);
-      if (row?.ask_policy === "deny")
-        return { decision: "deny", reason: "nobody is there to be asked in this session" };
-      if (await this.#alwaysAllowed(session, request.tool)) return { decision: "allow", scope: "session" };
-      const settled = await this.ask(
-        {
-          session,
-          kind: "permission",
-          question: request.title,
-          tool: request.tool,
-          detail: request.input,
-          options: [...permissionChoices],
-        },
-        signal,
-      );
-      return permissionFrom(settled);
-    } catch (error) {
-      this.#options.log.error("an approval could not be asked for", { session, error: errorText(error) });
-      return { decision: "deny", reason: `nobody could be asked: ${errorText(error)}` };
+    const { clock, log, stopping } = this.#options;
+    for (;;) {
+      try {
+        return await this.#askPermission(session, request, signal);
+      } catch (error) {
+        // An agent would take a denial for a decision. The turn of a daemon that stops ends without one and goes on
+        // later. A database that is away comes back, and the same question gets the same ask.
+        if (stopping?.aborted) await aborted(signal);
+        else if (isAegisError(error) && error.code === "unavailable" && !signal.aborted) {
+          log.warn("an approval cannot be asked for; trying again", { session, error: errorText(error) });
+          await clock.sleep(readAgainMs, signal).catch(() => {});
+          continue;
+        }
+        log.error("an approval could not be asked for", { session, error: errorText(error) });
+        return { decision: "deny", reason: `nobody could be asked: ${errorText(error)}` };
+      }
     }
   }
 
-  /** The first valid answer wins. Throws `conflict` for a later one or one meant for another action. */
-  async answer(id: AskId, answer: AskAnswer, digest?: string): Promise<Ask> {
+  async #askPermission(session: SessionId, request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { store, cwd = null, timeoutMs } = this.#options;
+    const row = await store.read.sessions.get(session);
+    if (row?.ask_policy === "deny") return { decision: "deny", reason: "this session has no person to ask" };
+    const { tool, gate = false, reason = null, once = false } = request;
+    if (!once && (await store.read.asks.hasAnswer({ session, tool, gate, reason }, "always")))
+      return { decision: "allow", scope: gate ? "once" : "session" };
+    const question = await permissionQuestion(session, request, { cwd, timeoutMs: timeoutMs() });
+    return permissionFrom(await this.ask(question, signal), gate || once);
+  }
+
+  /** The first valid answer wins. Throws `conflict` for a later answer or one for another action. */
+  async answer(id: AskId, answer: AskAnswer, digest?: string, by = "api"): Promise<Ask> {
     const ask = await this.get(id);
     if (digest !== undefined && digest !== ask.digest) {
       throw new AegisError("conflict", `ask ${id} is about something else now than what was approved`, {
-        hint: "look at it again and answer what it asks",
+        hint: `look at it again (aegis ask show ${id}) and answer what it asks`,
+        details: { ask },
       });
     }
     checkChoice(ask, answer);
-    return this.#settle(id, "answered", answer);
+    return this.#settle(id, { status: "answered", answer, by });
   }
 
   async get(id: AskId): Promise<Ask> {
@@ -147,17 +182,32 @@ export class Asks {
 
   /** Watches the deadlines of asks that an earlier daemon left open. */
   async resume(): Promise<void> {
-    for (const ask of await this.list({ status: "open", limit: 10_000 })) this.#expireInTime(ask);
+    const { store } = this.#options;
+    const node = nodeOf(store);
+    for (const ask of await this.list({ status: "open", limit: 10_000 })) {
+      const session = node === null ? null : await store.read.sessions.get(ask.session);
+      // The node of the session watches its deadlines.
+      if (session !== null && session.node !== node) continue;
+      this.#expireInTime(ask);
+      if (ask.expires_at === null) this.#withdrawOrphan(ask);
+    }
   }
 
-  /** Stops watching deadlines. Open asks stay open; those who wait for them are let go as if they had been cut. */
+  /** Stops watching deadlines. Open asks stay open; their waiters are rejected as if interrupted. */
   stop(): void {
     this.#timers.abort();
     for (const waiter of this.#waiting.values()) waiter.resolve({ status: "withdrawn", answer: null });
     this.#waiting.clear();
   }
 
-  /** Counts among those who wait within the transaction, so that no last one leaves unnoticed in between. */
+  /** Registers the waiter inside the transaction, so that the last other waiter cannot withdraw the ask in between. */
+  /** The project is in another folder on each node: a session that moved asks the same question there. */
+  #digestOf(action: Action, agent: string | null): string {
+    const { store, cwd } = this.#options;
+    const isProject = nodeOf(store) !== null && action.cwd === cwd;
+    return actionDigest(isProject ? { ...action, cwd: null } : action, agent);
+  }
+
   async #join(question: Question): Promise<{ ask: Ask; waiters: Waiters }> {
     let joined: Waiters | null = null;
     try {
@@ -165,62 +215,102 @@ export class Asks {
         const ask = await this.#open(tx, question);
         const waiters = ask.status === "open" ? this.#waitersOf(ask.id) : nobody();
         waiters.count += 1;
+        waiters.takers += 1;
         joined = waiters;
         return { ask, waiters };
       });
     } catch (error) {
-      if (joined !== null) (joined as Waiters).count -= 1;
+      if (joined !== null) {
+        (joined as Waiters).count -= 1;
+        (joined as Waiters).takers -= 1;
+      }
       throw error;
     }
   }
 
-  /** The same question of the same session again gets the ask that is there, and its answer if it has one by now. */
+  /** The same question from the same session reuses the existing ask, and its answer if there is one. */
   async #open(tx: StoreTx, question: Question): Promise<Ask> {
-    const digest = digestOf(question);
+    const session = await tx.sessions.get(question.session);
+    const digest = this.#digestOf(this.#actionOf(question), session?.agent ?? null);
     const before = await tx.asks.findUnused(question.session, digest);
     if (before?.status === "open") return before;
     if (before) {
       await tx.asks.markUsed(before.id);
-      // An approval whose asker was cut is for the same work taken up again, not for whatever asks the same much later.
-      if (this.#options.clock.now() < before.expires_at) return before;
+      // The approval of an interrupted asker is for the same resumed work, not for the same question much later.
+      const until = before.expires_at ?? (before.settled_at ?? 0) + answerKeptMs;
+      if (this.#options.clock.now() < until) return before;
     }
     return this.#insert(tx, newId("ask", this.#options.clock.now()), question);
   }
 
   async #insert(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
     const now = this.#options.clock.now();
-    const { timeoutMs, ...rest } = question;
+    const session = await tx.sessions.get(question.session);
+    const whole = this.#actionOf(question);
+    const { action, omitted } = bounded(whole);
+    const wait = question.timeoutMs === undefined ? this.#options.timeoutMs() : question.timeoutMs;
     const ask: Ask = {
-      ...rest,
+      ...action,
       id,
-      digest: digestOf(question),
+      origin: session === null ? null : await originOf(tx, session),
+      omitted,
+      digest: this.#digestOf(whole, session?.agent ?? null),
       status: "open",
       answer: null,
       created_at: now,
-      expires_at: now + (timeoutMs ?? this.#options.timeoutMs()),
+      expires_at: wait === null ? null : now + wait,
       settled_at: null,
+      settled_by: null,
+      settled_reason: null,
     };
     await tx.asks.insert(ask);
     await tx.events.append({ type: "ask.opened", session: ask.session, data: { ask } }, now);
     return ask;
   }
 
-  async #settle(id: AskId, status: Exclude<AskStatus, "open">, answer: AskAnswer | null): Promise<Ask> {
+  #actionOf({ timeoutMs: _, ...question }: Question): Action {
+    return { reason: null, gate: false, changes: [], cwd: this.#options.cwd ?? null, ...question };
+  }
+
+  async #settle(id: AskId, { status, answer = null, by = null, reason = null }: Ending): Promise<Ask> {
     const settled = await this.#options.store.transact(async (tx) => {
       const ask = await tx.asks.get(id);
       if (!ask) throw new AegisError("not_found", `no ask ${id}`);
-      if (ask.status !== "open") throw new AegisError("conflict", `ask ${id} is ${ask.status} already`);
-      const waiting = this.#waiting.get(id)?.count ?? 0;
+      if (ask.status !== "open") throw settledBefore(ask);
+      const { count: waiting = 0, takers = 0 } = this.#waiting.get(id) ?? {};
       if (status === "withdrawn" && waiting > 0) throw new AegisError("conflict", `ask ${id} is waited for again`);
       const now = this.#options.clock.now();
-      await tx.asks.settle(id, { status, answer, at: now, used: status === "withdrawn" || waiting > 0 });
-      await tx.events.append({ type: "ask.settled", session: ask.session, data: { ask: id, status, answer } }, now);
-      return { ...ask, status, answer, settled_at: now };
+      await tx.asks.settle(id, { status, answer, at: now, used: status === "withdrawn" || takers > 0, by, reason });
+      const data = { ask: id, status, answer, by, reason };
+      await tx.events.append({ type: "ask.settled", session: ask.session, data }, now);
+      return { ...ask, status, answer, settled_at: now, settled_by: by, settled_reason: reason };
     });
-    // Looked up again: somebody may have begun to wait while this was written.
+    // Looked up again: a waiter may have joined during the write.
     this.#waiting.get(id)?.resolve(settled);
     this.#waiting.delete(id);
     return settled;
+  }
+
+  /** Another node stored the settlement. The event has no secrets, so the answer is read from the row. */
+  async #settledElsewhere(id: AskId): Promise<void> {
+    const { store, clock, log } = this.#options;
+    while (!this.#timers.signal.aborted) {
+      const waiters = this.#waiting.get(id);
+      if (waiters === undefined) return;
+      try {
+        const ask = await store.transact(async (tx) => {
+          const row = await tx.asks.get(id);
+          if (row?.status === "answered" && waiters.takers > 0) await tx.asks.markUsed(id);
+          return row;
+        });
+        this.#waiting.delete(id);
+        waiters.resolve(ask ?? { status: "withdrawn", answer: null });
+        return;
+      } catch (error) {
+        log.warn("an answer of another node could not be read; trying again", { ask: id, error: errorText(error) });
+        await clock.sleep(readAgainMs, this.#timers.signal).catch(() => {});
+      }
+    }
   }
 
   #waitersOf(id: AskId): Waiters {
@@ -229,43 +319,50 @@ export class Asks {
     return waiters;
   }
 
-  /** For ends that may come too late: somebody's answer was first. */
-  async #settleQuietly(id: AskId, status: "expired" | "withdrawn"): Promise<void> {
+  /** For endings that may lose against an answer. */
+  async #settleQuietly(id: AskId, ending: Ending): Promise<void> {
     if (this.#timers.signal.aborted) return;
     try {
-      await this.#settle(id, status, null);
+      await this.#settle(id, ending);
     } catch (error) {
       if (error instanceof AegisError && error.code === "conflict") return;
       this.#options.log.error("an ask could not be settled", { ask: id, error: errorText(error) });
-      this.#waiting.get(id)?.resolve({ status, answer: null });
+      this.#waiting.get(id)?.resolve({ status: ending.status, answer: null });
     }
   }
 
   #expireInTime(ask: Ask): void {
-    const { clock } = this.#options;
-    const wait = Math.max(0, ask.expires_at - clock.now());
-    clock.sleep(wait, this.#timers.signal).then(
-      () => this.#settleQuietly(ask.id, "expired"),
-      () => {},
-    );
+    if (ask.expires_at === null) return;
+    const reason = `no answer within ${Math.round((ask.expires_at - ask.created_at) / 1000)} s`;
+    this.#settleAt(ask.expires_at, ask.id, { status: "expired", reason });
   }
 
-  async #alwaysAllowed(session: SessionId, tool: string): Promise<boolean> {
-    return this.#options.store.read.asks.hasAnswer(session, tool, "always");
+  /** An interrupted turn asks again when it resumes. Asks of workflows have deadlines. */
+  #withdrawOrphan(ask: Ask): void {
+    const reason = "the daemon was restarted, and the agent did not ask again";
+    this.#settleAt(this.#options.clock.now() + orphanMs, ask.id, { status: "withdrawn", reason });
+  }
+
+  #settleAt(at: number, id: AskId, ending: Ending): void {
+    sleepUntil(this.#options.clock, at, this.#timers.signal).then(
+      () => this.#settleQuietly(id, ending),
+      () => {},
+    );
   }
 }
 
 function nobody(): Waiters {
-  return { ...Promise.withResolvers<Settled>(), count: 0 };
+  return { ...Promise.withResolvers<Settled>(), count: 0, takers: 0 };
 }
 
-function permissionFrom({ status, answer }: Settled): PermissionAnswer {
-  if (status === "expired") return { decision: "deny", reason: "nobody answered in time" };
-  if (status === "withdrawn" || !answer)
-    return { decision: "deny", reason: "the turn was cut before anybody answered" };
-  if (answer.choice === "allow") return { decision: "allow", scope: "once" };
-  if (answer.choice === "always") return { decision: "allow", scope: "session" };
-  return { decision: "deny", reason: answer.text === "" ? "denied by a person" : answer.text };
+function settledBefore({ id, status, answer, settled_by, settled_reason }: Ask): AegisError {
+  const how =
+    status === "answered"
+      ? `${answer?.choice ?? "in words"}${settled_by === null ? "" : ` (${settled_by})`}`
+      : settled_reason;
+  return new AegisError("conflict", `ask ${id} is ${status} already${how === null ? "" : `: ${how}`}`, {
+    hint: "this answer had no effect",
+  });
 }
 
 function checkChoice(ask: Ask, answer: AskAnswer): void {
@@ -274,12 +371,4 @@ function checkChoice(ask: Ask, answer: AskAnswer): void {
   throw new AegisError("invalid", `"${given}" is no answer to ask ${ask.id}${didYouMean(given, ask.options)}`, {
     hint: `answers: ${ask.options.join(", ")}`,
   });
-}
-
-function digestOf(question: Question): string {
-  const { kind, question: text, tool, detail, options } = question;
-  return createHash("sha256")
-    .update(JSON.stringify([kind, text, tool, detail, options]))
-    .digest("hex")
-    .slice(0, 16);
 }

@@ -1,30 +1,30 @@
 /**
- * All slash commands of a project under one roof. Pages are read when they are asked for, so that what is written in
- * them counts at once. A name belongs to the chat, then to the project, then to the user, then to plugins in their order.
+ * All slash commands of a project. Pages are read on demand, so edits take effect immediately. A name resolves to the
+ * chat first, then to the project, the user and the plugins in their order.
  */
 
 import type { CommandDiagnostic, CommandOutcome, CommandView } from "../../contract/command.ts";
 import { chatCommandNames } from "../../contract/command-names.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { CommandCaller, CommandRegistry } from "../registry/commands.ts";
+import type { CommandCaller, CommandTable } from "../registry/commands.ts";
 import { type CommandFile, findCommandFiles } from "./files.ts";
 import { fillArguments } from "./fill.ts";
 import { parseCommandPage } from "./page.ts";
 
 export type CommandFolder = {
   source: "project" | "user";
-  /** Nothing outside of it is read. */
+  /** Files outside of it are not read. */
   root: string;
   /** Relative to the root. */
   path: string;
 };
 
 export type CommandsOptions = {
-  registry: CommandRegistry;
-  /** In the order they count. */
+  registry: CommandTable;
+  /** In order of precedence. */
   folders: readonly CommandFolder[];
-  /** Why a page of the project must not be used, or null: it is judged by the very bytes that are used. */
+  /** The reason why a page of the project must not be used, or null. It judges the same bytes that are used. */
   refusal: (file: CommandFile) => Promise<string | null>;
 };
 
@@ -43,7 +43,10 @@ export class Commands {
     return { commands: candidates.map(({ view }) => view), diagnostics };
   }
 
-  /** By name or `plugin:name`. Throws `not_found` with the nearest one, and `forbidden` for one that is not trusted. */
+  /**
+   * Runs a command by name or `plugin:name`. Throws `not_found` with the nearest name, and `forbidden` for an untrusted
+   * one.
+   */
   async run(name: string, args: string, caller: CommandCaller, signal: AbortSignal): Promise<CommandOutcome> {
     const { view, run } = await this.#find(name.toLowerCase());
     return { command: view.name, ...outcomeOf(await run(args, caller, signal)) };
@@ -65,7 +68,7 @@ export class Commands {
     throw new AegisError("not_found", `no command "/${name}"${didYouMean(name, names)}`);
   }
 
-  /** Each with whether it answers to its name. */
+  /** Returns all candidates, each with whether it is the one that its name resolves to. */
   async #judged(): Promise<{ candidates: Candidate[]; diagnostics: CommandDiagnostic[] }> {
     const { candidates, diagnostics } = await this.#pages();
     for (const command of this.#options.registry.list()) {
@@ -119,7 +122,10 @@ function ownerOf({ source, plugin, file }: CommandView): string {
   return source === "project" ? `the project (${file})` : `your own ~/${file}`;
 }
 
-/** A plugin may give anything: text is shown, `{text, prompt}` says what is what, other values are shown as JSON. */
+/**
+ * A plugin may return anything: text is displayed, `{text, prompt}` is used as declared, other values are displayed as
+ * JSON.
+ */
 function outcomeOf(value: unknown): { text: string | null; prompt: string | null } {
   if (value === null || value === undefined) return { text: null, prompt: null };
   if (typeof value === "string") return { text: value, prompt: null };

@@ -1,7 +1,10 @@
-/** A command's text with what was typed behind its name put in place. */
+/** Inserts the arguments of a slash command into its text. */
 import { splitWords } from "../../lib/split-words.ts";
 
-/** `$ARGUMENTS` is all of it, `$1` to `$9` its words, `\$` a dollar. A text without places has it at its end. */
+/**
+ * `$ARGUMENTS` is the whole text, `$1` to `$9` are its words, and `\$` is a dollar sign. A text without placeholders
+ * gets the arguments at its end.
+ */
 export function fillArguments(body: string, given: string): string {
   const words = splitWords(given);
   let used = false;

@@ -1,12 +1,13 @@
-/** Gives every subscriber each event once and in order: first from the store, then as it is committed. */
+/** Delivers each event to every subscriber once and in order: first from the store, then as it is committed. */
 import type { Event, LiveDelta } from "../../contract/event.ts";
-import type { SessionId } from "../../contract/ids.ts";
+import type { MessageId, SessionId } from "../../contract/ids.ts";
+import type { Message } from "../../contract/message.ts";
 import type { Store } from "../../store/store.ts";
 import { type DeltaItem, deltaItem, type EventItem, eventItem, type StreamItem } from "./stream-item.ts";
 import { type QueueLimits, SubscriberQueue } from "./subscriber-queue.ts";
 
 export type HubLimits = QueueLimits & {
-  /** Events read from the store at a time. */
+  /** The number of events per read from the store. */
   page: number;
 };
 
@@ -15,16 +16,20 @@ export const defaultHubLimits: HubLimits = { items: 2_000, bytes: 16 * 1024 * 10
 type Subscription = { session?: SessionId | undefined; live: boolean };
 type Subscriber = Subscription & { queue: SubscriberQueue };
 
+type HubStore = Pick<Store, "onCommit"> & {
+  read: Pick<Store["read"], "events"> & { messages: Pick<Store["read"]["messages"], "named"> };
+};
+
 export class EventHub {
-  readonly #store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
+  readonly #store: HubStore;
   readonly #limits: HubLimits;
   readonly #subscribers = new Set<Subscriber>();
   #stopListening: (() => void) | null = null;
+  /** What open subscriptions to live text show; undefined means every session. */
+  readonly #watched = new Set<{ session: SessionId | undefined }>();
+  readonly #watchListeners = new Set<() => void>();
 
-  constructor(
-    store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> },
-    limits: Partial<HubLimits> = {},
-  ) {
+  constructor(store: HubStore, limits: Partial<HubLimits> = {}) {
     this.#store = store;
     this.#limits = { ...defaultHubLimits, ...limits };
   }
@@ -38,24 +43,25 @@ export class EventHub {
     return this.#store.read.events.list({ after, limit, ...(session === undefined ? {} : { session }) });
   }
 
-  /** A session's events before a number: the newest page, in order. */
+  /** Returns a session's events before a seq: the newest page, in order, and the older messages that it needs. */
   async history(
     session: SessionId,
     query: { before?: number | undefined; limit: number },
-  ): Promise<{ events: Event[]; more: boolean }> {
+  ): Promise<{ events: Event[]; more: boolean; messages: Message[] }> {
     const { before, limit } = query;
-    const events = await this.#store.read.events.list({
+    const found = await this.#store.read.events.list({
       session,
       limit: limit + 1,
       from: "newest",
       ...(before === undefined ? {} : { before }),
     });
-    const more = events.length > limit;
-    return { events: more ? events.slice(1) : events, more };
+    const more = found.length > limit;
+    const events = more ? found.slice(1) : found;
+    return { events, more, messages: await this.#store.read.messages.named(takenBefore(events)) };
   }
 
   /**
-   * Ends when the signal aborts, or with `SlowSubscriberError` when the reader falls too far behind. Give `after` to
+   * Ends when the signal aborts, or with `SlowSubscriberError` if the reader falls too far behind. Pass `after` to
    * resume.
    */
   async *subscribe(
@@ -65,13 +71,15 @@ export class EventHub {
     const queue = new SubscriberQueue(this.#limits);
     const subscriber: Subscriber = { session, live, queue };
     let seen = options.after;
+    const unwatch = live ? this.#watch(session) : () => {};
     try {
       for (let behind = true; behind; ) {
-        // From before the read on, what is committed waits in the queue: nothing falls between store and queue.
+        // Attached before the read, so that events committed meanwhile wait in the queue and none is missed.
         this.#attach(subscriber);
         const page = await this.list({ after: seen, limit: this.#limits.page, session });
         behind = page.length === this.#limits.page;
-        // While far behind, the store keeps what comes next: a long replay must not fill the queue.
+        // While the reader is far behind, the store holds the next events, so that a long replay does not fill the
+        // queue.
         if (behind) this.#detach(subscriber);
         else queue.forgetThrough(page.at(-1)?.seq ?? seen);
         for (const event of page) {
@@ -81,16 +89,31 @@ export class EventHub {
         }
       }
       for (let item = await queue.take(signal); item !== null; item = await queue.take(signal)) {
-        // A commit may be announced after a read has seen it.
+        // A commit may be published after a read has returned it.
         if (item.kind === "event" && item.event.seq <= seen) continue;
         yield item;
       }
     } finally {
+      unwatch();
       this.#detach(subscriber);
     }
   }
 
-  /** Text as it is written, for subscribers that watch; it is stored whole when it is complete. */
+  /** The sessions whose live text subscribers want. */
+  get watched(): "nothing" | "all" | ReadonlySet<SessionId> {
+    const sessions = [...this.#watched].map(({ session }) => session);
+    if (sessions.length === 0) return "nothing";
+    const named = sessions.filter((session) => session !== undefined);
+    return named.length < sessions.length ? "all" : new Set(named);
+  }
+
+  /** Calls the listener when `watched` may have changed. Returns its undo. */
+  onWatched(listener: () => void): () => void {
+    this.#watchListeners.add(listener);
+    return () => this.#watchListeners.delete(listener);
+  }
+
+  /** Publishes text while it is written. The complete text is stored at the end. */
   publishDelta(delta: LiveDelta): void {
     let item: DeltaItem | null = null;
     for (const subscriber of this.#subscribers) {
@@ -111,6 +134,19 @@ export class EventHub {
     }
   }
 
+  #watch(session: SessionId | undefined): () => void {
+    const entry = { session };
+    const changed = () => {
+      for (const listener of [...this.#watchListeners]) listener();
+    };
+    this.#watched.add(entry);
+    changed();
+    return () => {
+      this.#watched.delete(entry);
+      changed();
+    };
+  }
+
   #attach(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber);
     this.#stopListening ??= this.#store.onCommit((events) => this.#publish(events));
@@ -127,4 +163,16 @@ export class EventHub {
 
 function wants(subscription: Subscription, session: SessionId | null): boolean {
   return subscription.session === undefined || subscription.session === session;
+}
+
+/** Messages that turns of these events took although their admission is not among the events. */
+function takenBefore(events: readonly Event[]): MessageId[] {
+  const taken = new Set<MessageId>();
+  const admitted = new Set<MessageId>();
+  for (const event of events) {
+    if (event.type === "message.admitted") admitted.add(event.data.message.id);
+    else if (event.type === "message.steered") taken.add(event.data.message);
+    else if (event.type === "turn.started") for (const id of event.data.messages) taken.add(id);
+  }
+  return [...taken].filter((id) => !admitted.has(id));
 }

@@ -1,19 +1,19 @@
-/** The end of a file of events: how far it is written, and what a crash left of its last line. */
+/** Inspects the end of a JSONL file: how far it is written, and whether a crash truncated its last line. */
 import type { FileHandle } from "node:fs/promises";
 
-/** How far a file is written. A size that differs means that somebody else changed the file. */
+/** How far a file is written. A different size means that another program changed the file. */
 export type Mark = { seq: number; size: number };
 
 const firstTailBytes = 16 * 1024;
 
-/** Cuts off what a crash left of a line and finds the number of the last whole one. */
+/** Removes a truncated last line and returns the seq of the last complete one. */
 export async function repairTail(file: FileHandle): Promise<Mark> {
   const { size } = await file.stat();
   for (let length = firstTailBytes; ; length *= 4) {
     const start = Math.max(0, size - length);
     const tail = await readAll(file, start, size - start);
     const found = lastWholeLine(tail);
-    // The end of a line is not JSON, so a line that begins before the tail is not mistaken for a whole one.
+    // The end of a line is not valid JSON, so a line that starts before the tail is not mistaken for a complete one.
     if (found === null && start > 0) continue;
     const end = found === null ? 0 : start + found.end;
     if (end < size) await file.truncate(end);

@@ -1,8 +1,9 @@
 /**
- * Files people can grep, one event per line: `<session id>.jsonl` for each session, `<queue>.jsonl` for each queue,
- * `<schedule>.jsonl` for each schedule, `<run id>.jsonl` for each run. They are derived from the event log and never read
- * back. A commit is only a hint that a file has news; what to write is asked of the store, after the last number found in
- * the file, so that a crash, a full disk or a deleted folder is made good by the same path as a new event.
+ * Writes events to greppable files, one event per line: `<session id>.jsonl`, `<queue>.jsonl`, `<schedule>.jsonl` and
+ * `<run id>.jsonl`. The files are derived from the event log; only `aegis store salvage` reads those of sessions back,
+ * if the log is lost. A commit is only a hint that a file is outdated. The mirror reads from the store what follows the
+ * last seq in the file, so that the same code path handles new events and repairs after a crash, a full disk or a
+ * deleted folder.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +18,7 @@ import { type Mark, repairTail } from "./jsonl-tail.ts";
 
 type Log = Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
 type FileOptions = {
-  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
+  /** Created if it is missing, but not its parent folders: a deleted project must stay deleted. */
   dir: string;
   redact: Redact;
   log: Logger;
@@ -33,21 +34,21 @@ export type ScheduleMirrorOptions = FileOptions & {
 };
 
 export interface Mirror {
-  /** Writes what is still missing, then stops following. */
+  /** Writes what is missing, then stops following. */
   close(): Promise<void>;
 }
 
-/** Follows the store from now on and catches up in the background. */
+/** Starts following the store and catches up in the background. */
 export async function createMirror({ store, ...files }: MirrorOptions): Promise<Mirror> {
   return follow(files, store, {
-    // What a driver keeps for itself says nothing to people.
+    // A driver's private data is not useful to people.
     fileOf: (event) => (event.type === "turn.memory" ? null : event.session),
     query: (session) => ({ session: session as SessionId }),
     files: async () => (await store.read.sessions.list()).map((session) => session.id),
   });
 }
 
-/** The same for what happens to queues and their tasks. */
+/** Like `createMirror`, for queues and their tasks. */
 export async function createQueueMirror({ store, ...files }: QueueMirrorOptions): Promise<Mirror> {
   return follow(files, store, {
     fileOf: (event) => (event.session === null && "queue" in event.data ? event.data.queue : null),
@@ -59,7 +60,7 @@ export async function createQueueMirror({ store, ...files }: QueueMirrorOptions)
   });
 }
 
-/** The same for schedules and their firings. */
+/** Like `createMirror`, for schedules and their firings. */
 export async function createScheduleMirror({ store, ...files }: ScheduleMirrorOptions): Promise<Mirror> {
   return follow(files, store, {
     fileOf: (event) => (event.session === null && "schedule" in event.data ? event.data.schedule : null),
@@ -71,7 +72,7 @@ export async function createScheduleMirror({ store, ...files }: ScheduleMirrorOp
   });
 }
 
-/** The same for runs of workflows. */
+/** Like `createMirror`, for runs of workflows. */
 export async function createRunMirror({ store, ...files }: RunMirrorOptions): Promise<Mirror> {
   return follow(files, store, {
     fileOf: (event) => (event.type.startsWith("run.") && "run" in event.data ? String(event.data.run) : null),
@@ -86,16 +87,18 @@ async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mir
   return mirror;
 }
 
-/** Which events make up which file. */
+/** Assigns events to files. */
 type Grouping = {
-  /** The file's name without its ending, or null for an event that is in none. */
+  /** The file's name without its extension, or null for an event that belongs to no file. */
   fileOf(event: Event): string | null;
   query(file: string): Pick<EventQuery, "session" | "queue" | "run" | "schedule">;
-  /** Files that may be behind when the mirror starts. */
+  /** Files that may be outdated when the mirror starts. */
   files(): Promise<string[]>;
 };
 
-/** Events per write: also what is held in memory at once. */
+/** Short for a person who reads along, long enough for the commits of a turn: opening a file costs more than a line. */
+const gatherMs = 25;
+/** Events per write, which bounds the memory use. */
 const pageSize = 100;
 
 type JsonlMirrorOptions = FileOptions & { store: Log; by: Grouping };
@@ -119,6 +122,7 @@ class JsonlMirror implements Mirror {
       },
       isBehind: () => this.#behind.size > 0,
       work: () => this.#work(),
+      gatherMs,
     });
   }
 
@@ -144,7 +148,7 @@ class JsonlMirror implements Mirror {
         this.#complain(file, error);
       }
     }
-    // They are tried again with the next commit, or when the mirror closes.
+    // Retried with the next commit, or when the mirror closes.
     for (const file of failed) this.#behind.add(file);
     if (failed.size === 0 && this.#failing) {
       this.#failing = false;
@@ -167,13 +171,13 @@ class JsonlMirror implements Mirror {
       const written = await this.#append(file, mark, { text, seq: last.seq });
       mark = written ?? (await this.#repair(file));
       if (written === null || events.length === pageSize) continue;
-      // What was committed since the read has put the file back among those behind.
+      // Events committed since the read have marked the file as outdated again.
       this.#marks.set(file, mark);
       return;
     }
   }
 
-  /** Null when the file is not as it was left, and nothing was written. */
+  /** Returns null, without writing, if the file was changed by another program. */
   async #append(file: string, mark: Mark, news: { text: string; seq: number }): Promise<Mark | null> {
     if (news.text === "") return { seq: news.seq, size: mark.size };
     try {
@@ -195,7 +199,7 @@ class JsonlMirror implements Mirror {
     return await repairTail(handle);
   }
 
-  /** Open only as long as it is used: there may be more of them than a process may have files. */
+  /** Opened per use: there may be more files than a process can keep open. */
   #open(file: string): Promise<FileHandle> {
     return open(join(this.#options.dir, `${file}.jsonl`), "a+", 0o600);
   }

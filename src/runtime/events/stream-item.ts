@@ -1,4 +1,4 @@
-/** What a subscriber receives. Made once for each event and shared by all subscribers, serialised form included. */
+/** What a subscriber receives. Created once per event and shared by all subscribers, including its serialized form. */
 import type { Event, LiveDelta } from "../../contract/event.ts";
 
 export type StreamItem = EventItem | DeltaItem;

@@ -1,9 +1,12 @@
-/** What waits for one subscriber, bounded by count and bytes. Deltas give way first; then the subscriber is dropped. */
+/**
+ * The queue of one subscriber, bounded by count and bytes. When it is full, deltas are dropped first, then the
+ * subscriber.
+ */
 import type { DeltaItem, EventItem, StreamItem } from "./stream-item.ts";
 
 export type QueueLimits = { items: number; bytes: number };
 
-/** The subscriber read too slowly. Nothing is lost: it resumes after the last number it saw. */
+/** The subscriber read too slowly. No event is lost: it resumes after the last seq that it received. */
 export class SlowSubscriberError extends Error {
   override readonly name = "SlowSubscriberError";
 
@@ -32,7 +35,7 @@ export class SubscriberQueue {
     else this.#overflow();
   }
 
-  /** A reader that is half a queue behind is not watching text appear. */
+  /** Dropped if the reader is half a queue behind: it is not watching text appear. */
   addDelta(item: DeltaItem): void {
     const half = { items: this.#limits.items / 2, bytes: this.#limits.bytes / 2 };
     if (!this.#overflowed && this.#fits(item, half)) this.#push(item);
@@ -44,12 +47,12 @@ export class SubscriberQueue {
     this.#overflowed = false;
   }
 
-  /** Gives up the room of events that the reader got elsewhere. */
+  /** Frees the space of events that the reader received from the store. */
   forgetThrough(seq: number): void {
     this.#keep((item) => item.kind === "delta" || item.event.seq > seq);
   }
 
-  /** The next item, or null once the signal has aborted. Throws `SlowSubscriberError` when some had to be given up. */
+  /** Returns the next item, or null after the signal aborted. Throws `SlowSubscriberError` if items were dropped. */
   async take(signal: AbortSignal): Promise<StreamItem | null> {
     while (!signal.aborted) {
       if (this.#overflowed) throw new SlowSubscriberError(this.#limits);
@@ -63,7 +66,7 @@ export class SubscriberQueue {
     return null;
   }
 
-  /** One item always fits, so that a message larger than the bound still arrives. */
+  /** A single item always fits, so that a message larger than the limit still arrives. */
   #fits(item: StreamItem, limits: QueueLimits): boolean {
     if (this.#items.length === 0) return true;
     return this.#items.length < limits.items && this.#bytes + item.bytes <= limits.bytes;

@@ -1,8 +1,8 @@
 /**
- * Files people can grep, one line per call of a tool: `<tool>.jsonl`. Derived from the event log and never read back. Calls
- * are written in the order of the log, so that the newest line of all files tells how far they are: a crash, a full disk
- * or a deleted folder is made good by the same path as a new call. A file that has grown large makes room for a new one
- * and is kept until that has grown too.
+ * Writes tool calls to greppable files, one call per line: `<tool>.jsonl`. The files are derived from the event log and
+ * never read back. Calls are written in log order, so the newest line of all files shows how far they are written; the
+ * same code path handles new calls and repairs after a crash, a full disk or a deleted folder. A large file is rotated,
+ * and one old file is kept.
  */
 import { open, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ import type { Mirror } from "./mirror.ts";
 
 export type ToolMirrorOptions = {
   store: Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
-  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
+  /** Created if it is missing, but not its parent folders: a deleted project must stay deleted. */
   dir: string;
   redact: Redact;
   log: Logger;
@@ -29,7 +29,7 @@ type Call = Extract<Event, { type: "tool.called" }>;
 const defaultMaxBytes = 8 * 1024 * 1024;
 /** Calls per read of the log. */
 const pageSize = 200;
-/** A name that an agent made up may be any text; those that are no file name, and those past so many, share one file. */
+/** An agent can invent tool names. Names that are not valid file names, and names beyond the limit, share one file. */
 const fileName = /^[\w-]{1,64}$/;
 const maxFiles = 500;
 const otherTools = "other";
@@ -42,9 +42,9 @@ export async function createToolMirror(options: ToolMirrorOptions): Promise<Mirr
 
 class ToolMirror implements Mirror {
   readonly #options: ToolMirrorOptions;
-  /** Sizes of the files that are written to. */
+  /** The sizes of the files being written. */
   readonly #sizes = new Map<string, number>();
-  /** The number of the last call that was written; null when the files have to be asked. */
+  /** The seq of the last written call; null if it must be read from the files. */
   #written: number | null = null;
   #news = true;
   readonly #follower: Follower;
@@ -54,8 +54,9 @@ class ToolMirror implements Mirror {
     this.#options = options;
     this.#follower = new Follower({
       store: options.store,
-      note: (events) => {
-        if (events.some(isCall)) this.#news = true;
+      types: ["tool.called"],
+      note: () => {
+        this.#news = true;
       },
       isBehind: () => this.#news,
       work: () => this.#work(),
@@ -78,7 +79,7 @@ class ToolMirror implements Mirror {
       }
       this.#failing = false;
     } catch (error) {
-      // Tried again with the next call, or when the mirror closes.
+      // Retried with the next call, or when the mirror closes.
       this.#news = true;
       this.#written = null;
       this.#complain(error);
@@ -96,7 +97,7 @@ class ToolMirror implements Mirror {
     }
   }
 
-  /** Repairs what a crash left and finds the newest call that is written. */
+  /** Repairs files after a crash and finds the newest written call. */
   async #inspect(): Promise<number> {
     const { dir } = this.#options;
     await makePrivateDirsBelow(dirname(dir), basename(dir));
@@ -142,7 +143,7 @@ class ToolMirror implements Mirror {
   }
 }
 
-/** Calls that follow each other and go to the same file. */
+/** Groups consecutive calls that go to the same file. */
 function runsOf(calls: readonly Call[], fileOf: (call: Call) => string): { file: string; calls: Call[] }[] {
   const runs: { file: string; calls: Call[] }[] = [];
   for (const call of calls) {

@@ -1,7 +1,7 @@
-/** How a broadcast reads to a member. */
+/** Renders a broadcast for a member. */
 import type { Brief } from "../../contract/group.ts";
 
-/** The four fields, labelled, one after the other. */
+/** The four fields in order, each with its label. */
 export function renderBrief({ objective, output_format, tool_guidance, boundaries }: Brief): string {
   return [
     `objective: ${objective}`,

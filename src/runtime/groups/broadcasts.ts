@@ -1,6 +1,6 @@
 /**
- * Asking a whole group at once. The broadcast, what each member owes and all messages are one transaction; replies are
- * stored as turns end, and worked out again from the stored turns wherever that may have been missed.
+ * Broadcasts to a group. One transaction writes the broadcast, the expected replies and all messages. Replies are stored
+ * as turns end, and derived again from the stored turns where that may have been missed.
  */
 import { setImmediate } from "node:timers/promises";
 import { AegisError } from "../../contract/errors.ts";
@@ -20,31 +20,34 @@ import type { Message, Sender } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { SessionProcesses } from "../remote/session-processes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Turns } from "../sessions/turns.ts";
+import { answerEvents } from "../work/session-events.ts";
+import { until } from "../work/until.ts";
 import { renderBrief } from "./brief.ts";
 import { liveGroup, newestGroup } from "./find.ts";
-import { Hints } from "./hints.ts";
-import type { ReducerRegistry } from "./reducers.ts";
+import type { ReducerTable } from "./reducers.ts";
 import { collect, hasNews, letOff } from "./replies.ts";
 import { firstReply, repliesOf, resultOf } from "./results.ts";
 
 export type BroadcastsOptions = {
   store: Store;
+  transact: Transact;
   clock: Clock;
   log: Logger;
   inbox: Inbox;
   sessions: Sessions;
-  turns: Turns;
-  reducers: ReducerRegistry;
-  /** What holds for a group that does not say. */
+  processes: SessionProcesses;
+  reducers: ReducerTable;
+  /** The defaults of groups. */
   defaults: () => { reducer?: string | undefined; timeout?: number | undefined };
 };
 
 export type NewBroadcast = Brief & {
-  /** Makes a repeated request harmless: the same id is sent once. */
+  /** Makes the request idempotent: an id is sent once. */
   id?: BroadcastId | undefined;
   group: string;
   sender: Sender;
@@ -53,33 +56,29 @@ export type NewBroadcast = Brief & {
 
 export type Wait = {
   group: string;
-  /** For all replies, or for the first good one. */
+  /** Wait for all replies, or for the first successful one. */
   mode: "all" | "any";
   /** Seconds. */
   timeout?: number | undefined;
   reducer?: string | undefined;
   cancel_losers?: boolean | undefined;
-  /** Another broadcast of the group than its last. */
+  /** Default: the last broadcast of the group. */
   broadcast?: BroadcastId | undefined;
-  /** The session that waits: it cannot wait for itself. */
+  /** The waiting session, which cannot wait for itself. */
   caller?: SessionId | undefined;
 };
 
-/** After these a message of a member may have come to its end. */
-const endings: readonly Event["type"][] = ["turn.ended", "message.cancelled", "message.lost", "session.closed"];
-
 export class Broadcasts {
   readonly #options: BroadcastsOptions;
-  readonly #hints = new Hints();
 
   constructor(options: BroadcastsOptions) {
     this.#options = options;
   }
 
-  /** Asks every live member but the asker. Throws `conflict` while an earlier broadcast is open. */
+  /** Sends to every live member except the sender. Throws `conflict` while an earlier broadcast is open. */
   async send(input: NewBroadcast): Promise<Broadcast> {
     const { store, sessions, clock } = this.#options;
-    // The same for a transaction that runs again.
+    // The id is stable if the transaction is retried.
     const id = input.id ?? newId("brd", clock.now());
     const broadcast = await store.transact(async (tx) => {
       const before = await tx.broadcasts.get(id);
@@ -89,21 +88,21 @@ export class Broadcasts {
     return broadcast;
   }
 
-  /** With whatever is known by now. Throws `not_found`. */
+  /** The broadcast with all replies so far. Throws `not_found`. */
   async get(id: BroadcastId): Promise<{ broadcast: Broadcast; by_member: Replies }> {
     const broadcast = await this.#fresh(id);
     return { broadcast, by_member: await repliesOf(this.#options.store.read, broadcast) };
   }
 
-  /** The group's last broadcast with whatever is known by now. */
+  /** The group's last broadcast with all replies so far. */
   async latest(group: Group): Promise<Broadcast | null> {
     const latest = await this.#options.store.read.broadcasts.latest(group.id);
     return latest && this.#fresh(latest.id);
   }
 
   /**
-   * Waits until enough have replied or the time is over; who has not replied by then still may. Throws when the signal
-   * aborts: the broadcast goes on.
+   * Waits until enough members have replied, or until the timeout; later replies are still accepted. Throws if the
+   * signal aborts; the broadcast continues.
    */
   async wait(wait: Wait, signal: AbortSignal): Promise<GroupResult> {
     const { store, reducers, clock } = this.#options;
@@ -118,23 +117,24 @@ export class Broadcasts {
     return resultOf(store.read, settled, { reducer, late, signal });
   }
 
-  /** What holds for a wait that does not say: by the group's preset, else by the configuration. */
+  /** The defaults of a wait: those of the group's preset, else those of the configuration. */
   terms(group: Group): { reducer: string; timeout: number } {
     const { reducer = defaultReducer, timeout = defaultGroupTimeout } = this.#options.defaults();
     return { reducer: group.reducer ?? reducer, timeout: group.timeout ?? timeout };
   }
 
-  /** Stores replies as they come, and wakes those who wait. Returns its undo. */
+  /** Stores replies as they arrive. Returns a function that stops it. */
   follow(): () => void {
-    return this.#options.store.onCommit((events) => {
-      for (const event of events) {
-        if (event.type === "group.replied" || event.type === "group.settled") this.#hints.give(event.data.broadcast);
-        else if (event.session !== null && endings.includes(event.type)) void this.#noticeEnd(event.session);
-      }
-    });
+    return this.#options.store.onCommit(
+      (events) => {
+        for (const { session } of events) if (session !== null) void this.#noticeEnd(session);
+      },
+      [...answerEvents],
+      "own",
+    );
   }
 
-  /** Takes up what an earlier daemon left: replies it did not store, members it did not let off. */
+  /** Recovers after a restart: stores missing replies and settles members that can no longer reply. */
   async resume(): Promise<void> {
     const { store, inbox } = this.#options;
     for (const message of await store.read.broadcasts.letOffPending()) await inbox.cancel(message);
@@ -188,37 +188,31 @@ export class Broadcasts {
     deadline: number,
     signal: AbortSignal,
   ): Promise<{ broadcast: Broadcast; late: boolean }> {
-    const { clock } = this.#options;
-    while (true) {
-      const hint = Promise.withResolvers<void>();
-      const awake = new AbortController();
-      // Listening begins before the look, so that nothing falls between the two.
-      const undo = this.#hints.listen(id, hint.resolve);
-      try {
-        const broadcast = await this.#fresh(id);
-        if (isDone(broadcast)) return { broadcast, late: false };
-        const left = deadline - clock.now();
-        if (left <= 0) return { broadcast, late: true };
-        await Promise.race([hint.promise, clock.sleep(left, AbortSignal.any([signal, awake.signal]))]);
-      } catch (error) {
-        throw signal.aborted ? new AegisError("unavailable", "the wait was cut; the broadcast goes on") : error;
-      } finally {
-        awake.abort();
-        undo();
-      }
+    const { store, clock } = this.#options;
+    const look = async () => {
+      const broadcast = await this.#fresh(id);
+      return isDone(broadcast) ? broadcast : null;
+    };
+    const mayChange = (event: Event) =>
+      (event.type === "group.replied" || event.type === "group.settled") && event.data.broadcast === id;
+    try {
+      const broadcast = (await until({ store, clock, look, mayChange, signal, deadline })) ?? (await this.#fresh(id));
+      return { broadcast, late: !isDone(broadcast) };
+    } catch (error) {
+      throw signal.aborted ? new AegisError("unavailable", "the wait was cut; the broadcast goes on") : error;
     }
   }
 
   async #cancelLosers(id: BroadcastId): Promise<Broadcast> {
-    const { store, clock, turns, log } = this.#options;
+    const { store, clock, processes, log } = this.#options;
     const losers = await store.transact((tx) => letOff(tx, id, "another member replied first", clock.now()));
-    // A turn whose start shared this commit is among those under way only after this turn of the event loop.
+    // A turn that started in this commit is registered as running only after this turn of the event loop.
     if (losers.length > 0) await setImmediate();
     for (const { session, message } of losers) {
-      const [only, ...more] = turns.current(session);
-      // Whatever else the turn answers is somebody else's request.
+      const [only, ...more] = await processes.current(session);
+      // Other messages of the turn belong to other requests.
       if (only?.id !== message || more.length > 0) continue;
-      turns.interrupt(session).catch((error: unknown) => {
+      processes.interrupt(session).catch((error: unknown) => {
         log.warn("a turn that nobody waits for could not be cut", { session, error: errorText(error) });
       });
     }
@@ -230,17 +224,18 @@ export class Broadcasts {
     try {
       for (const id of await store.read.broadcasts.waitingFor(session)) await this.#fresh(id);
     } catch (error) {
-      // Whoever looks at the broadcast next, or the next start, works it out again.
+      // The next read of the broadcast, or the next daemon start, derives it again.
       log.warn("a reply to a group could not be stored yet", { session, error: errorText(error) });
     }
   }
 
   async #fresh(id: BroadcastId): Promise<Broadcast> {
-    const { store, clock } = this.#options;
+    const { store, transact, clock } = this.#options;
     const broadcast = await store.read.broadcasts.get(id);
     if (!broadcast) throw new AegisError("not_found", `no broadcast ${id}`);
     if (broadcast.settled_at !== null || !(await hasNews(store.read, broadcast))) return broadcast;
-    return store.transact((tx) => collect(tx, id, clock.now()));
+    // A reply that is not stored is noticed only after the next start: nothing else would look for it.
+    return transact((tx) => collect(tx, id, clock.now()));
   }
 }
 
@@ -267,7 +262,7 @@ async function refuseWhileOpen(tx: StoreTx, group: Group, now: number): Promise<
   });
 }
 
-/** The live members but the one who asks: nobody can answer in the turn it asks in. */
+/** The live members except the sender, which cannot answer during its own turn. */
 async function audience(tx: StoreTx, group: Group, sender: Sender): Promise<{ id: SessionId; handle: string }[]> {
   const asker = sender.kind === "agent" ? sender.session : null;
   const rows = await Promise.all((await tx.groups.members(group.id)).map((session) => tx.sessions.get(session)));

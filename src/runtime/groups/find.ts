@@ -9,7 +9,7 @@ export async function liveGroup(read: Pick<StoreReads, "groups">, name: string):
   return (await read.groups.byName(name)) ?? (await refuse(read, name));
 }
 
-/** Also one that is dissolved: what its members said can still be read. */
+/** Includes dissolved groups, whose replies can still be read. */
 export async function newestGroup(read: Pick<StoreReads, "groups">, name: string): Promise<Group> {
   return (await read.groups.newest(name)) ?? (await refuse(read, name));
 }

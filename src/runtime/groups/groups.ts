@@ -1,8 +1,9 @@
-/** Groups: started from agents or a preset, shown with how they stand, dissolved together with their members. */
+/** Creates, shows and dissolves groups of sessions. */
 import { AegisError } from "../../contract/errors.ts";
 import type { NewEvent } from "../../contract/event.ts";
 import type { Group, GroupMember, GroupView } from "../../contract/group.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
+import type { Starter } from "../../contract/starter.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
@@ -11,7 +12,7 @@ import { derivedId } from "../inbox/derived-id.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Broadcasts } from "./broadcasts.ts";
 import { liveGroup } from "./find.ts";
-import type { ReducerRegistry } from "./reducers.ts";
+import type { ReducerTable } from "./reducers.ts";
 
 export type GroupPreset = { agents: readonly string[]; reducer?: string | undefined; timeout?: number | undefined };
 
@@ -21,20 +22,20 @@ export type GroupsOptions = {
   log: Logger;
   sessions: Sessions;
   broadcasts: Broadcasts;
-  reducers: ReducerRegistry;
+  reducers: ReducerTable;
   presets: () => Readonly<Record<string, GroupPreset>>;
 };
 
 export type NewMembers = {
   group: string;
-  /** One session each. Exactly one of this and `preset` is given. */
+  /** One session per agent. Either this or `preset` is set. */
   agents?: readonly string[] | undefined;
   preset?: string | undefined;
-  /** For a single agent. */
+  /** The number of sessions of a single agent. */
   handle?: string | undefined;
-  /** The session that asks for them, which passes on no more rights than it has. */
-  startedFor?: SessionId | null | undefined;
-  /** Makes a repeated request harmless: the same key starts the same sessions once. */
+  /** The session or run that starts them: it limits their rights, and they count in its tree. */
+  starter?: Starter | SessionId | null | undefined;
+  /** Makes the request idempotent: a key starts its sessions once. */
   key?: string | undefined;
 };
 
@@ -45,22 +46,22 @@ export class Groups {
     this.#options = options;
   }
 
-  /** Adds members to the group, which is made if there is none of that name. All of them start, or none. */
+  /** Adds members to the group and creates it if necessary. Either all members start, or none. */
   async spawn(input: NewMembers): Promise<{ group: GroupView; handles: string[] }> {
     const { group, made } = await this.#options.store.transact((tx) => this.spawnIn(tx, input));
     return { group: await this.#view(group), handles: made.map((session) => session.handle) };
   }
 
-  /** The same within a transaction of the caller's. */
+  /** Like `spawn`, inside the caller's transaction. */
   async spawnIn(tx: StoreTx, input: NewMembers): Promise<{ group: Group; made: SessionRow[] }> {
     const { reducers, sessions } = this.#options;
-    const { handle, startedFor } = input;
+    const { handle, starter } = input;
     const recipe = this.#recipe(input);
     if (recipe.reducer !== undefined) reducers.get(recipe.reducer);
     const made: SessionRow[] = [];
     for (const [index, agent] of recipe.agents.entries()) {
       const id = input.key === undefined ? undefined : derivedId("ses", `${input.key}/${index}`);
-      made.push((await sessions.createIn(tx, { id, agent, handle, startedFor })).row);
+      made.push((await sessions.createIn(tx, { id, agent, handle, starter })).row);
     }
     return { group: await this.#join(tx, input, recipe, made), made };
   }
@@ -73,7 +74,7 @@ export class Groups {
     return this.#view(await liveGroup(this.#options.store.read, name));
   }
 
-  /** Closes the members and frees the name. An open broadcast ends: who still owed a reply counts as failed. */
+  /** Closes the members and frees the name. Ends an open broadcast; missing replies count as failed. */
   async dissolve(name: string, caller?: SessionId): Promise<{ group: string; closed: string[] }> {
     const { store, clock } = this.#options;
     const members = await store.transact(async (tx) => {
@@ -98,7 +99,7 @@ export class Groups {
     return { group: name, closed: open.map((member) => member.handle) };
   }
 
-  /** Finishes what an earlier daemon began: members of dissolved groups are closed. */
+  /** Recovers after a restart: closes the members of dissolved groups. */
   async resume(): Promise<void> {
     await this.#closeAll(await this.#options.store.read.groups.leftOpen(), "its group was dissolved");
   }
@@ -132,7 +133,7 @@ export class Groups {
     const now = this.#options.clock.now();
     const [first] = made;
     const joined = first && (await tx.groups.ofSession(first.id));
-    // A repeated request: its sessions joined together, or not at all.
+    // A repeated request: either all of its sessions joined, or none.
     if (joined) return joined;
     const before = await tx.groups.byName(input.group);
     const group = before ?? {

@@ -1,16 +1,16 @@
-/** How several replies become one. Built-in ways, and those that are added later under names of their own. */
+/** Reducers, which combine several replies into one: built-in ones and those of plugins. */
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 
 export type ReducerReply = { handle: string; text: string };
 
 /**
- * Gets the good replies in the order they arrived, perhaps none. Gives text, or a value that JSON can hold, now or later;
- * the signal aborts when nobody waits for it any more. What it throws is told to whoever waits, who still has the replies.
+ * Receives the successful replies in order of arrival, possibly none. Returns text or a JSON value, or a promise of one.
+ * The signal aborts when no caller waits. An error is reported to the waiting caller together with the replies.
  */
 export type Reducer = (replies: readonly ReducerReply[], signal: AbortSignal) => unknown;
 
-export class ReducerRegistry {
+export class ReducerTable {
   readonly #reducers = new Map<string, Reducer>([
     ["concat", concat],
     ["join_by_handle", joinByHandle],
@@ -18,7 +18,7 @@ export class ReducerRegistry {
     ["majority_vote", majorityVote],
   ]);
 
-  /** Returns its undo. A name that exists is refused, never overwritten. */
+  /** Returns a function that removes it. Throws if the name exists. */
   add(name: string, reducer: Reducer): () => void {
     if (this.#reducers.has(name)) throw new AegisError("conflict", `a reducer "${name}" exists already`);
     this.#reducers.set(name, reducer);
@@ -53,7 +53,7 @@ function lastWins(replies: readonly ReducerReply[]): string {
   return replies.at(-1)?.text ?? "";
 }
 
-/** The text most members gave, spaces around it aside. Among equals it is the one that was there first. */
+/** The most frequent text, without surrounding white space. If several are equally frequent, the first one. */
 function majorityVote(replies: readonly ReducerReply[]): string {
   const votes = new Map<string, number>();
   for (const { text } of replies) votes.set(text.trim(), (votes.get(text.trim()) ?? 0) + 1);

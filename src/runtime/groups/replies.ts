@@ -1,6 +1,6 @@
 /**
- * What has become of each member's message. A reply is the turn that took that very message: no other turn of the
- * member counts. Everything here follows from stored messages and turns, so it can be worked out again at any time.
+ * Derives the state of each member's message. A reply is the turn that took this message; other turns do not count. All
+ * of it follows from stored messages and turns, so it can be derived again at any time.
  */
 import { AegisError } from "../../contract/errors.ts";
 import type { Broadcast, BroadcastMember, ReplyStatus } from "../../contract/group.ts";
@@ -11,7 +11,7 @@ import type { ReplySettlement, StoreReads, StoreTx, TurnRow } from "../../store/
 type Ended = Omit<ReplySettlement, "arrival"> & { at: number };
 type Outcome = "owed" | { moved: MessageId } | Ended;
 
-/** Whether anything has happened that the broadcast's rows do not say yet. */
+/** True if the rows of the broadcast are out of date. */
 export async function hasNews(read: StoreReads, broadcast: Broadcast): Promise<boolean> {
   for (const member of broadcast.members) {
     if (member.status === "waiting" && (await outcomeOf(read, member)) !== "owed") return true;
@@ -19,7 +19,7 @@ export async function hasNews(read: StoreReads, broadcast: Broadcast): Promise<b
   return false;
 }
 
-/** Settles the members whose turns have ended, and the broadcast with the last of them. */
+/** Settles the members whose turns have ended, and the broadcast after the last one. */
 export async function collect(tx: StoreTx, id: BroadcastId, now: number): Promise<Broadcast> {
   const broadcast = await tx.broadcasts.get(id);
   if (!broadcast) throw new AegisError("not_found", `no broadcast ${id}`);
@@ -36,7 +36,7 @@ export async function collect(tx: StoreTx, id: BroadcastId, now: number): Promis
   return settleIfDone(tx, id, now);
 }
 
-/** Lets off every member that still owes a reply. Gives those whose turn is under way. */
+/** Settles every member without a reply. Returns those with a running turn. */
 export async function letOff(tx: StoreTx, id: BroadcastId, reason: string, now: number): Promise<BroadcastMember[]> {
   const broadcast = await collect(tx, id, now);
   const underWay: BroadcastMember[] = [];
@@ -120,7 +120,7 @@ async function endOf(read: StoreReads, member: BroadcastMember, id: TurnId): Pro
   return { status: "error", turn: id, error: await reasonOf(read, member, turn, turn.reason), at };
 }
 
-/** An agent that remembers a turn which a crash cut is told to go on: the reply comes in the turn that it does so. */
+/** An agent that resumes after a crash is told to continue: its reply is the turn in which it does so. */
 async function continuationOf(read: StoreReads, turn: TurnRow): Promise<MessageId | null> {
   const [first] = await read.messages.inTurn(turn.id);
   if (!first) return null;

@@ -1,11 +1,11 @@
-/** What a wait gives back, made from the stored broadcast and the turns it names. */
+/** The result of a wait, built from the stored broadcast and its turns. */
 import { AegisError } from "../../contract/errors.ts";
 import type { Broadcast, BroadcastMember, GroupResult, MemberReply, Replies } from "../../contract/group.ts";
 import { errorText } from "../../lib/log.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { Reducer, ReducerReply } from "./reducers.ts";
 
-/** Every settled member's reply, in the order they arrived. */
+/** The replies of all settled members, in order of arrival. */
 export async function repliesOf(read: StoreReads, broadcast: Broadcast): Promise<Replies> {
   const replies: Replies = {};
   for (const member of inOrder(broadcast)) {
@@ -14,7 +14,7 @@ export async function repliesOf(read: StoreReads, broadcast: Broadcast): Promise
   return replies;
 }
 
-/** `late` says that the time was over before enough had replied. */
+/** `late`: the timeout came before enough members had replied. */
 export async function resultOf(
   read: StoreReads,
   broadcast: Broadcast,
@@ -33,10 +33,10 @@ export async function resultOf(
   };
 }
 
-/** How long a reducer may take: it combines what is there already. */
+/** The time limit of a reducer. */
 const longestReduceMs = 30_000;
 
-/** The first good reply wins. */
+/** The first successful reply. */
 export const firstReply: Reducer = (replies) => replies[0]?.text ?? "";
 
 function inOrder({ members }: Broadcast): BroadcastMember[] {
@@ -64,7 +64,7 @@ async function combine(reducer: Reducer, replies: readonly ReducerReply[], signa
   const given = replies.map(({ handle, text }) => ({ handle, text }));
   try {
     const combined: unknown = await inTime((until) => reducer(given, until), signal);
-    // Fails here, where it can be told from whose it is, and not where the result is sent.
+    // Fails here, where the error can name the reducer, instead of where the result is sent.
     return JSON.parse(JSON.stringify(combined ?? null)) as unknown;
   } catch (error) {
     signal.throwIfAborted();
@@ -75,7 +75,7 @@ async function combine(reducer: Reducer, replies: readonly ReducerReply[], signa
   }
 }
 
-/** What `work` gives, unless it takes too long or nobody waits any more. */
+/** The result of `work`. Throws after the time limit, or when no caller waits. */
 function inTime<T>(work: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const over = new AbortController();

@@ -11,11 +11,11 @@ export type BeforeTurnOptions = {
   bus: HookBus;
   store: Store;
   projectRoot: string;
-  /** What the agent may load of skills, the best for the text first; none while Aegis itself offers them. */
+  /** The skills that the agent may load, the best match for the text first; empty if Aegis itself offers them. */
   skills: (session: SessionRow, text: string, signal: AbortSignal) => Promise<readonly HookSkill[]>;
-  /** What the session's agent was or will be told before its first message. */
+  /** The system prompt that the session's agent has or will get. */
   systemPrompt: (session: SessionId) => Promise<string>;
-  /** Its driver calls the model itself and has each call looked at there. */
+  /** True if the driver calls the model itself and runs the hooks there for each call. */
   callsModel: (session: SessionRow) => boolean;
 };
 
@@ -30,7 +30,7 @@ export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions):
     const context = {
       session: hookSession(row),
       turn,
-      // Turns that have ended: this one has not.
+      // Counts ended turns; the current one has not ended.
       turnIndex: await read.turns.countEndedAfter(id, 0),
       summedUp: (await read.events.list({ session: id, types: ["turn.compaction"], limit: mostSummaries })).length,
       userMessage: text,
@@ -50,7 +50,7 @@ export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions):
   };
 }
 
-/** Once a turn, on harnesses that talk to their model themselves: what changed goes ahead of the prompt. */
+/** Runs once per turn on harnesses that call their model themselves. Changes are added before the prompt. */
 export function beforeAgentStart(options: BeforeTurnOptions): TurnContributor {
   const { bus, store } = options;
   return async ({ session: id, text }, signal) => {
@@ -68,14 +68,17 @@ export function beforeAgentStart(options: BeforeTurnOptions): TurnContributor {
   };
 }
 
-/** The harness has its prompt already: only what is new about it must be said, all of it when that cannot be told. */
+/**
+ * The harness already has its prompt, so only the added text is sent, or the whole prompt if the difference is not an
+ * addition.
+ */
 function added(before: string, after: string): string {
   if (after.startsWith(before)) return after.slice(before.length).trim();
   if (after.endsWith(before)) return after.slice(0, after.length - before.length).trim();
   return after.trim();
 }
 
-/** The last message of the user is the prompt; what stands before it is history. */
+/** The user's last message is the prompt; everything before it is history. */
 function conversationOf(messages: readonly HookModelMessage[]): { text?: string; history: HookTurn[] } {
   const last = messages.findLastIndex((message) => message.role === "user");
   const prompt = last === -1 ? "" : textOf(messages[last]?.content);

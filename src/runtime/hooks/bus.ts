@@ -1,6 +1,6 @@
 /**
- * Calls hooks and makes one outcome of what they give back. Hooks of one plugin that follow each other go in one round
- * trip. A plugin's word is checked again here, and its time is kept here too: its worker may be gone, stuck or lying.
+ * Calls hooks and composes their results into one outcome. Consecutive hooks of one plugin share one round trip. The
+ * bus validates results and enforces timeouts again, because a plugin's worker may be gone, stuck or hostile.
  */
 import {
   type HookCallResult,
@@ -13,54 +13,63 @@ import {
 } from "../../contract/hook.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { onAbort, unlessAborted } from "../../lib/until-aborted.ts";
 import { stopsWhenFailing } from "../registry/hook-batch.ts";
 import { applyResult, type ComposedEvent, ends, type HookOutcomes, outcomeOf } from "../registry/hook-compose.ts";
 import { checkResult } from "../registry/hook-results.ts";
-import type { HookRegistry, HookRunner, PlacedHook } from "../registry/hooks.ts";
-import { Lanes } from "./lanes.ts";
+import type { HookRunner, HookTable, PlacedHook } from "../registry/hooks.ts";
+import { ObserverQueues } from "./observer-queues.ts";
 import type { HookRecord } from "./record.ts";
 
 export type HookBusOptions = {
-  registry: HookRegistry;
+  registry: HookTable;
   clock: Clock;
   log: Logger;
-  /** How long a hook may take that does not say so itself. */
+  /** The default timeout of a hook. */
   timeoutMs: () => number;
-  /** Told of each call. Must not throw. */
+  /** Called for each hook call. Must not throw. */
   record: (call: HookRecord) => void;
 };
 
 type Group = { plugin: string; run: HookRunner; hooks: readonly HookDeclaration[] };
 type Called = { hook: HookDeclaration; result: HookCallResult };
 
-/** What a worker may be late by before the daemon stops waiting for its own clock. */
+/** How long the daemon waits beyond a worker's own timeout. */
 const marginMs = 1_000;
-/** Calls of observers that may wait, per plugin. */
+/** The maximum of pending observer calls per plugin. */
 const mostWaiting = 1_000;
+/** A plugin can throw an error with a stack of any length. */
+const longestStack = 4_000;
 
 export class HookBus {
   readonly #options: HookBusOptions;
-  readonly #lanes: Lanes;
+  readonly #lanes: ObserverQueues;
   readonly #stop = new AbortController();
 
   constructor(options: HookBusOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(mostWaiting, (plugin, left) =>
+    this.#lanes = new ObserverQueues(mostWaiting, (plugin, left) =>
       options.log.warn("a plugin's hooks cannot keep up; calls of its observers were left out", { plugin, left }),
     );
   }
 
-  /** Ask before building a context: most events have no hook. */
+  /** Check this before building a context: most events have no hooks. */
   has(event: HookEvent): boolean {
     return this.#options.registry.has(event);
   }
 
-  /** Never rejects. Aborting ends it at once: a gate then denies, anything else keeps what it has so far. */
+  /** The plugins that have hooks for the event, in call order. */
+  pluginsWith(event: HookEvent): readonly string[] {
+    return [...new Set(this.#options.registry.of(event).map(({ plugin }) => plugin))];
+  }
+
+  /** Never rejects. Aborting ends it immediately: a gate then denies, anything else keeps the result so far. */
   async run<E extends ComposedEvent>(
     event: E,
     context: HookContexts[E],
     signal: AbortSignal,
   ): Promise<HookOutcomes[E]> {
+    if (this.#options.registry.loading(event) !== null) await this.#loaded(event, null, signal);
     const results: HookResults[E][] = [];
     let current = context;
     for (const group of groupsOf(this.#options.registry.of(event))) {
@@ -79,39 +88,47 @@ export class HookBus {
   }
 
   /**
-   * Has observers called some time after now, those of one lane in order. One plugin does not wait for another, and
-   * nobody waits for any of them.
+   * Schedules observer calls; calls in one lane run in order. Plugins do not wait for each other, and the caller waits
+   * for none.
    */
   observe<E extends HookObserver>(event: E, context: HookContexts[E], lane: string): void {
-    const plugins = new Set(this.#options.registry.of(event).map(({ plugin }) => plugin));
-    for (const plugin of plugins) this.observeIn(plugin, event, context, lane);
+    for (const plugin of this.pluginsWith(event)) this.observeIn(plugin, event, context, lane);
   }
 
-  /** The same for one plugin. */
-  observeIn<E extends HookObserver>(plugin: string, event: E, context: HookContexts[E], lane: string): void {
-    // Looked up when its time has come: the plugin may have been loaded anew until then.
-    this.#lanes.add(plugin, lane, async () => {
+  /** Like `observe`, for one plugin. Resolves when its hooks have returned, failed or timed out. */
+  observeIn<E extends HookObserver>(plugin: string, event: E, context: HookContexts[E], lane: string): Promise<void> {
+    // Looked up when the call runs, because the plugin may have been reloaded since.
+    return this.#lanes.add(plugin, lane, async () => {
+      if (this.#options.registry.loading(event, plugin) !== null) await this.#loaded(event, plugin, this.#stop.signal);
       for (const group of groupsOf(this.#options.registry.of(event)))
         if (group.plugin === plugin) await this.#call(group, event, context, this.#stop.signal);
     });
   }
 
-  /** Resolves when no observer waits, or the deadline has come. */
+  /** Resolves when no observer call is pending, or at the deadline. */
   async idle(deadline: AbortSignal): Promise<void> {
     await this.#lanes.empty(deadline);
   }
 
-  /** The same for good: those left at the deadline are given up. */
+  /** Like `idle`, for shutdown: calls that are still pending at the deadline are dropped. */
   async drain(deadline: AbortSignal): Promise<void> {
     const giveUp = () => this.#stop.abort("the daemon stops");
-    if (deadline.aborted) giveUp();
-    deadline.addEventListener("abort", giveUp, { once: true });
+    const release = onAbort(deadline, giveUp);
     const left = await this.#lanes.empty(deadline);
-    deadline.removeEventListener("abort", giveUp);
+    release();
     if (left > 0) this.#options.log.warn("calls of observers were left out at the end", { left });
   }
 
-  /** One answer for each hook that was or should have been called. */
+  /** Waits for plugins that are still being loaded and have such hooks. The wait does not count for the timeouts. */
+  async #loaded(event: HookEvent, plugin: string | null, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const loading = this.#options.registry.loading(event, plugin);
+      if (loading === null) return;
+      await unlessAborted(loading, signal);
+    }
+  }
+
+  /** Returns one answer for each hook that was or should have been called. */
   async #call<E extends HookEvent>(
     { plugin, run, hooks }: Group,
     event: E,
@@ -124,9 +141,7 @@ export class HookBus {
     const budget = timed.reduce((sum, { timeoutMs }) => sum + timeoutMs, marginMs);
     const started = clock.now();
     const over = new AbortController();
-    const stop = () => over.abort(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
+    const release = onAbort(signal, () => over.abort(signal.reason));
     let answer: Answer;
     try {
       const late = clock.sleep(budget, over.signal).then(
@@ -139,7 +154,7 @@ export class HookBus {
       );
       answer = await Promise.race([answered, late]);
     } finally {
-      signal.removeEventListener("abort", stop);
+      release();
       over.abort("over");
     }
     const called = answersOf(event, hooks, answer, clock.now() - started);
@@ -147,7 +162,7 @@ export class HookBus {
     return called;
   }
 
-  /** What counts as the hook's result, also when it failed. */
+  /** The result that counts for the hook, including after a failure. */
   #resultOf<E extends ComposedEvent>(
     event: E,
     plugin: string,
@@ -167,6 +182,7 @@ export class HookBus {
   #record(event: HookEvent, plugin: string, { hook, result }: Called, context: unknown): void {
     const { log, record, clock } = this.#options;
     const error = result.status === "ok" ? {} : { error: result.error };
+    const stack = result.status === "exception" && result.stack !== undefined ? { stack: result.stack } : {};
     if (result.status !== "ok")
       log.warn("a hook failed", { plugin, hook: hook.name, event, status: result.status, ...error });
     const session = sessionOf(context);
@@ -179,6 +195,7 @@ export class HookBus {
       strict: hook.strict,
       status: result.status,
       ...error,
+      ...stack,
       ...(session === null ? {} : { session }),
     });
   }
@@ -191,7 +208,7 @@ function failed(status: Failed["status"], error: string): Failed {
   return { status, error };
 }
 
-/** Hooks of one plugin that nobody else's stands between. */
+/** Groups consecutive hooks of the same plugin. */
 function groupsOf(placed: readonly PlacedHook[]): Group[] {
   const groups: (Group & { hooks: HookDeclaration[] })[] = [];
   for (const { plugin, run, declaration } of placed) {
@@ -202,7 +219,7 @@ function groupsOf(placed: readonly PlacedHook[]): Group[] {
   return groups;
 }
 
-/** The answer hook by hook, up to the one after which nobody else was to be called. */
+/** The answer per hook, up to the hook that ended the round. */
 function answersOf(event: HookEvent, hooks: readonly HookDeclaration[], answer: Answer, durationMs: number): Called[] {
   const called: Called[] = [];
   const given = "results" in answer && Array.isArray(answer.results) ? (answer.results as unknown[]) : [];
@@ -215,12 +232,16 @@ function answersOf(event: HookEvent, hooks: readonly HookDeclaration[], answer: 
   return called;
 }
 
-/** Null for something that is no answer of this hook. */
+/** Returns null if the worker's reply does not match this hook. */
 function checkCall(event: HookEvent, hook: HookDeclaration, given: unknown): HookCallResult | null {
   if (typeof given !== "object" || given === null) return null;
-  const { hook: name, status, durationMs, value, error } = given as Record<string, unknown>;
+  const { hook: name, status, durationMs, value, error, stack } = given as Record<string, unknown>;
   if (name !== hook.name || typeof durationMs !== "number") return null;
-  if (status === "exception" || status === "timeout") return { hook: name, durationMs, status, error: String(error) };
+  if (status === "timeout") return { hook: name, durationMs, status, error: String(error) };
+  if (status === "exception") {
+    const trace = typeof stack === "string" ? { stack: stack.slice(0, longestStack) } : {};
+    return { hook: name, durationMs, status, error: String(error), ...trace };
+  }
   if (status !== "ok") return null;
   try {
     return { hook: name, durationMs, status, value: checkResult(event, value) };

@@ -1,10 +1,19 @@
-/** The hooks inside an open conversation: how its process starts, what its harness's own tools do, what its model reads. */
+/** The hooks inside an open conversation: process start, the harness's own tools, and the input of the model. */
 import { planeServer } from "../../contract/tool-names.ts";
-import { type ConversationHost, DriverError, type ToolUse } from "../../drivers/driver.ts";
+import {
+  type ConversationHost,
+  DriverError,
+  type PermissionAnswer,
+  type PermissionRequest,
+  type ToolUse,
+  type ToolVerdict,
+} from "../../drivers/driver.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
+import type { FileClaims } from "../copies/claims/claims.ts";
 import { overlaid } from "../registry/hook-compose.ts";
 import type { HookBus } from "./bus.ts";
+import { type FileGuard, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";
 
 export type ConversationHooksOptions = {
@@ -12,29 +21,52 @@ export type ConversationHooksOptions = {
   store: Store;
   log: Logger;
   projectRoot: string;
-  /** Aborts when the daemon may no longer wait for anything. */
+  /** The built-in gate, and the folders in which a session may write freely. */
+  guard: FileGuard;
+  guarded: readonly string[];
+  ownFolders: (session: SessionRow) => readonly string[];
+  claims: Pick<FileClaims, "begins" | "ended" | "read">;
+  /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;
 };
 
 export type ConversationHooks = Pick<
   ConversationHost,
-  "prepareSpawn" | "gated" | "beforeTool" | "afterTool" | "beforeModel"
->;
+  "prepareSpawn" | "gated" | "guarded" | "beforeTool" | "afterTool" | "endTool" | "noteRead" | "beforeModel"
+> & {
+  /** Others may change the files of a call while a person is asked about it; they are checked again afterwards. */
+  whileAsked(
+    request: PermissionRequest,
+    signal: AbortSignal,
+    ask: () => Promise<PermissionAnswer>,
+  ): Promise<PermissionAnswer>;
+};
 
-/** `isPlaneTool` names tools that the plane has judged by the time they run: hooks are not called twice for them. */
+/** `isPlaneTool` identifies tools for which the plane already ran the hooks, so that hooks are not called twice. */
 export function conversationHooks(
   options: ConversationHooksOptions,
   session: SessionRow,
   isPlaneTool: (name: string) => boolean,
 ): ConversationHooks {
-  const { bus, store, log, projectRoot, signal: end } = options;
-  // The row may have been renamed since the conversation was opened.
+  const { bus, store, log, projectRoot, claims, signal: end } = options;
+  // The session may have been renamed since the conversation was opened.
   const subject = async () => hookSession((await store.read.sessions.get(session.id)) ?? session);
   const contextOf = async ({ call, tool, kind, input }: ToolUse) => {
     return { session: await subject(), call, tool, kind, plugin: null, input };
   };
   const skipped = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
+
+  const unjudged = (error: unknown) => {
+    skipped("a tool call could not be judged")(error);
+    return { decision: "deny" as const, reason: `denied because it could not be judged: ${errorText(error)}` };
+  };
+
+  const pluginVerdict = async (use: ToolUse, signal: AbortSignal): Promise<ToolVerdict> => {
+    if (!bus.has("pre_tool_use")) return { decision: "allow" };
+    const verdict = await bus.run("pre_tool_use", await contextOf(use), signal);
+    return verdict.decision === "ask" ? { ...verdict, reason: verdict.reason ?? null } : verdict;
+  };
 
   return {
     async prepareSpawn(command) {
@@ -51,18 +83,48 @@ export function conversationHooks(
       return bus.has("pre_tool_use");
     },
 
+    guarded: options.guarded,
+
     async beforeTool(use, signal) {
-      if (!bus.has("pre_tool_use") || isPlaneTool(use.tool)) return { decision: "allow" };
+      if (isPlaneTool(use.tool)) return { decision: "allow" };
       try {
-        const verdict = await bus.run("pre_tool_use", await contextOf(use), signal);
-        return verdict.decision === "ask" ? { ...verdict, reason: verdict.reason ?? null } : verdict;
+        const verdict = await pluginVerdict(use, signal);
+        if (verdict.decision === "deny") return verdict;
+        // Runs after the plugins, on the input that would be used, and no plugin can override it.
+        const judged = { ...use, input: verdict.input ?? use.input };
+        const worktree = await worktreeFolder(store, session.id, projectRoot);
+        const reason = await options.guard(judged, options.ownFolders(session), worktree);
+        const refusal = await claims.begins(session.id, judged, signal);
+        if (refusal !== null) return { decision: "deny", reason: refusal };
+        if (reason === null) return verdict;
+        const more = verdict.decision === "ask" && verdict.reason !== null ? `; ${verdict.reason}` : "";
+        return { ...verdict, decision: "ask", reason: `${reason}${more}`, once: true };
       } catch (error) {
-        skipped("a tool call could not be judged")(error);
-        return { decision: "deny", reason: `denied because it could not be judged: ${errorText(error)}` };
+        return unjudged(error);
       }
     },
 
+    async whileAsked(request, signal, ask) {
+      if (request.files === undefined) return ask();
+      const { call, tool, kind, input, files } = request;
+      const use = { call, tool, kind, input, files };
+      await claims.ended(session.id, use, { ran: false });
+      const answer = await ask();
+      if (answer.decision === "deny") return answer;
+      try {
+        const reason = await claims.begins(session.id, { ...use, input: answer.input ?? input }, signal);
+        return reason === null ? answer : { decision: "deny", reason };
+      } catch (error) {
+        return unjudged(error);
+      }
+    },
+
+    endTool: (use) => claims.ended(session.id, use, { ran: false }),
+
+    noteRead: (paths) => void claims.read(session.id, paths),
+
     async afterTool(use, { output, is_error }, signal) {
+      await claims.ended(session.id, use, { ran: !is_error });
       if (!bus.has("after_tool_call") || isPlaneTool(use.tool)) return null;
       try {
         const context = { ...(await contextOf(use)), result: output, isError: is_error };
@@ -89,7 +151,7 @@ export function conversationHooks(
   };
 }
 
-/** How a harness that reaches the plane over MCP calls its tools. */
+/** The name under which a harness calls a tool of the plane over MCP. */
 export function isNamedPlaneTool(name: string): boolean {
   const prefix = `mcp__${planeServer}`;
   return name === prefix || name.startsWith(`${prefix}__`);

@@ -1,7 +1,7 @@
 /**
- * Observers: what they are told comes from events, after these are durable. They learn of everything in the order it
- * happened, whoever caused it, and nothing that happens waits for them. A crash may keep something from them, never tell
- * them twice.
+ * Calls observers from events, after the events are durable. Observers get all events in order, regardless of the
+ * cause. Aegis never waits for observers, except that a session's first turn waits for `session_start`. Delivery is
+ * at-most-once: a crash may lose a call but never repeats one.
  */
 import type { Event, EventOf } from "../../contract/event.ts";
 import type { HookContexts, HookObserver } from "../../contract/hook.ts";
@@ -9,18 +9,19 @@ import type { SessionId } from "../../contract/ids.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
+import type { TurnContributor } from "../sessions/prepare.ts";
 import type { HookBus } from "./bus.ts";
+import { SessionLife, type SessionOver } from "./session-life.ts";
 import { findSubject, hookSession } from "./subject.ts";
 
 export type FollowOptions = { bus: HookBus; store: Store; log: Logger; projectRoot: string };
 
-/** Events whose contexts may wait to be read from the store. */
+/** The maximum of events whose contexts are not read from the store yet. */
 const mostWaiting = 10_000;
 
 export class HookFeed {
   readonly #options: FollowOptions;
-  /** Sessions whose start was told. */
-  readonly #started = new Set<SessionId>();
+  readonly #life = new SessionLife();
   #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
 
@@ -28,37 +29,49 @@ export class HookFeed {
     this.#options = options;
   }
 
-  /** Returns its undo. */
+  /** Returns a function that stops following. */
   follow(): () => void {
-    return this.#options.store.onCommit((events) => {
-      for (const event of events) this.#take(event);
+    return this.#options.store.onCommit(
+      (events) => {
+        for (const event of events) this.#take(event);
+      },
+      undefined,
+      "own",
+    );
+  }
+
+  /**
+   * Calls `session_start` of each plugin that has not received it for this session since the daemon started. Resolves
+   * when its hooks have returned, failed or timed out.
+   */
+  async begin(id: SessionId): Promise<void> {
+    let calls: Promise<void>[] = [];
+    await this.#inOrder("session_start", async () => {
+      const row = await this.#options.store.read.sessions.get(id);
+      if (row !== null) calls = await this.#callStart(row);
     });
+    await Promise.all(calls);
   }
 
-  /** A conversation was opened: the session starts with the first one, or goes on with it after a restart. */
-  opened(session: SessionRow, resumed: boolean): void {
-    if (this.#started.has(session.id)) return;
-    this.#started.add(session.id);
-    this.#tell("session_start", session.id, async () => ({
-      session: hookSession(session),
-      projectRoot: this.#options.projectRoot,
-      resumed,
-    }));
-  }
-
-  /** Resolves when everything so far is on its way to the hooks. */
+  /** Resolves when all events so far have been passed to the hooks. */
   settled(): Promise<void> {
     return this.#tail;
   }
 
   #take(event: Event): void {
+    const over = this.#life.take(event);
     if (event.type === "turn.ended") this.#turnEnded(event);
-    else if (event.type === "session.closed") this.#sessionClosed(event);
+    else if (event.type === "session.created") this.#created(event);
     else if (event.type === "message.admitted") this.#admitted(event);
     else if (event.type === "task.enqueued") this.#enqueued(event);
     else if (event.type === "subagent.spawned") this.#spawned(event);
     else if (event.type === "subagent.ended") this.#subagentEnded(event);
     else if (event.type === "config.rejected") this.#configRejected(event);
+    if (over !== null) this.#sessionOver(over);
+  }
+
+  #created({ session: id }: EventOf<"session.created">): void {
+    if (id !== null) void this.begin(id);
   }
 
   #turnEnded({ session: id, data }: EventOf<"turn.ended">): void {
@@ -80,16 +93,35 @@ export class HookFeed {
     });
   }
 
-  #sessionClosed({ session: id, data }: EventOf<"session.closed">): void {
-    const { projectRoot, store } = this.#options;
-    if (id === null) return;
-    this.#started.delete(id);
-    this.#tell("session_end", id, async () =>
-      withSession(await findSubject(store.read, id), (session) => ({ session, projectRoot, reason: data.reason })),
+  async #callStart(row: SessionRow): Promise<Promise<void>[]> {
+    const { bus, store, projectRoot } = this.#options;
+    const resumed = (await store.read.turns.countEndedAfter(row.id, 0)) > 0;
+    const context = { session: hookSession(row), projectRoot, resumed };
+    return this.#life.start(row.id, bus.pluginsWith("session_start"), (plugin) =>
+      bus.observeIn(plugin, "session_start", context, row.id),
     );
   }
 
-  /** An agent gave work to a peer. What goes between a subagent and its parent has events of its own. */
+  #sessionOver({ session: id, reason }: SessionOver): void {
+    const { bus, projectRoot, store } = this.#options;
+    const told = this.#inOrder("session_end", async () => {
+      const row = await store.read.sessions.get(id);
+      if (row === null || row.closed_at === null) return;
+      // The plugin was loaded after the session started, or the session had no turn since the restart.
+      await this.#callStart(row);
+      const context = { session: hookSession(row), projectRoot, reason: reason ?? (await this.#whyClosed(id)) };
+      bus.observe("session_end", context, id);
+    });
+    void told.then(() => this.#life.forget(id));
+  }
+
+  async #whyClosed(session: SessionId): Promise<string> {
+    const query = { session, types: ["session.closed" as const], limit: 1, from: "newest" as const };
+    const [closed] = await this.#options.store.read.events.list(query);
+    return closed?.type === "session.closed" ? closed.data.reason : "closed";
+  }
+
+  /** An agent gave work to a peer. Messages between a subagent and its parent have events of their own. */
   #admitted({ session: id, data: { message } }: EventOf<"message.admitted">): void {
     const { sender } = message;
     if (sender.kind !== "agent" || id === null) return;
@@ -134,29 +166,46 @@ export class HookFeed {
     return Promise.all([findSubject(read, session), findSubject(read, parent)]);
   }
 
-  /** Contexts are read one after the other, so that hooks are called in the order of events. */
   #tell<E extends HookObserver>(event: E, lane: string, context: () => Promise<HookContexts[E] | null>): void {
+    const { bus } = this.#options;
+    void this.#inOrder(event, async () => {
+      const given = await context();
+      if (given !== null) bus.observe(event, given, lane);
+    });
+  }
+
+  /** Reads contexts one after the other, so that hooks are called in event order. Never rejects. */
+  #inOrder(event: HookObserver, tell: () => Promise<void>): Promise<void> {
     const { bus, log } = this.#options;
-    if (!bus.has(event)) return;
+    if (!bus.has(event)) return Promise.resolve();
     if (this.#waiting >= mostWaiting) {
       log.warn("an observer was left out: too many wait", { event });
-      return;
+      return Promise.resolve();
     }
     this.#waiting++;
-    this.#tail = this.#tail.then(async () => {
+    const told = this.#tail.then(async () => {
       try {
-        const given = await context();
-        if (given !== null) bus.observe(event, given, lane);
+        await tell();
       } catch (error) {
         log.warn("observers could not be told", { event, error: errorText(error) });
       } finally {
         this.#waiting--;
       }
     });
+    this.#tail = told;
+    return told;
   }
 }
 
-/** What concerns no session. */
+/** Delays the first turn of a session until plugins have handled `session_start`. */
+export function afterSessionStart(feed: HookFeed): TurnContributor {
+  return async ({ session }) => {
+    await feed.begin(session);
+    return null;
+  };
+}
+
+/** The lane of events without a session. */
 export const daemonLane = "daemon";
 
 function withSession<S, T>(session: S | null, make: (session: S) => T): T | null {

@@ -1,16 +1,16 @@
-/** What was said in a session before a turn, as hooks are shown it. A fork goes on from what its origin had said. */
+/** The conversation of a session before a turn, as hooks see it. A fork includes the history of its origin. */
 import type { HookTurn } from "../../contract/hook.ts";
 import type { TurnId } from "../../contract/ids.ts";
 import type { SessionRow, StoreReads, TurnRow } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
 
-/** A hook that wants more asks for the session's history itself. */
+/** A hook that needs more requests the session's history itself. */
 const mostTurns = 50;
 const mostCharacters = 200_000;
-/** Turns whose messages are read at once: few enough to stop in time, enough to make few reads. */
+/** The batch size of reads: small enough to stop early, large enough to limit the number of reads. */
 const readAtOnce = 10;
 
-/** The newest turns that fit, the oldest of them first. */
+/** Returns the newest turns that fit, in chronological order. */
 export async function historyBefore(read: StoreReads, session: SessionRow, turn: TurnId): Promise<HookTurn[]> {
   const earlier = await turnsBefore(read, session, turn);
   const history: HookTurn[] = [];
@@ -23,14 +23,14 @@ export async function historyBefore(read: StoreReads, session: SessionRow, turn:
       characters += asked.length + text.length;
       if (characters > mostCharacters) return history.reverse();
       if (text !== "") history.push({ role: "assistant", text });
-      // Messages that were sent again belong to the later turn.
+      // A message that was sent again belongs to the later turn.
       if (asked !== "") history.push({ role: "user", text: asked });
     }
   }
   return history.reverse();
 }
 
-/** The newest first, those of the sessions it was forked from last. */
+/** Newest first; the turns of the sessions that it was forked from come last. */
 async function turnsBefore(read: StoreReads, session: SessionRow, turn: TurnId): Promise<TurnRow[]> {
   const turns: TurnRow[] = [];
   let until: number | undefined;

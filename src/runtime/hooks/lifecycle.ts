@@ -1,17 +1,17 @@
-/** The first and the last call of a plugin's hooks in the life of a daemon. */
-import type { HookRegistry } from "../registry/hooks.ts";
+/** Calls the first and the last hooks of a plugin in the life of a daemon. */
+import type { HookTable } from "../registry/hooks.ts";
 import type { HookBus } from "./bus.ts";
 import { daemonLane, type HookFeed } from "./follow.ts";
 
 export type HookLifecycleOptions = {
   bus: HookBus;
   feed: HookFeed;
-  registry: HookRegistry;
+  registry: HookTable;
   projectRoot: string;
   version: string;
 };
 
-/** What observers may take at the end, before `on_shutdown` and for it. */
+/** The time limit for pending observers, and again for `on_shutdown`. */
 const closingMs = 3_000;
 
 export class HookLifecycle {
@@ -24,19 +24,19 @@ export class HookLifecycle {
     this.#options = options;
     this.#unfollow = options.feed.follow();
     const { bus, registry } = options;
-    // A plugin that comes later, or anew, has a worker that knows nothing yet.
+    // A plugin that is loaded or reloaded later has a new worker without state.
     this.#forgetAdded = registry.onAdded((plugin) => {
       if (this.#isStarted && bus.has("on_startup")) bus.observeIn(plugin, "on_startup", this.#startup(), daemonLane);
     });
   }
 
-  /** The daemon is up and its plugins are loaded. */
+  /** Call once the daemon is up and its plugins are loaded. */
   started(): void {
     this.#isStarted = true;
     this.#options.bus.observe("on_startup", this.#startup(), daemonLane);
   }
 
-  /** Lets observers learn the rest, then of the end, each within a deadline. */
+  /** Lets observers finish, then calls `on_shutdown`, each with a deadline. */
   async close(reason: string, forced: AbortSignal): Promise<void> {
     const { bus, feed, projectRoot } = this.#options;
     const deadline = () => AbortSignal.any([forced, AbortSignal.timeout(closingMs)]);

@@ -1,4 +1,4 @@
-/** `message_sending`: what hooks make of an agent's text before anybody sees it. */
+/** `message_sending`: hooks can change an agent's text before it is shown or stored. */
 import type { Store } from "../../store/store.ts";
 import type { OutgoingText } from "../sessions/recorder.ts";
 import type { HookBus } from "./bus.ts";
@@ -7,7 +7,7 @@ import { findSubject } from "./subject.ts";
 export type OutgoingOptions = {
   bus: HookBus;
   store: Store;
-  /** Aborts when the daemon may no longer wait for anything. */
+  /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;
 };
 
@@ -18,9 +18,10 @@ export function outgoingText({ bus, store, signal }: OutgoingOptions): OutgoingT
     },
     async pass({ session: id, turn, text }) {
       const session = await findSubject(store.read, id).catch(() => null);
-      // Rather silent than unchanged.
+      // Fails closed: show nothing rather than unfiltered text.
       if (session === null) return null;
-      // Not with the signal of the turn: what was said before it was cut is shown, but not as it was before the hooks.
+      // Does not use the turn's signal: text that was written before an interrupt is shown, but only after the hooks
+      // ran.
       const outcome = await bus.run("message_sending", { session, turn, content: text }, signal);
       return outcome.cancelled || signal.aborted ? null : (outcome.content ?? text);
     },

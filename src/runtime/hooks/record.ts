@@ -1,6 +1,6 @@
 /**
- * One line per call of a hook in `<plugin>.<hook>.jsonl`, for people to grep. Whoever is called does not wait for it, and
- * calls that follow each other closely share one write.
+ * Writes one line per hook call to `<plugin>.<hook>.jsonl`, for people to grep. Callers do not wait for the write, and
+ * calls in quick succession share one write.
  */
 import { appendFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -18,19 +18,20 @@ export type HookRecord = {
   strict: boolean;
   status: HookCallResult["status"];
   error?: string;
+  stack?: string;
   session?: string;
 };
 
 export type HookLogOptions = {
-  /** Made when it is missing, but not the folders above it: a project that was deleted stays deleted. */
+  /** Created if it is missing, but not its parent folders: a deleted project must stay deleted. */
   dir: string;
   redact: Redact;
   log: Logger;
 };
 
-/** Short enough for anybody who watches, long enough for a burst. */
+/** Short enough for a person who watches, long enough to collect a burst. */
 const gatherMs = 100;
-/** Held at once; a disk that cannot keep up costs records, never memory. */
+/** The maximum held in memory. A slow disk loses records but never exhausts memory. */
 const mostGathered = 10_000;
 const longestName = 200;
 
@@ -51,7 +52,7 @@ export class HookLog {
     this.#timer ??= setTimeout(() => void this.flush(), gatherMs);
   }
 
-  /** Resolves when every call so far is written, or could not be. */
+  /** Resolves when all calls so far were written or failed to be written. */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -80,7 +81,7 @@ export class HookLog {
   }
 }
 
-/** Authors choose the names of hooks: nothing in them may lead out of the folder. */
+/** Plugin authors choose hook names, so a name must not lead out of the folder. */
 function fileOf({ plugin, hook }: HookRecord): string {
   const name = `${plugin}.${hook}`.replace(/[^\w.@-]+/g, "_").replace(/^\.+/, "_");
   return `${name.slice(0, longestName)}.jsonl`;

@@ -1,4 +1,4 @@
-/** Who a hook is called for, always as the rows have it: nobody's own word about who he is counts. */
+/** Builds the session that a hook sees from the stored rows, never from what a caller claims. */
 import type { HookSession } from "../../contract/hook.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { SessionReads, SessionRow } from "../../store/store.ts";

@@ -1,28 +1,47 @@
-/** The hooks around tools of the plane, those of plugins among them. Harness and native agents pass here alike. */
+/** Runs the hooks around tools of the plane, including tools of plugins, for all harnesses and native agents. */
 import type { PermissionAnswer, PermissionRequest, ToolOutcome } from "../../drivers/driver.ts";
-import type { SessionRow } from "../../store/store.ts";
+import { errorText } from "../../lib/log.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
 import type { Tool, ToolContext, ToolGuard } from "../registry/tools.ts";
 import type { HookBus } from "./bus.ts";
+import { type FileGuard, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";
 
 export type ToolGuardOptions = {
   bus: HookBus;
-  /** A person's answer. Never rejects: no answer is a denial with a reason. */
+  /** Asks a person. Never rejects: no answer is a denial with a reason. */
   permission: (session: SessionRow, request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
+  store: Store;
+  projectRoot: string;
+  /** The built-in gate. A plugin's tool may write any file that its arguments name. */
+  fileGuard: FileGuard;
 };
 
-export function toolGuard({ bus, permission }: ToolGuardOptions): ToolGuard {
+export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: ToolGuardOptions): ToolGuard {
+  const ownReason = async ({ plugin, readOnly, name }: Tool, input: unknown, caller: SessionRow) => {
+    if (plugin === undefined || readOnly) return null;
+    const worktree = await worktreeFolder(store, caller.id, projectRoot);
+    return fileGuard({ call: null, tool: name, kind: "other", input }, [], worktree);
+  };
+
   return {
     async before(tool, input, context) {
-      if (!bus.has("pre_tool_use")) return { input };
+      const { caller, signal } = context;
       const use = useOf(tool, input, context);
-      const verdict = await bus.run("pre_tool_use", use, context.signal);
+      const verdict = bus.has("pre_tool_use")
+        ? await bus.run("pre_tool_use", use, signal)
+        : { decision: "allow" as const };
       if (verdict.decision === "deny") return refused(tool, verdict.reason);
       const judged = "input" in verdict ? verdict.input : input;
-      if (verdict.decision === "allow") return { input: judged };
-      const { caller, signal } = context;
-      const title = verdict.reason ?? `may "${caller.handle}" use ${tool.name}?`;
-      const request = { call: null, tool: tool.name, kind: use.kind, title, input: judged };
+      const own = await ownReason(tool, judged, caller).catch(
+        (error: unknown) => `it could not be judged: ${errorText(error)}`,
+      );
+      if (verdict.decision === "allow" && own === null) return { input: judged };
+      const asked = verdict.decision === "ask" ? verdict.reason : undefined;
+      const reason = [own, asked].filter((part) => part !== null && part !== undefined).join("; ") || null;
+      const title = reason ?? `may "${caller.handle}" use ${tool.name}?`;
+      const once = own !== null;
+      const request = { call: null, tool: tool.name, kind: use.kind, title, input: judged, reason, gate: true, once };
       const answer = await permission(caller, request, signal);
       return answer.decision === "allow" ? { input: answer.input ?? judged } : refused(tool, answer.reason);
     },
@@ -32,7 +51,7 @@ export function toolGuard({ bus, permission }: ToolGuardOptions): ToolGuard {
       const { output, is_error } = outcome;
       const use = { ...useOf(tool, input, context), result: output, isError: is_error };
       const { result } = await bus.run("after_tool_call", use, context.signal);
-      return result === null ? outcome : { output: result, is_error };
+      return result === null ? outcome : { ...outcome, output: result };
     },
   };
 }

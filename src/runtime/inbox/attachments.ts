@@ -1,18 +1,30 @@
-/** Pictures that go along with messages: checked, then kept as files named by what is in them. */
+/**
+ * Validates the images of messages and stores them as content-addressed files. The nodes of a cluster also store them in
+ * the database, because a session may run on another node than the one that received the image.
+ */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { type Attachment, imageMaxBytes, imagesMaxBytes, imagesMaxCount } from "../../contract/message.ts";
 import type { Session } from "../../contract/session.ts";
-import { makePrivateDir, writeAtomic } from "../../lib/files.ts";
-import type { DriverRegistry } from "../registry/drivers.ts";
+import { isErrno, makePrivateDir, writeAtomic } from "../../lib/files.ts";
+import type { DriverTable } from "../registry/drivers.ts";
 
-/** A picture as it comes in; `data` is Base64. */
+/** An incoming image; `data` is Base64. */
 export type Upload = { name: string; data: string };
 
 export type AttachmentsOptions = {
   dir: string;
-  drivers: DriverRegistry;
+  drivers: DriverTable;
+  /** The files that the nodes of a cluster share; absent without a cluster. */
+  shared?: SharedFiles | undefined;
+};
+
+export type SharedFiles = {
+  get(sha256: string): Promise<Buffer | null>;
+  put(sha256: string, data: Buffer): Promise<void>;
 };
 
 export class Attachments {
@@ -22,7 +34,10 @@ export class Attachments {
     this.#options = options;
   }
 
-  /** Resolves when the files are on disk. Throws when the session's agent cannot see them or one is no picture. */
+  /**
+   * Resolves when the files are on disk. Throws if the session's agent does not support images or a file is not an
+   * image.
+   */
   async keep(session: Pick<Session, "handle" | "harness">, uploads: readonly Upload[]): Promise<Attachment[]> {
     if (uploads.length === 0) return [];
     const able = this.#options.drivers.all().filter((driver) => driver.capabilities.images);
@@ -36,8 +51,36 @@ export class Attachments {
     const total = pictures.reduce((sum, { attachment }) => sum + attachment.bytes, 0);
     if (total > imagesMaxBytes) throw tooMuch(`images of ${total} bytes`, `${imagesMaxBytes} bytes`);
     await makePrivateDir(this.#options.dir);
-    for (const { attachment, data } of pictures) await writeAtomic(this.pathOf(attachment), data, { mode: 0o600 });
+    for (const { attachment, data } of pictures) await this.#store(attachment, data);
     return pictures.map(({ attachment }) => attachment);
+  }
+
+  async #store(attachment: Attachment, data: Buffer): Promise<void> {
+    await writeAtomic(this.pathOf(attachment), data, { mode: 0o600 });
+    await this.#options.shared?.put(attachment.sha256, data);
+  }
+
+  /** Throws `not_found` if the file is gone. */
+  async read(attachment: Attachment): Promise<Buffer> {
+    try {
+      await this.fetch([attachment]);
+      return await readFile(this.pathOf(attachment));
+    } catch (error) {
+      if (!isErrno(error, "ENOENT")) throw error;
+      throw new AegisError("not_found", `the image "${attachment.name}" is no longer stored`, { cause: error });
+    }
+  }
+
+  /** Gets the files that another node received. */
+  async fetch(attachments: readonly Attachment[]): Promise<void> {
+    const { shared, dir } = this.#options;
+    if (shared === undefined) return;
+    for (const attachment of attachments.filter((one) => !existsSync(this.pathOf(one)))) {
+      const data = await shared.get(attachment.sha256);
+      if (data === null) continue;
+      await makePrivateDir(dir);
+      await writeAtomic(this.pathOf(attachment), data, { mode: 0o600 });
+    }
   }
 
   pathOf({ sha256, media_type }: Attachment): string {
@@ -59,7 +102,10 @@ function readUpload({ name, data: base64 }: Upload): { attachment: Attachment; d
   return { attachment: { kind: "image", name, media_type, bytes: data.length, sha256 }, data };
 }
 
-/** By its first bytes: a name or a sender's word proves nothing, and a provider refuses the whole turn for it. */
+/**
+ * Detects the type from the first bytes: a file name proves nothing, and a provider rejects the whole turn for a bad
+ * image.
+ */
 function mediaTypeOf(data: Buffer): Attachment["media_type"] | null {
   const starts = (bytes: string, at = 0) => data.subarray(at, at + bytes.length).equals(Buffer.from(bytes, "latin1"));
   if (starts("\x89PNG\r\n\x1a\n")) return "image/png";

@@ -1,4 +1,4 @@
-/** Ids made from a key: whoever repeats an effect after a crash asks for the same id and adds nothing. */
+/** Derives ids from a key, so that repeating a side effect after a crash uses the same id and adds nothing. */
 import { createHash } from "node:crypto";
 import type { Id, IdPrefix } from "../../contract/ids.ts";
 

@@ -1,67 +1,87 @@
-/** How a batch of messages reads to an agent: one header line per message, bodies that cannot pass for a header. */
+/** Renders a batch of messages for an agent: a header line per sender, and bodies that cannot forge a header. */
 import type { Message, Sender } from "../../contract/message.ts";
+import { escapeHeaders, headerOf, messageSeparator, personOrigin } from "../../contract/message-header.ts";
 
-/** Messages in order, joined by one blank line. A human's message has no header. */
-export function renderBatch(messages: readonly Message[]): string {
-  return messages.map(renderMessage).join("\n\n");
+type Renderable = Pick<Message, "sender" | "body" | "admitted_at">;
+
+/**
+ * The messages in order, separated by blank lines. `before` are the messages that the agent already has in this turn.
+ */
+export function renderBatch(messages: readonly Renderable[], before: readonly Pick<Message, "sender">[] = []): string {
+  return renderParts(messages, before).join(messageSeparator);
 }
 
-export function renderMessage(message: Pick<Message, "sender" | "body" | "admitted_at">): string {
-  const body = escapeHeaders(message.body);
-  const header = renderHeader(message.sender, message.admitted_at);
-  return header === null ? body : `${header}\n${body}`;
+/**
+ * Renders each message of a batch. A turn starts without a header while it has only one sender; with a second sender
+ * every message gets a header, so that no paragraph can be attributed to the wrong sender.
+ */
+export function renderParts(
+  messages: readonly Renderable[],
+  before: readonly Pick<Message, "sender">[] = [],
+): string[] {
+  const senders = new Set([...before, ...messages].map(({ sender }) => originOf(sender)));
+  return messages.map((message) => renderMessage(message, senders.size > 1));
 }
 
-export function renderHeader(sender: Sender, at: number): string | null {
-  const origin = renderOrigin(sender);
-  return origin === null ? null : `> from ${origin} · ${timestamp(at)}`;
+/** `named`: adds a header even for a sender that has none when it is alone. */
+export function renderMessage({ sender, body, admitted_at }: Renderable, named = false): string {
+  const escaped = escapeHeaders(body);
+  if (!named && opensBare(sender)) return escaped;
+  return `${renderHeader(sender, admitted_at)}\n${escaped}`;
 }
 
-function renderOrigin(sender: Sender): string | null {
+export function renderHeader(sender: Sender, at: number): string {
+  return headerOf(originOf(sender), timestamp(at));
+}
+
+/** True for the person, and for a task's payload, which is the only purpose of its worker. */
+function opensBare(sender: Sender): boolean {
+  return sender.kind === "human" || (sender.kind === "queue" && sender.status === null);
+}
+
+function originOf(sender: Sender): string {
   switch (sender.kind) {
     case "human":
-      return null;
+      return personOrigin;
     case "agent":
-      return `agent:${sender.handle}`;
+      return `agent:${word(sender.handle)}`;
     case "queue":
-      // A payload is the worker's opening prompt: nobody speaks before it.
-      return sender.status === null ? null : `queue:${sender.name} · task#${sender.task} · ${sender.status}`;
+      return [
+        `queue:${word(sender.name)}`,
+        `task#${word(sender.task)}`,
+        ...outcome(sender.status),
+        ...(sender.verified === undefined ? [] : [sender.verified ? "verified" : "unverified"]),
+      ].join(" · ");
     case "workflow":
-      return sender.status === null
-        ? `workflow:${sender.name}`
-        : `workflow:${sender.name} · task#${sender.run} · ${sender.status}`;
+      if (sender.status === null) return `workflow:${word(sender.name)}`;
+      return [`workflow:${word(sender.name)}`, `task#${word(sender.run)}`, ...outcome(sender.status)].join(" · ");
     case "telegram":
       return "telegram";
+    case "channel":
+      return `channel:${word(sender.name)}`;
+    case "client":
+      return `client:${word(sender.name)}`;
+    case "webhook":
+      return `webhook:${word(sender.name)}`;
     case "schedule":
-      return `schedule:${sender.name}`;
+      return `schedule:${word(sender.name)}`;
     case "group":
-      return `group:${sender.group}/broadcast:${sender.broadcast}`;
+      return `group:${word(sender.group)}/broadcast:${word(sender.broadcast)}`;
     case "substrate":
       return "substrate";
   }
 }
 
+function outcome(status: string | null): string[] {
+  return status === null ? [] : [status];
+}
+
+/** Users and agents choose names, so a name is reduced to one word of the header. */
+function word(name: string): string {
+  return name.replace(/[\s\p{Z}\p{C}·]/gu, "_");
+}
+
 /** UTC to the second: `2026-01-31T09:00:00Z`. */
 export function timestamp(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
-}
-
-/** A line of a body that looks like a header would let its sender speak as somebody else. */
-function escapeHeaders(body: string): string {
-  return body.replace(/[>\uFF1E]/g, (mark, at: number) => (beginsHeader(body, at) ? `\\${mark}` : mark));
-}
-
-const lineEnd = /[\n\r\v\f\u0085\u2028\u2029]/;
-/** Blanks of any kind and characters nobody sees; half of a pair is taken for one. */
-const unseen = /[\p{Z}\p{C}]/u;
-const isUnseen = (char: string) => unseen.test(char) && !lineEnd.test(char);
-
-/** Walks instead of matching one expression: an expression runs out of stack on megabytes of blanks. */
-function beginsHeader(body: string, mark: number): boolean {
-  let before = mark - 1;
-  while (before >= 0 && isUnseen(body.charAt(before))) before -= 1;
-  if (before >= 0 && !lineEnd.test(body.charAt(before))) return false;
-  let after = mark + 1;
-  while (after < body.length && isUnseen(body.charAt(after))) after += 1;
-  return /^from\b/i.test(body.slice(after, after + 5));
 }

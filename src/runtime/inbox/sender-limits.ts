@@ -1,4 +1,4 @@
-/** Keeps one agent from flooding the others: so many messages a minute, by sender. */
+/** Limits the messages per minute and sender, so that one agent cannot flood the others. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Sender } from "../../contract/message.ts";
@@ -17,7 +17,7 @@ export class SenderLimits {
     this.#perMinute = perMinute;
   }
 
-  /** Counts a message of the sender. Throws `too_many` when it has sent its share; people are never limited. */
+  /** Counts a message of the sender. Throws `too_many` if the sender exceeded its limit; people are never limited. */
   count(sender: Sender): void {
     if (sender.kind !== "agent") return;
     const now = this.#clock.now();
@@ -33,7 +33,7 @@ export class SenderLimits {
     this.#sent.set(sender.session, [...recent, now]);
   }
 
-  /** Senders whose last message no longer counts, that of every closed session among them, are forgotten. */
+  /** Forgets senders whose last message no longer counts, including those of closed sessions. */
   #sweep(now: number): void {
     if (now - this.#sweptAt < windowMs) return;
     this.#sweptAt = now;

@@ -1,28 +1,36 @@
-/** The settings a plugin gets: what the project says, over its defaults, checked against what it declares. */
+/** Resolves a plugin's settings: the project's values over the defaults, validated against the plugin's declaration. */
 import type { PluginDiagnostic, PluginManifest, PluginSetting } from "../../contract/plugin.ts";
 import type { Environment } from "../../lib/child-env.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { expandVariables, isKeptSecret, mapTexts, variablesIn } from "../../lib/variables.ts";
 import { found } from "./manifest/notes.ts";
 
 export type PluginConfig = {
-  /** With the value of each variable that an `*_env` key names. */
+  /** Includes the value of each variable that an `*_env` key names. */
   config: Record<string, unknown>;
-  /** Values that must never be written down. */
+  /** Values that must never be persisted. */
   secrets: string[];
-  /** The variables the plugin named, for the environment of its code. */
+  /** The variables that the plugin named, for the environment of its code. */
   env: Record<string, string>;
+  /** Settings that reference variables, as written: with the names and without the values. */
+  written: Record<string, unknown>;
   problems: ConfigProblem[];
 };
 
 export type ConfigProblem = { level: PluginDiagnostic["level"]; key: string; message: string };
 
+/** The settings of the channels that a plugin brings. Aegis reads them, not the plugin. */
+export const channelSettings = "channels";
+
 type Values = Readonly<Record<string, unknown>>;
 
-export function resolveConfig(manifest: PluginManifest, values: Values, env: Environment): PluginConfig {
+export function resolveConfig(manifest: PluginManifest, written: Values, env: Environment): PluginConfig {
   const { config_schema: schema, default_config: defaults } = manifest;
-  const result: PluginConfig = { config: {}, secrets: [], env: {}, problems: [] };
+  const result: PluginConfig = { config: {}, secrets: [], env: {}, written: {}, problems: [] };
   const note = (level: PluginDiagnostic["level"], key: string, message: string) =>
     result.problems.push({ level, key, message });
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(written)) values[key] = expandSetting(key, value, env, result, note);
   const declared = Object.keys(schema);
   const given: Record<string, unknown> = { ...defaults, ...values };
   for (const [key, setting] of Object.entries(schema)) {
@@ -36,7 +44,7 @@ export function resolveConfig(manifest: PluginManifest, values: Values, env: Env
     else note("error", key, problem);
   }
   for (const key of Object.keys(values)) {
-    const isKnown = declared.includes(key) || key in defaults;
+    const isKnown = declared.includes(key) || key in defaults || key === channelSettings;
     if (declared.length > 0 && !isKnown)
       note(
         "warning",
@@ -50,6 +58,25 @@ export function resolveConfig(manifest: PluginManifest, values: Values, env: Env
     if (schema[key]?.secret === true && typeof value === "string") result.secrets.push(value);
   }
   return result;
+}
+
+/** Replaces the variables that a setting references with their values. */
+function expandSetting(
+  key: string,
+  value: unknown,
+  env: Environment,
+  result: PluginConfig,
+  note: (level: PluginDiagnostic["level"], key: string, message: string) => void,
+): unknown {
+  const names = variablesIn(value);
+  if (names.length > 0) result.written[key] = value;
+  return mapTexts(value, (text) => {
+    const { text: expanded, missing } = expandVariables(text, env);
+    for (const name of missing) note("error", key, `the variable ${name} is not set in the daemon's environment`);
+    const taken = variablesIn(text).filter(isKeptSecret);
+    result.secrets.push(...taken.flatMap((name) => env[name] ?? []));
+    return expanded;
+  });
 }
 
 /** `api_key_env: MY_KEY` becomes the value of `MY_KEY`, under both names. */

@@ -1,27 +1,43 @@
-/** Puts what one generation of a plugin brings into the registries: all of it or nothing. */
+/** Registers the contributions of one generation of a plugin: all of them except bad tools, or none. */
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { HookCallResult } from "../../contract/hook.ts";
-import { hookKinds } from "../../contract/hook.ts";
 import type { ExecutableTool } from "../../contract/plugin.ts";
 import type { Engine } from "../../plugin-api/engine.ts";
 import { fillArguments } from "../commands/fill.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import type { Command, CommandRegistry } from "../registry/commands.ts";
-import type { HookRegistry, HookRunner } from "../registry/hooks.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { Command, CommandTable } from "../registry/commands.ts";
+import type { HookRunner, HookTable } from "../registry/hooks.ts";
 import { jsonInput } from "../registry/tool-input.ts";
-import type { Tool, ToolRegistry } from "../registry/tools.ts";
+import type { Tool, ToolTable } from "../registry/tools.ts";
 import type { CodeHost } from "./host/code-host.ts";
 import { PluginLoadError } from "./host/errors.ts";
 import { type ExecutableOptions, runExecutable } from "./host/executable.ts";
-import type { Contributions, LogLevel, ToolDeclaration, WorkflowDeclaration } from "./protocol.ts";
+import type { CallOptions } from "./host/open-calls.ts";
+import type {
+  ChannelDeclaration,
+  ChannelMethod,
+  ChannelReply,
+  Contributions,
+  Fault,
+  LogLevel,
+  ToolDeclaration,
+  WorkflowDeclaration,
+} from "./protocol.ts";
 
 export type Undo = () => void;
 
-/** A workflow whose body runs elsewhere. */
+/** A workflow whose body runs in a worker. */
 export type PluginWorkflow = WorkflowDeclaration & {
   plugin: string;
   run(engine: Engine, args: unknown): Promise<unknown>;
+};
+
+/** A channel whose functions run in a worker. */
+export type PluginChannel = ChannelDeclaration & {
+  plugin: string;
+  /** Rejects only if the worker gave no answer. */
+  call(method: ChannelMethod, args: unknown[], options: Omit<CallOptions, "what">): Promise<ChannelReply>;
 };
 
 /** A skill as text, or as a file in the plugin's folder. */
@@ -30,7 +46,7 @@ export type PluginSkill = { plugin: string } & (
   | { file: string; folder: string }
 );
 
-/** A command that is a page of the plugin's folder. */
+/** A command that is a page in the plugin's folder. */
 export type PageCommand = {
   name: string;
   description: string;
@@ -41,22 +57,23 @@ export type PageCommand = {
 
 export type PluginReducerRun = (replies: readonly { handle: string; text: string }[]) => Promise<unknown>;
 
-/** Where contributions go. Each `add` returns its undo and throws `conflict` for a name that is taken. */
+/** The targets of contributions. Each `add` returns its undo function and throws `conflict` for a name in use. */
 export type Registries = {
-  tools: ToolRegistry;
-  hooks: HookRegistry;
-  agents: AgentRegistry;
-  commands: CommandRegistry;
+  tools: ToolTable;
+  hooks: HookTable;
+  agents: AgentTable;
+  commands: CommandTable;
   addWorkflow(workflow: PluginWorkflow): Undo;
   addReducer(name: string, reducer: PluginReducerRun): Undo;
+  addChannel(channel: PluginChannel): Undo;
   addSkill(skill: PluginSkill): Undo;
-  /** The plugin tells agents of the skills from now on. */
+  /** The plugin offers skills to agents from now on. */
   offerSkills(plugin: string): Undo;
 };
 
 export type Contribution = {
   plugin: string;
-  /** Its place among the plugins. */
+  /** Its position among the plugins. */
   order: number;
   contributions: Contributions;
   /** Null for a plugin without code. */
@@ -66,23 +83,47 @@ export type Contribution = {
   agents: readonly AgentProfile[];
   agentFaults: readonly AgentDiagnostic[];
   skills: readonly PluginSkill[];
-  /** Those that are pages of its folder. */
+  /** The commands that are pages in its folder. */
   commands: readonly PageCommand[];
   log: (level: LogLevel, text: string) => void;
+  /** Resolves when code that is still being loaded can be called or has failed; null if it is not being loaded. */
+  loading?: () => Promise<void> | null;
 };
 
-/** Longer than any hook of a batch may take: the bus keeps the time, this only ends what it has forgotten. */
+/** Longer than any hook of a batch may take: the bus enforces the timeouts; this only ends calls that it abandoned. */
 const hookMarginMs = 30_000;
 const shortCallMs = 30_000;
 
-/** Throws what the first refused part was refused for; then nothing of the plugin is registered. */
-export function contribute(part: Contribution, registries: Registries): Undo {
+export type Contributed = {
+  undo: Undo;
+  /** The names of the registered tools. */
+  tools: ReadonlySet<string>;
+  /** Tools that were skipped. */
+  faults: readonly Fault[];
+};
+
+/**
+ * Skips a tool whose name is in use or whose schema is unusable. If another part is refused, it throws the reason and
+ * registers nothing.
+ */
+export function contribute(part: Contribution, registries: Registries): Contributed {
   const undo: Undo[] = [];
+  const tools = new Set<string>();
+  const faults: Fault[] = [];
+  const addTool = (name: string, make: () => Tool) => {
+    try {
+      undo.push(registries.tools.add(make()));
+      tools.add(name);
+    } catch (error) {
+      if (!isAegisError(error)) throw error;
+      faults.push({ message: `the tool "${name}" is left out: ${error.message}`, file: null, line: null });
+    }
+  };
   const undoAll = () => {
     for (const one of undo.splice(0).reverse()) one();
   };
   try {
-    for (const tool of part.executables) undo.push(registries.tools.add(executableTool(part, tool)));
+    for (const tool of part.executables) addTool(tool.name, () => executableTool(part, tool));
     undo.push(registries.agents.registerPluginAgents(part.agents));
     undo.push(registries.agents.note(part.agentFaults));
     for (const skill of part.skills) undo.push(registries.addSkill(skill));
@@ -90,22 +131,17 @@ export function contribute(part: Contribution, registries: Registries): Undo {
       const run = async (args: string) => ({ prompt: fillArguments(body, args) });
       undo.push(registries.commands.add({ ...command, plugin: part.plugin, order: part.order, run }));
     }
-    if (part.code !== null) undo.push(...contributeCode(part, part.code, registries));
+    const { code } = part;
+    if (code !== null) {
+      for (const [index, tool] of part.contributions.tools.entries())
+        addTool(tool.name, () => codeTool(part, code, tool, index));
+      undo.push(...contributeCode(part, code, registries));
+    }
   } catch (error) {
     undoAll();
     throw error;
   }
-  return undoAll;
-}
-
-/** What stays of a plugin that is gone: hooks without which nothing may pass. They refuse. */
-export function contributeRefusals(part: Contribution, registries: Registries, reason: string): Undo {
-  const hooks = part.contributions.hooks.filter((hook) => hook.strict || hookKinds[hook.event] === "gate");
-  const { plugin, order } = part;
-  if (hooks.length === 0) return () => {};
-  const run: HookRunner = () =>
-    Promise.reject(new AegisError("unavailable", `the plugin "${plugin}" is not there: ${reason}`));
-  return registries.hooks.add({ plugin, order, hooks, run });
+  return { undo: undoAll, tools, faults };
 }
 
 function contributeCode(part: Contribution, code: CodeHost, registries: Registries): Undo[] {
@@ -113,8 +149,6 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
   const undo: Undo[] = [];
   const keep = (one: Undo) => undo.push(one);
   try {
-    for (const [index, tool] of contributions.tools.entries())
-      keep(registries.tools.add(codeTool(part, code, tool, index)));
     for (const [index, declared] of contributions.workflows.entries()) {
       const run = (engine: Engine, args: unknown) => code.run(index, engine, args);
       keep(placed(declared, () => registries.addWorkflow({ ...declared, plugin, run })));
@@ -132,9 +166,16 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
       const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };
       keep(registries.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
     }
+    for (const [index, declared] of contributions.channels.entries())
+      keep(registries.addChannel(remoteChannel(part, code, declared, index)));
     if (contributions.hooks.some((hook) => hook.offersSkills)) keep(registries.offerSkills(plugin));
     if (contributions.hooks.length > 0)
-      keep(registries.hooks.add({ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) }));
+      keep(
+        registries.hooks.add({
+          ...{ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) },
+          ...(part.loading === undefined ? {} : { loading: part.loading }),
+        }),
+      );
     return undo;
   } catch (error) {
     for (const one of undo.reverse()) one();
@@ -142,7 +183,26 @@ function contributeCode(part: Contribution, code: CodeHost, registries: Registri
   }
 }
 
-/** A name that is taken is told with the line that asks for it. */
+function remoteChannel(part: Contribution, code: CodeHost, declared: ChannelDeclaration, index: number): PluginChannel {
+  const { plugin } = part;
+  return {
+    ...declared,
+    plugin,
+    async call(method, args, options) {
+      const what = `${method} of the channel "${declared.name}"`;
+      const reply = await code.call({ kind: "channel", index, method, args }, { ...options, what });
+      if (!isChannelReply(reply)) throw new AegisError("internal", `${what} gave an invalid answer`);
+      return reply;
+    },
+  };
+}
+
+function isChannelReply(value: unknown): value is ChannelReply {
+  if (typeof value !== "object" || value === null || !("ok" in value)) return false;
+  return value.ok === true || ("kind" in value && "message" in value && typeof value.message === "string");
+}
+
+/** Reports a name in use with the line that declares it. */
 function placed({ place }: WorkflowDeclaration, add: () => Undo): Undo {
   try {
     return add();
@@ -166,7 +226,7 @@ function codeTool(part: Contribution, code: CodeHost, declared: ToolDeclaration,
   const { name, description, schema, checksInput, permission, timeoutMs, requiredAgent, visibleTo, readOnly } =
     declared;
   return {
-    ...toolFields(plugin, { name, description, permission, readOnly, requiredAgent, visibleTo }),
+    ...toolFields(part, { name, description, permission, readOnly, requiredAgent, visibleTo }),
     input: checksInput ? { schema, check: null } : jsonInput(schema),
     async run(input: unknown, { caller, agent, key, signal }) {
       const from = { session: { id: caller.id, handle: caller.handle }, agent: agent.slug };
@@ -185,7 +245,7 @@ function executableTool(part: Contribution, tool: ExecutableTool): Tool {
   const { name, description, schema, permission, read_only: readOnly } = tool;
   const more = { requiredAgent: tool.required_agent, visibleTo: tool.visible_to };
   return {
-    ...toolFields(plugin, { name, description, permission, readOnly, ...more }),
+    ...toolFields(part, { name, description, permission, readOnly, ...more }),
     input: jsonInput(schema),
     run: (input: unknown, { signal }) => runExecutable(tool, input, { ...running, plugin }, signal),
   };
@@ -196,17 +256,20 @@ type ToolFields = Pick<
   "name" | "description" | "permission" | "readOnly" | "requiredAgent" | "visibleTo"
 >;
 
-function toolFields(plugin: string, declared: ToolFields) {
+function toolFields({ plugin, agents, agentFaults }: Contribution, declared: ToolFields) {
   const { requiredAgent, visibleTo, ...fields } = declared;
+  // The plugin's own agent takes precedence over others with the name, even if it is unusable.
+  const own = [...agents.map((agent) => agent.slug), ...agentFaults.map((fault) => fault.agent)];
+  const isOwn = own.some((name) => name !== null && name === requiredAgent);
   return {
     ...fields,
     plugin,
-    ...(requiredAgent === null ? {} : { required_agent: requiredAgent }),
+    ...(requiredAgent === null ? {} : { required_agent: isOwn ? `${plugin}:${requiredAgent}` : requiredAgent }),
     ...(visibleTo.length === 0 ? {} : { visible_to: visibleTo }),
   };
 }
 
-/** The agent reads the message, the author finds the stack in the plugin's log. */
+/** The agent gets the message; the plugin's log gets the stack. */
 function told(error: unknown, what: string, log: Contribution["log"]): unknown {
   if (isAegisError(error) || !(error instanceof Error)) return error;
   log("error", `${what} failed: ${error.stack ?? error.message}`);

@@ -1,22 +1,38 @@
-/** A plugin as it stands now, and how clients see it. */
+/** The current state of a plugin and its view for clients. */
 import type { PluginDetail, PluginDiagnostic, PluginStatus, PluginView } from "../../contract/plugin.ts";
 import type { FoundPlugin } from "./find.ts";
+import type { GateHolder } from "./gates/enforcer.ts";
 import type { Generation } from "./generation.ts";
+import type { Loaded } from "./prepare.ts";
 
 export type Entry = {
   found: FoundPlugin;
   status: PluginStatus;
   reason: string | null;
-  /** The one that runs, also when a newer one could not be loaded. */
+  /** The running generation, which may be older than the latest attempt to load. */
   generation: Generation | null;
-  /** How often it was loaded. */
+  /** The number of loads. */
   loads: number;
-  /** What it was made from when it was last tried. */
+  /** The fingerprint of the inputs of the latest attempt. */
   key: string;
   diagnostics: readonly PluginDiagnostic[];
 };
 
-export function viewOf({ found, status, reason, loads }: Entry): PluginView {
+/** The part of its state that gates depend on. */
+export function holderOf({ found, status, reason, generation }: Entry): GateHolder {
+  const isWorking = generation?.isWorking === true;
+  const hooks = isWorking ? generation.part.contributions.hooks : null;
+  return { name: found.name, place: found.place, hooks, reason: isWorking ? null : (reason ?? status) };
+}
+
+/** Like `holderOf`, for the state after the loaded generation is activated. */
+export function comingHolder({ found, generation, kind }: Loaded, before: Entry | undefined): GateHolder {
+  const { name, place } = found;
+  if (kind === "loaded") return { name, place, hooks: generation.part.contributions.hooks, reason: null };
+  return before === undefined ? { name, place, hooks: null, reason: null } : holderOf(before);
+}
+
+export function viewOf({ found, status, reason, loads }: Entry, guard: PluginView["guard"]): PluginView {
   const { manifest } = found;
   return {
     name: found.name,
@@ -30,10 +46,16 @@ export function viewOf({ found, status, reason, loads }: Entry): PluginView {
     critical: manifest?.critical ?? false,
     generation: loads,
     has_code: found.modules.length > 0,
+    guard,
+    unsupported: manifest?.unsupported ?? [],
   };
 }
 
-export function detailOf(entry: Entry, places: { data_dir: string; log_file: string }): PluginDetail {
+export function detailOf(
+  entry: Entry,
+  guard: PluginView["guard"],
+  known: Pick<PluginDetail, "data_dir" | "log_file" | "hook_failures">,
+): PluginDetail {
   const { found, generation, diagnostics } = entry;
   const { manifest } = found;
   const part = generation?.part ?? null;
@@ -41,27 +63,19 @@ export function detailOf(entry: Entry, places: { data_dir: string; log_file: str
   const config = generation?.options.config;
   const secrets = new Set(config?.secrets);
   return {
-    ...viewOf(entry),
-    ...places,
+    ...viewOf(entry, guard),
+    ...known,
     requires_aegis: manifest?.requires_aegis ?? null,
     requires: manifest?.requires ?? {},
     modules: found.modules.map((path) => path.slice(found.root.length + 1)),
     brings: {
       hooks: brought?.hooks.map(({ event, name, priority, strict }) => ({ event, name, priority, strict })) ?? [],
       tools: [
-        ...(brought?.tools ?? []).map(({ name, description, permission }) => ({
-          name,
-          description,
-          permission,
-          program: false,
-        })),
-        ...(part?.executables ?? []).map(({ name, description, permission }) => ({
-          name,
-          description,
-          permission,
-          program: true,
-        })),
-      ],
+        ...(brought?.tools ?? []).map((tool) => ({ ...tool, program: false })),
+        ...(part?.executables ?? []).map((tool) => ({ ...tool, program: true })),
+      ]
+        .filter(({ name }) => generation?.hasTool(name) === true)
+        .map(({ name, description, permission, program }) => ({ name, description, permission, program })),
       workflows: brought?.workflows.map(({ name, description }) => ({ name, description })) ?? [],
       skills: (part === null ? [] : [...part.skills, ...part.contributions.skills]).map((skill) =>
         "file" in skill ? skill.file.slice(found.root.length + 1) : skill.name,
@@ -72,9 +86,13 @@ export function detailOf(entry: Entry, places: { data_dir: string; log_file: str
         description,
       })),
       reducers: brought?.reducers ?? [],
+      channels: brought?.channels.map(({ name, description }) => ({ name, description })) ?? [],
     },
     settings: Object.entries(manifest?.config_schema ?? {}).map(([key, setting]) => {
       const value = config?.config[key] ?? null;
+      // A setting that references a variable is displayed as written, with the variable's name.
+      if (config !== undefined && Object.hasOwn(config.written, key))
+        return { ...setting, key, value: config.written[key] };
       const hidden = setting.secret || (typeof value === "string" && secrets.has(value));
       return { ...setting, key, value: hidden && value !== null ? "[redacted]" : value };
     }),

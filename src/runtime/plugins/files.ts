@@ -1,8 +1,9 @@
-/** What a plugin brings without code: agents, skills and commands as files of its folder. */
-import { readdir, readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+/** Reads a plugin's contributions that are files: agents, skills and commands. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import type { PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts";
+import type { SkillDiagnostic } from "../../contract/skill.ts";
 import { containedPath } from "../../lib/files.ts";
 import { parseAgentFields, parseAgentText } from "../agents/parse.ts";
 import { maxPluginAgents, readPluginAgents } from "../agents/plugin-agents.ts";
@@ -12,15 +13,16 @@ import type { PageCommand, PluginSkill } from "./contribute.ts";
 import type { Contributions } from "./protocol.ts";
 
 const maxSkills = 500;
+const maxAgentDepth = 4;
 
-/** `faults` are what the agents' authors should know, `diagnostics` the same for the plugin's. */
+/** `faults` are diagnostics for the agents, `diagnostics` for the plugin. */
 export type PluginAgentsRead = {
   profiles: AgentProfile[];
   faults: AgentDiagnostic[];
   diagnostics: PluginDiagnostic[];
 };
 
-/** The agents of the manifest, of its folders and of its code. One bad agent costs that agent only. */
+/** Reads the agents of the manifest, of its folders and of its code. A bad agent disables only itself. */
 export async function readAgents(
   manifest: PluginManifest,
   root: string,
@@ -42,8 +44,14 @@ export async function readAgents(
         message: `the plugin has an agent "${profile.slug}" already; the first one counts`,
       });
   };
-  for (const file of await pages(root, manifest.folders.agents, maxPluginAgents)) {
-    const fallbackName = basename(file).replace(/\.md$/, "");
+  const found = await agentPages(root, manifest.folders.agents);
+  const note = (file: string, message: string) =>
+    diagnostics.push({ level: "warning", agent: null, plugin, file, line: null, message });
+  for (const path of found.tooDeep) note(path, `is not read: it lies more than ${maxAgentDepth} folders deep`);
+  if (found.files.length > maxPluginAgents)
+    note(root, `expected at most ${maxPluginAgents} agents, found ${found.files.length}; the rest is not read`);
+  for (const file of found.files.slice(0, maxPluginAgents)) {
+    const fallbackName = basename(file).replace(/\.md$/i, "");
     take(parseAgentText(await read(file), { source: "plugin", plugin, file, fallbackName }));
   }
   for (const { fields, prompt } of fromCode)
@@ -51,27 +59,39 @@ export async function readAgents(
   return { profiles, faults: diagnostics, diagnostics: diagnostics.map((one) => fromAgent(one, root)) };
 }
 
-/** `skills/<name>/SKILL.md` and `skills/<name>.md`. */
-export async function readSkills(manifest: PluginManifest, root: string): Promise<PluginSkill[]> {
-  const skills: PluginSkill[] = [];
+/** Finds skill pages below folders with the same rules as for a project. Returns at most `most`. */
+export type FindSkills = (
+  folders: readonly string[],
+  most: number,
+) => Promise<{
+  pages: { file: string; folder: string | null }[];
+  diagnostics: Pick<SkillDiagnostic, "file" | "line" | "message">[];
+}>;
+
+/** Accepts the same folder layouts as a project. */
+export async function readSkills(
+  manifest: PluginManifest,
+  root: string,
+  find: FindSkills,
+): Promise<{ skills: PluginSkill[]; diagnostics: PluginDiagnostic[] }> {
+  const folders: string[] = [];
   for (const folder of manifest.folders.skills) {
-    const base = await containedPath(root, folder);
-    if (base === null) continue;
-    for (const name of await names(base)) {
-      const page = name.endsWith(".md") ? join(base, name) : join(base, name, "SKILL.md");
-      const file = await containedPath(root, page);
-      if (file === null || skills.length >= maxSkills) continue;
-      const exists = await readFile(file).then(
-        () => true,
-        () => false,
-      );
-      if (exists) skills.push({ plugin: manifest.name, file, folder: join(file, "..") });
-    }
+    const base = await containedPath(root, folder).catch(() => null);
+    if (base !== null) folders.push(base);
   }
-  return skills;
+  const { pages, diagnostics } = await find(folders, maxSkills);
+  const skills: PluginSkill[] = [];
+  for (const { file, folder } of pages) {
+    const isInside = (await containedPath(root, file).catch(() => null)) !== null;
+    if (isInside) skills.push({ plugin: manifest.name, file, folder: folder ?? dirname(file) });
+    // A project's folder may link anywhere; a plugin is limited to its own folder.
+    else diagnostics.push({ file, line: null, message: "leads out of the plugin's folder; it is not read" });
+  }
+  const warnings = diagnostics.map(({ file, line, message }) => ({ file: below(root, file), line, message }));
+  return { skills, diagnostics: warnings.map((warning) => ({ level: "warning", ...warning })) };
 }
 
-/** Pages below `commands/`. A name that code of the plugin has is not taken twice. */
+/** Reads pages below `commands/`. Skips names that the plugin's code already uses. */
 export async function readCommands(
   manifest: PluginManifest,
   root: string,
@@ -98,17 +118,33 @@ export async function readCommands(
   return { commands, diagnostics };
 }
 
-async function pages(root: string, folders: readonly string[], most: number): Promise<string[]> {
-  const found: string[] = [];
+/** Finds agent pages, including subfolders; nothing outside of the plugin. */
+async function agentPages(root: string, folders: readonly string[]): Promise<{ files: string[]; tooDeep: string[] }> {
+  const files: string[] = [];
+  const tooDeep: string[] = [];
+  const walk = async (folder: string, depth: number): Promise<void> => {
+    for (const name of await names(folder)) {
+      const path = await containedPath(root, join(folder, name));
+      if (path === null) continue;
+      if (/\.md$/i.test(name)) files.push(path);
+      else if (!(await isFolder(path))) continue;
+      else if (depth < maxAgentDepth) await walk(path, depth + 1);
+      else tooDeep.push(path);
+    }
+  };
   for (const folder of folders) {
     const base = await containedPath(root, folder);
-    if (base === null) continue;
-    for (const name of await names(base)) {
-      const file = name.endsWith(".md") ? await containedPath(root, join(base, name)) : null;
-      if (file !== null) found.push(file);
-    }
+    if (base !== null && /\.md$/i.test(base)) files.push(base);
+    else if (base !== null) await walk(base, 0);
   }
-  return found.slice(0, most);
+  return { files, tooDeep };
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 async function names(folder: string): Promise<string[]> {
@@ -116,9 +152,13 @@ async function names(folder: string): Promise<string[]> {
   return entries.filter((name) => !name.startsWith(".") && !name.startsWith("_")).sort();
 }
 
+function below(root: string, file: string | null): string | null {
+  return file?.startsWith(`${root}/`) ? file.slice(root.length + 1) : file;
+}
+
 function fromAgent({ level, agent, file, line, message }: AgentDiagnostic, root: string): PluginDiagnostic {
-  const place = file?.startsWith(root) ? file.slice(root.length + 1) : file;
-  // One bad agent leaves the plugin as it is.
+  const place = below(root, file);
+  // A bad agent does not affect the rest of the plugin.
   const shown =
     level === "error" ? `the agent "${agent ?? "?"}" is left out: ${message}` : `agent "${agent ?? "?"}": ${message}`;
   return { level: "warning", file: place, line, message: shown };

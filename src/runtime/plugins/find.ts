@@ -1,6 +1,6 @@
 /**
- * Finds plugins: the folders of each plugin dir that have a manifest or modules, and single modules beside them. The
- * order is that of the dirs as configured, then of names; the same files always give the same order.
+ * Finds plugins: folders with a manifest or modules in each plugin dir, and single modules beside them. The order is
+ * deterministic: dirs as configured, then names.
  */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -12,13 +12,15 @@ import { bareManifest, pluginNameProblem, readManifest } from "./manifest.ts";
 
 export type FoundPlugin = {
   name: string;
-  /** The folder, or the single file, that it consists of. */
+  /** The plugin's folder or single file. */
   place: string;
-  /** The folder its code lies in, links followed. */
+  /** The real path of the folder with its code. */
   root: string;
-  /** Null when the manifest cannot be used; `diagnostics` says why. */
+  /** The real path of the file, for a single-file plugin. */
+  single?: string;
+  /** Null if the manifest is unusable; `diagnostics` has the reason. */
   manifest: PluginManifest | null;
-  /** Absolute paths in the order they are loaded. */
+  /** Absolute paths in load order. */
   modules: string[];
   diagnostics: PluginDiagnostic[];
 };
@@ -27,29 +29,35 @@ const moduleExtensions: readonly string[] = [".ts", ".mts", ".js", ".mjs", ".cjs
 const maxModules = 500;
 const maxDepth = 20;
 
-/** Never throws for what the folders hold. A dir that does not exist holds nothing. */
+/** Never throws because of the content of the folders. A missing dir is empty. */
 export async function findPlugins(dirs: readonly string[]): Promise<FoundPlugin[]> {
+  return (await scanPlugins(dirs)).found;
+}
+
+/** `empty`: folders beside the plugins without a plugin. A plugin may be written into one of them later. */
+export async function scanPlugins(dirs: readonly string[]): Promise<{ found: FoundPlugin[]; empty: string[] }> {
   const found: FoundPlugin[] = [];
+  const empty: string[] = [];
   const seen = new Set<string>();
   for (const dir of dirs) {
-    for (const plugin of await findIn(dir)) {
+    for (const plugin of await findIn(dir, empty)) {
       // The same folder under two names is one plugin.
       if (seen.has(plugin.place)) continue;
       seen.add(plugin.place);
       found.push(plugin);
     }
   }
-  return found;
+  return { found, empty };
 }
 
-/** One plugin by its folder or file, wherever it lies. */
-export async function inspectPlugin(place: string): Promise<FoundPlugin> {
-  return (await stat(place)).isDirectory() ? inspectFolder(place) : inspectFile(place);
+/** Inspects one plugin by its folder or file, at any place; `as` is the future name of its folder. */
+export async function inspectPlugin(place: string, as?: string): Promise<FoundPlugin> {
+  return (await stat(place)).isDirectory() ? inspectFolder(place, as) : inspectFile(place);
 }
 
-async function findIn(dir: string): Promise<FoundPlugin[]> {
+async function findIn(dir: string, empty: string[]): Promise<FoundPlugin[]> {
   const own = await readManifest(dir);
-  // A plugin's own folder may be named as a plugin dir: then it is the one plugin there.
+  // A plugin dir may itself be a plugin folder; it then contains exactly that plugin.
   if (own.manifest !== null || own.diagnostics.length > 0) return [await inspectFolder(dir)];
   const entries = await list(dir);
   const plugins: FoundPlugin[] = [];
@@ -58,17 +66,18 @@ async function findIn(dir: string): Promise<FoundPlugin[]> {
     if (isHidden(entry.name)) continue;
     if (await isFolder(entry, path)) {
       const plugin = await inspectFolder(path);
-      if (!isEmpty(plugin)) plugins.push(plugin);
+      if (isEmpty(plugin)) empty.push(path);
+      else plugins.push(plugin);
     } else if (isModule(entry.name)) plugins.push(await inspectFile(path));
   }
   return plugins;
 }
 
-async function inspectFolder(place: string): Promise<FoundPlugin> {
+async function inspectFolder(place: string, as: string = basename(place)): Promise<FoundPlugin> {
   const root = await realpath(place);
   const { manifest: read, diagnostics } = await readManifest(root);
   const failed = diagnostics.some((diagnostic) => diagnostic.level === "error");
-  const bare = basename(place);
+  const bare = as;
   const manifest = read ?? (failed ? null : bareManifest(bare));
   const name = manifest?.name ?? bare;
   const problem = read === null && !failed ? pluginNameProblem(bare) : null;
@@ -92,14 +101,14 @@ async function inspectFile(place: string): Promise<FoundPlugin> {
     problem === null ? [] : [{ level: "error", file: basename(place), line: null, message: `name: ${problem}` }];
   const manifest =
     problem === null ? { ...bareManifest(name), folders: { agents: [], commands: [], skills: [] } } : null;
-  return { name, place, root: resolve(real, ".."), manifest, modules: [real], diagnostics };
+  return { name, place, root: resolve(real, ".."), single: real, manifest, modules: [real], diagnostics };
 }
 
 async function modulesOf(root: string, manifest: PluginManifest, notes: PluginDiagnostic[]): Promise<string[]> {
   const programs = new Set(
     manifest.tools.flatMap(({ command, args }) => [command, ...args]).map((word) => resolve(root, word)),
   );
-  // Skills and commands bring scripts that are not modules.
+  // Skills and commands contain scripts that are not modules.
   const left = new Set(Object.values(manifest.folders).flatMap((paths) => paths.map((path) => resolve(root, path))));
   const found: string[] = [];
   const walk = async (folder: string, depth: number): Promise<void> => {
@@ -139,7 +148,7 @@ function isModule(name: string): boolean {
   return moduleExtensions.includes(extname(name));
 }
 
-/** A folder of something else, such as pictures, is nobody's plugin. */
+/** A folder with other content, such as images, is not a plugin. */
 function isEmpty({ manifest, modules, diagnostics }: FoundPlugin): boolean {
   return manifest?.format === "none" && modules.length === 0 && diagnostics.length === 0;
 }

@@ -1,4 +1,4 @@
-/** Tells whether anything of a plugin changed, without reading it: names, sizes and times of all its files. */
+/** Detects changes of a plugin by the names, sizes and times of its files, without reading them. */
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,12 +7,18 @@ const maxEntries = 20_000;
 
 export type Fingerprint = {
   key: string;
-  /** Every folder that was looked into, to be watched. */
+  /** All visited folders, to be watched. */
   folders: string[];
   files: string[];
 };
 
-/** `place` is a folder or a single file. A file may use what lies beside it under a name with `_`. */
+/** The folders to watch for a plugin in `place`, at most `most`. Empty if the folder does not exist. */
+export async function foldersOf(place: string, most: number): Promise<string[]> {
+  const { folders } = await fingerprint(place).catch(() => ({ folders: [] }));
+  return folders.slice(0, most);
+}
+
+/** `place` is a folder or a single file. A single file may use files beside it whose names start with `_`. */
 export async function fingerprint(place: string): Promise<Fingerprint> {
   const isFolder = (await stat(place)).isDirectory();
   const root = isFolder ? place : dirname(place);
@@ -25,7 +31,7 @@ export async function fingerprint(place: string): Promise<Fingerprint> {
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (rows.length >= maxEntries) return;
       if (entry.name.startsWith(".") && entry.name !== ".claude-plugin") continue;
-      if (entry.name === "node_modules" || !wanted(entry.name)) continue;
+      if (entry.name === "node_modules" || entry.name === "__pycache__" || !wanted(entry.name)) continue;
       const path = join(folder, entry.name);
       const stats = await stat(path).catch(() => null);
       if (stats === null) continue;

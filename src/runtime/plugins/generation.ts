@@ -1,25 +1,33 @@
-/** One load of a plugin: its code started, its files read, its parts in the registries until it is retired. */
+/**
+ * One load of a plugin: its code is started, its files are read, and its contributions are registered until it is
+ * retired.
+ */
 import { join } from "node:path";
 import type { RunId } from "../../contract/ids.ts";
 import type { PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts";
 import { childEnv, type Environment } from "../../lib/child-env.ts";
+import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import type { Processes } from "../../lib/process.ts";
-import type { PluginConfig } from "./config.ts";
-import { type Contribution, contribute, contributeRefusals, type Registries, type Undo } from "./contribute.ts";
-import { readAgents, readCommands, readSkills } from "./files.ts";
+import { channelNotes } from "./channel-notes.ts";
+import { channelSettings, type PluginConfig } from "./config.ts";
+import { type Contributed, type Contribution, contribute, type Registries } from "./contribute.ts";
+import { type FindSkills, readAgents, readCommands, readSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
-import { CodeHost } from "./host/code-host.ts";
+import { CodeHost, type CodeHostOptions } from "./host/code-host.ts";
 import { apiEntries } from "./host/entries.ts";
 import type { Death } from "./host/errors.ts";
+import { placeVariables } from "./host/executable.ts";
+import type { StartQueue } from "./host/start-queue.ts";
 import type { WorkerLimits } from "./host/worker.ts";
+import { findPrograms } from "./programs.ts";
 import type { Contributions, LogLevel } from "./protocol.ts";
 
 export type GenerationOptions = {
   found: FoundPlugin;
   manifest: PluginManifest;
   config: PluginConfig;
-  /** What is odd about its settings. */
+  /** Warnings about its settings. */
   notes: readonly PluginDiagnostic[];
   order: number;
   number: number;
@@ -28,48 +36,70 @@ export type GenerationOptions = {
   cacheDir: string;
   env: Environment;
   processes: Processes;
+  consent: () => Promise<Consent>;
+  findSkills: FindSkills;
   limits: WorkerLimits;
+  /** Starts its worker in the background: `declared` is what the same code declared when it was last loaded. */
+  background: { declared: Contributions; starts: StartQueue } | null;
   log: (level: LogLevel, text: string) => void;
   onDeath: (generation: Generation, death: Death, retryMs: number | null) => void;
   onRestored: (generation: Generation) => void;
   restartRun: (run: RunId, reason: string) => void;
+  /** Ends code that is still being loaded. */
+  signal?: AbortSignal;
 };
 
 const nothing: Contributions = {
-  ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], notes: [] },
+  ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], channels: [] },
+  notes: [],
+  faults: [],
 };
 
 export class Generation {
   readonly options: GenerationOptions;
-  readonly diagnostics: readonly PluginDiagnostic[];
+  readonly #diagnostics: readonly PluginDiagnostic[];
+  #contributed: Contributed | null = null;
   #part: Contribution;
-  #undo: Undo | null = null;
   #failed = false;
+  #settling: Promise<void> | null = null;
 
-  /** Throws `PluginLoadError`; nothing is left running then. */
+  /** Throws `PluginLoadError`, with nothing left running. Does not wait for code whose declarations are known. */
   static async load(options: GenerationOptions): Promise<Generation> {
-    const { found, manifest, config, order, dataDir, log, env, processes } = options;
+    const { found, manifest, config, order, dataDir, log, env, processes, consent } = options;
     await makePrivateDir(dataDir);
     const holder: { generation: Generation | null } = { generation: null };
     const code = found.modules.length === 0 ? null : await openCode(options, holder);
     const contributions = code?.contributions ?? nothing;
     const agents = await readAgents(manifest, found.root, contributions.agents);
     const pages = await readCommands(manifest, found.root, contributions.commands);
+    const programs = await findPrograms(manifest.tools, found.root, env);
+    const skills = await readSkills(manifest, found.root, options.findSkills);
     const part: Contribution = {
       plugin: found.name,
       order,
       contributions,
       code,
-      executables: manifest.tools,
-      running: { root: found.root, config: config.config, env, processes },
+      executables: programs.found,
+      running: {
+        root: found.root,
+        config: config.config,
+        dataDir,
+        cacheDir: options.cacheDir,
+        env,
+        processes,
+        consent,
+      },
       agents: agents.profiles,
       agentFaults: agents.faults,
-      skills: await readSkills(manifest, found.root),
+      skills: skills.skills,
       commands: pages.commands,
       log,
     };
     const notes = [
       ...pages.diagnostics,
+      ...[...programs.faults, ...contributions.faults].map((fault) => ({ level: "error" as const, ...fault })),
+      ...skills.diagnostics,
+      ...channelNotes(found.name, config.config[channelSettings], contributions),
       ...contributions.notes.map((message) => ({ level: "info" as const, file: null, line: null, message })),
     ];
     const generation = new Generation(options, part, [...options.notes, ...agents.diagnostics, ...notes]);
@@ -80,49 +110,93 @@ export class Generation {
   private constructor(options: GenerationOptions, part: Contribution, diagnostics: readonly PluginDiagnostic[]) {
     this.options = options;
     this.#part = part;
-    this.diagnostics = diagnostics;
+    this.#diagnostics = diagnostics;
   }
 
   get part(): Contribution {
     return this.#part;
   }
 
-  /** It is not one that keeps dying. */
+  /** Includes tools that could not be registered. */
+  get diagnostics(): readonly PluginDiagnostic[] {
+    const faults = this.#contributed?.faults ?? [];
+    return [...this.#diagnostics, ...faults.map((fault) => ({ level: "error" as const, ...fault }))];
+  }
+
+  /** False for a tool that could not be registered. */
+  hasTool(name: string): boolean {
+    return this.#contributed === null || this.#contributed.tools.has(name);
+  }
+
+  /** Whether its code is known, but still being loaded. */
+  get isLoading(): boolean {
+    return this.part.code?.isLoading === true;
+  }
+
+  /**
+   * Calls back once with the result of loading its code in the background. Hooks wait until the callback has finished,
+   * so that they find the parts that the callback registers or removes.
+   */
+  whenLoaded(settle: (error: unknown) => void | Promise<void>): void {
+    const { code } = this.part;
+    if (code === null) return;
+    const settled = code
+      .loaded()
+      .then(
+        () => settle(null),
+        (error: unknown) => settle(error),
+      )
+      .finally(() => {
+        this.#settling = null;
+      });
+    this.#settling = settled;
+  }
+
+  /** Resolves when the code is loaded or has failed to load; null if it is not being loaded. */
+  get settling(): Promise<void> | null {
+    return this.#settling;
+  }
+
+  /** False if its worker keeps crashing. */
   get isWorking(): boolean {
     return !this.#failed;
   }
 
-  /** Runs whose body is under way in its worker. */
+  /** Runs whose body is executing in its worker. */
   get runs(): RunId[] {
     return this.part.code?.runs ?? [];
   }
 
-  /** Throws `conflict` for a name that is taken; nothing is registered then. */
+  /** Throws `conflict` for a name in use, unless it is a tool's, and registers nothing. */
   register(registries: Registries): void {
     this.unregister();
-    this.#undo = contribute(this.part, registries);
+    this.#contributed = contribute({ ...this.part, loading: () => this.#hurried() }, registries);
+  }
+
+  #hurried(): Promise<void> | null {
+    if (this.#settling !== null) this.part.code?.hurry();
+    return this.#settling;
   }
 
   unregister(): void {
-    this.#undo?.();
-    this.#undo = null;
+    this.#contributed?.undo();
+    this.#contributed = null;
   }
 
-  /** Another place among the plugins. */
+  /** Changes its position among the plugins. */
   moveTo(order: number, registries: Registries): void {
     if (this.#part.order === order) return;
     this.#part = { ...this.#part, order };
-    if (this.#undo !== null && !this.#failed) this.register(registries);
+    if (this.#contributed !== null && !this.#failed) this.register(registries);
   }
 
-  /** Leaves only what must refuse in its absence. */
-  fail(registries: Registries, reason: string): void {
+  /** Called when its worker keeps crashing. The gate enforcer then refuses on behalf of its gates. */
+  fail(): void {
     this.#failed = true;
     this.unregister();
-    this.#undo = contributeRefusals(this.part, registries, reason);
   }
 
-  /** Ends its code when the calls under way have ended. */
+  /** Ends its code after the running calls have ended. */
   async retire(): Promise<void> {
     await this.part.code?.retire();
   }
@@ -134,21 +208,24 @@ export class Generation {
 }
 
 function openCode(options: GenerationOptions, holder: { generation: Generation | null }): Promise<CodeHost> {
-  const { found, config, projectRoot, dataDir, cacheDir, env, limits, log } = options;
-  return CodeHost.open({
+  const { found, config, projectRoot, dataDir, cacheDir, env, limits, log, processes } = options;
+  const host: CodeHostOptions = {
     start: {
       plugin: found.name,
       root: found.root,
       modules: found.modules,
+      single: found.single,
       projectRoot,
       dataDir,
       config: config.config,
       api: apiEntries(),
       cacheDir,
     },
-    env: childEnv(env, [], config.env),
+    env: childEnv(env, [], { ...config.env, ...placeVariables({ dataDir, cacheDir }) }),
+    mark: () => processes.mark(),
     limits,
     log,
+    consent: options.consent,
     onDeath: (death, retryMs) => {
       log(
         "error",
@@ -160,14 +237,17 @@ function openCode(options: GenerationOptions, holder: { generation: Generation |
       if (holder.generation !== null) options.onRestored(holder.generation);
     },
     restartRun: options.restartRun,
-  });
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+  const { background } = options;
+  if (background === null) return CodeHost.open(host);
+  return Promise.resolve(CodeHost.begin(host, background.declared, background.starts));
 }
 
-/** Where the parts of Aegis that keep something for plugins keep it. */
+/** The folders in which Aegis keeps data for plugins. */
 export function pluginPlaces(stateDir: string) {
   return {
     data: (plugin: string) => join(stateDir, "plugins", plugin),
-    cache: join(stateDir, "plugin-cache"),
     logs: join(stateDir, "plugin-logs"),
   };
 }

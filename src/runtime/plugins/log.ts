@@ -1,4 +1,4 @@
-/** A plugin's own log: JSON lines, redacted, bounded, written behind the back of whoever logs. */
+/** A plugin's log: redacted JSON lines, bounded, written in the background. */
 import { appendFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,7 +10,7 @@ export type PluginLogOptions = { dir: string; clock: Clock; redact: Redact };
 
 /** The older half of the log is in `<name>.1.jsonl`. */
 const maxBytes = 1024 * 1024;
-/** Lines that may wait for the disk. */
+/** The maximum of lines waiting for the disk. */
 const maxWaiting = 2_000;
 
 export function pluginLogFile(dir: string, plugin: string): string {
@@ -37,7 +37,7 @@ export class PluginLogs {
     });
   }
 
-  /** Resolves when all that was logged is on disk. */
+  /** Resolves when all logged lines are on disk. */
   async flush(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
   }
@@ -48,7 +48,7 @@ export class PluginLogs {
       const [plugin, lines] = this.#waiting.entries().next().value as [string, string[]];
       this.#waiting.delete(plugin);
       const file = pluginLogFile(this.#options.dir, plugin);
-      // A log that cannot be written must not stop what it tells of.
+      // A log write failure must not stop the plugin.
       await appendFile(file, lines.join(""), { mode: 0o600 }).catch(() => {});
       const size = await stat(file).then(
         (stats) => stats.size,

@@ -1,6 +1,6 @@
 /**
- * Reads what a plugin says about itself: `plugin.toml`, `plugin.json`, or the manifest of a plugin made for Claude Code
- * or for Agent Plugins 1.0.
+ * Reads a plugin's manifest: `plugin.toml`, `plugin.json`, or the manifest of a plugin for Claude Code or Agent Plugins
+ * 1.0.
  */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,13 +15,14 @@ import {
 } from "../../contract/plugin.ts";
 import { isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
+import { claudeParts } from "./manifest/claude-parts.ts";
 import { maxExecutables, readExecutables } from "./manifest/executables.ts";
 import { agentPluginSchema, readAgentPlugin, readClaudePlugin } from "./manifest/foreign.ts";
 import { found, Notes } from "./manifest/notes.ts";
 import { readSettings } from "./manifest/settings.ts";
 import { type Fields, isFields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
 
-/** `manifest` is null when there is none, or when `diagnostics` holds an error. */
+/** `manifest` is null if there is none or if `diagnostics` contains an error. */
 export type ReadManifest = { manifest: PluginManifest | null; diagnostics: PluginDiagnostic[] };
 
 const maxBytes = 1024 * 1024;
@@ -33,19 +34,32 @@ const known: readonly string[] = [
   ...["requires_aegis", "requires", "critical", "tools", "agents", "config_schema", "config", "default_config"],
 ];
 
-/** Never throws for what the folder holds. */
+/** Never throws because of the folder's content. */
 export async function readManifest(dir: string): Promise<ReadManifest> {
   for (const file of files) {
     const read = await readText(dir, file);
     if (read === null) continue;
     if ("diagnostics" in read) return { manifest: null, diagnostics: read.diagnostics };
     const source = file === "plugin.toml" ? readToml(read.text, file) : readJson(read.text, file);
-    return parseManifest(source, file);
+    return withForeignParts(dir, parseManifest(source, file));
   }
   return { manifest: null, diagnostics: [] };
 }
 
-/** What stands for the manifest of a folder or a file that has none. */
+/** Adds the files of a Claude Code plugin that have no effect in Aegis. */
+async function withForeignParts(dir: string, { manifest, diagnostics }: ReadManifest): Promise<ReadManifest> {
+  if (manifest === null || manifest.has_modules) return { manifest, diagnostics };
+  const parts = await claudeParts(dir);
+  const notes = parts.map(({ part, reason }): PluginDiagnostic => {
+    return { level: "warning", file: part, line: null, message: `has no effect here: ${reason}` };
+  });
+  return {
+    manifest: { ...manifest, unsupported: [...manifest.unsupported, ...parts] },
+    diagnostics: [...diagnostics, ...notes],
+  };
+}
+
+/** The manifest of a folder or a file without one. */
 export function bareManifest(name: string): PluginManifest {
   return {
     name,
@@ -63,10 +77,11 @@ export function bareManifest(name: string): PluginManifest {
     agents: [],
     folders: { agents: [], commands: ["commands"], skills: ["skills"] },
     has_modules: true,
+    unsupported: [],
   };
 }
 
-/** What is wrong with a name for a plugin, or null. */
+/** The problem with a plugin name, or null. */
 export function pluginNameProblem(name: unknown): string | null {
   const rule = `expected lower-case letters and digits joined by - or _, at most ${pluginNameMaxLength}`;
   if (typeof name !== "string" || name === "") return `${rule}, found ${found(name)}`;
@@ -123,7 +138,7 @@ function readForeign(format: PluginFormat, fields: Fields, notes: Notes): Partia
   return format === "claude-code" ? readClaudePlugin(fields, notes) : readAgentPlugin(fields, notes);
 }
 
-/** `id` is the name when there are both: then `name` is what people read. */
+/** If both exist, `id` is the name and `name` is the display name. */
 function readName(fields: Fields, notes: Notes): string {
   const key = fields.id === undefined ? "name" : "id";
   const problem = pluginNameProblem(fields[key]);
@@ -140,7 +155,7 @@ function readVersion(fields: Fields, format: PluginFormat, notes: Notes): string
   }
   const exact = typeof version === "string" ? semver.valid(version) : null;
   if (exact !== null) return exact;
-  // Other programs are not strict about it; a text that holds no version is still refused.
+  // Other programs are lenient about versions; a text without a version is still refused.
   const close = typeof version === "string" && /^v?\d+(\.\d+)?$/.test(version) ? semver.coerce(version) : null;
   if (close === null) notes.error(["version"], `${expected}, found ${found(version)}`);
   else notes.warn(["version"], `${expected}, found ${found(version)}; taken as ${close.version}`);

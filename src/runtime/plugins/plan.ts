@@ -1,4 +1,4 @@
-/** Which of the plugins that were found are loaded, in which order, and why the others are not. Pure. */
+/** Decides which of the found plugins are loaded, in which order, and why others are not. Pure. */
 import semver from "semver";
 import type { PluginManifest } from "../../contract/plugin.ts";
 import { didYouMean } from "../../lib/nearest.ts";
@@ -12,11 +12,11 @@ export type Planned = { found: FoundPlugin; refusal: Refusal | null };
 export type PlanOptions = {
   enabled: boolean;
   deny: readonly string[];
-  /** Of Aegis. */
+  /** The version of Aegis. */
   version: string;
 };
 
-/** Plugins that others require come before them; apart from that the order stays. */
+/** Required plugins come before those that require them; otherwise the order stays. */
 export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions): Planned[] {
   const byName = new Map<string, Planned>();
   const planned = found.map((plugin): Planned => {
@@ -32,6 +32,20 @@ export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions)
   return order.done;
 }
 
+/**
+ * The names of plugins whose code must be loaded before anything runs: critical ones, because agents are refused
+ * without them, and those that require others or are required, because they fail together.
+ */
+export function eagerOnes(planned: readonly Planned[]): ReadonlySet<string> {
+  const eager = new Set<string>();
+  for (const { found } of planned) {
+    const requires = Object.keys(found.manifest?.requires ?? {});
+    if (found.manifest?.critical === true || requires.length > 0) eager.add(found.name);
+    for (const name of requires) eager.add(name);
+  }
+  return eager;
+}
+
 class Order {
   readonly done: Planned[] = [];
   readonly #byName: ReadonlyMap<string, Planned>;
@@ -41,7 +55,7 @@ class Order {
     this.#byName = byName;
   }
 
-  /** What is wrong with it for those that require it, or null. */
+  /** Returns the problem for plugins that require it, or null. */
   visit(one: Planned): string | null {
     const state = this.#state.get(one);
     if (state === "open") return "they require each other";

@@ -1,53 +1,59 @@
 /**
- * The plugins of a project: found, loaded, kept running, replaced when they change. A new generation is built beside the
- * running one and takes its place in one step; one that cannot be built leaves the running one as it is.
+ * The plugins of a project: finds, loads, supervises and reloads them. A new generation is built beside the running one
+ * and replaces it in one step; if it cannot be built, the running one stays.
  */
 
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
-import type { PluginDetail, PluginDiagnostic, PluginView } from "../../contract/plugin.ts";
+import type { MissingGate, PluginDetail, PluginDiagnostic, PluginView } from "../../contract/plugin.ts";
+import { inParallel } from "../../lib/in-parallel.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { detailOf, type Entry, viewOf } from "./entry.ts";
-import { findPlugins } from "./find.ts";
+import type { Redact } from "../../lib/redact.ts";
+import { comingHolder, detailOf, type Entry, holderOf, viewOf } from "./entry.ts";
+import { scanPlugins } from "./find.ts";
+import { foldersOf } from "./fingerprint.ts";
+import type { GateEnforcer, GateHolder } from "./gates/enforcer.ts";
 import { type Generation, pluginPlaces } from "./generation.ts";
-import type { Death } from "./host/errors.ts";
+import { type FailedCall, failureText, HookFailures } from "./hook-failures.ts";
+import { type Death, DeclarationsChanged } from "./host/errors.ts";
 import { pluginLogFile } from "./log.ts";
-import { planPlugins } from "./plan.ts";
+import type { PluginNews } from "./news.ts";
+import { eagerOnes, planPlugins } from "./plan.ts";
 import { faultOf, type Loaded, type LoaderOptions, prepare } from "./prepare.ts";
 import { FolderWatch } from "./watch.ts";
 
-/** What happened to a plugin, for the record. */
-export type PluginNews =
-  | { type: "plugin.loaded" | "plugin.reloaded"; plugin: string; version: string; generation: number }
-  | { type: "plugin.failed"; plugin: string; reason: string; running: boolean }
-  | { type: "plugin.restarting"; plugin: string; reason: string }
-  | { type: "plugin.restored" | "plugin.removed"; plugin: string };
-
 export type PluginsOptions = LoaderOptions & {
-  /** Absolute, in the order they count. */
+  /** Absolute paths in order of precedence. */
   dirs: () => readonly string[];
   settings: () => { enabled: boolean; deny: readonly string[] };
-  version: string;
+  gates: GateEnforcer;
+  redact: Redact;
   /** Must not throw. */
   record: (news: PluginNews) => void;
 };
 
-/** Workers that are started at the same time. */
-const startedAtOnce = 4;
+/** The number of plugins that are loaded in parallel. */
+export const loadedAtOnce = 4;
+/** A folder without a plugin may contain thousands of other folders. */
+const watchedPerEmptyFolder = 50;
 
 export class Plugins {
   readonly #options: PluginsOptions;
   readonly #watch: FolderWatch;
-  /** By place: two may claim one name. */
+  /** Keyed by place, because two plugins may claim one name. */
   #entries = new Map<string, Entry>();
   readonly #retiring = new Set<Generation>();
+  readonly #failures: HookFailures;
   #order: string[] = [];
   #work: Promise<unknown> = Promise.resolve();
-  #closed = false;
+  readonly #closing = new AbortController();
+  /** The number of plugins whose code is awaited before they are registered. */
+  #awaited = 0;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
+    this.#failures = new HookFailures(options.redact);
     this.#watch = new FolderWatch({
       onChange: () => void this.reload().catch(() => {}),
       onError: (error) => options.log.warn("changed plugins may go unseen", { error: errorText(error) }),
@@ -55,20 +61,51 @@ export class Plugins {
   }
 
   list(): PluginView[] {
-    return this.#inOrder().map(viewOf);
+    return this.#inOrder().map((entry) => viewOf(entry, this.#options.gates.guardOf(entry.found.name)));
+  }
+
+  /** The number of plugins that are being loaded. */
+  get loading(): number {
+    return this.#awaited + this.#inOrder().filter(({ status }) => status === "loading").length;
+  }
+
+  /** Resolves when every plugin is loaded or has failed to load. */
+  async settled(): Promise<void> {
+    await this.#work;
+    await Promise.all(this.#inOrder().map(({ generation }) => generation?.settling));
+  }
+
+  /** Gates of plugins that are not loaded as recorded. Everything that they guarded is refused. */
+  get missingGates(): MissingGate[] {
+    return this.#options.gates.missing;
   }
 
   /** Throws `not_found` with the nearest name. */
   get(name: string): PluginDetail {
     const entry = this.#find(name);
     const places = pluginPlaces(this.#options.stateDir);
-    return detailOf(entry, {
+    return detailOf(entry, this.#options.gates.guardOf(entry.found.name), {
       data_dir: places.data(entry.found.name),
       log_file: pluginLogFile(places.logs, entry.found.name),
+      hook_failures: this.#failures.of(entry.found.name),
     });
   }
 
-  /** Takes over what has changed; the one that is named is loaded anew in any case. Never rejects for a bad plugin. */
+  /** Logs and counts a hook failure. */
+  hookFailed(call: FailedCall): void {
+    this.#options.logs.add(call.plugin, "error", failureText(call, this.#failures.add(call)));
+  }
+
+  /** The place of the loaded plugin with a name, or null. */
+  placeOf(name: string): string | null {
+    const loaded = this.#inOrder().find(({ found, generation }) => found.name === name && generation !== null);
+    return loaded?.found.place ?? null;
+  }
+
+  /**
+   * Applies changes. The named plugin is reloaded in any case. Never rejects because of a bad plugin. Resolves when all
+   * parts of plugins are registered; code that declared the same parts before may still be loading.
+   */
   reload(name: string | null = null): Promise<PluginView[]> {
     if (name !== null) this.#find(name);
     const done = this.#work.then(() => this.#reload(name));
@@ -78,7 +115,7 @@ export class Plugins {
     return done.then(() => this.list());
   }
 
-  /** Why the agent must not run, or null: a critical plugin that it needs is not there. */
+  /** The reason why the agent must not run, or null: a critical plugin that it needs is missing. */
   refusal(agent: Pick<Agent, "plugin">): string | null {
     for (const { found, status, reason, generation } of this.#entries.values()) {
       if (found.manifest?.critical !== true || generation?.isWorking === true || status === "disabled") continue;
@@ -90,7 +127,7 @@ export class Plugins {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#watch.close();
     await this.#work;
     const left = [...this.#retiring, ...[...this.#entries.values()].map((entry) => entry.generation)];
@@ -100,19 +137,33 @@ export class Plugins {
   }
 
   async #reload(forced: string | null): Promise<void> {
-    if (this.#closed) return;
-    const { dirs, settings, version } = this.#options;
-    const planned = planPlugins(await findPlugins(dirs()), { ...settings(), version });
+    if (this.#isClosed) return;
+    const { dirs, settings, version, gates } = this.#options;
+    const { found, empty } = await scanPlugins(dirs());
+    const planned = planPlugins(found, { ...settings(), version });
+    const eager = eagerOnes(planned);
     const folders: string[] = [...dirs()];
     const ready: Loaded[] = [];
     const waiting = planned.map((one, order) => async () => {
       const before = this.#entries.get(one.found.place) ?? null;
-      const force = forced === one.found.name;
-      ready[order] = await prepare(one, before, { order, force }, this.#options, this.#watcher());
+      // A running generation is replaced only by one that is known to work.
+      const how = { order, force: forced === one.found.name, eager: before !== null || eager.has(one.found.name) };
+      ready[order] = await prepare(one, before, how, this.#options, this.#watcher());
       folders.push(...ready[order].folders);
+      this.#awaited -= 1;
     });
-    await inParallel(waiting, startedAtOnce);
-    if (this.#closed) {
+    this.#awaited = planned.length;
+    await inParallel(waiting, loadedAtOnce).finally(() => {
+      this.#awaited = 0;
+    });
+    // After the plugins' own folders, which are more important if there are too many to watch.
+    for (const folder of empty) folders.push(...(await foldersOf(folder, watchedPerEmptyFolder)));
+    if (this.#isClosed) {
+      await Promise.all(ready.map((one) => one.generation?.close()));
+      return;
+    }
+    await gates.review(ready.map((one) => comingHolder(one, this.#entries.get(one.found.place))));
+    if (this.#isClosed) {
       await Promise.all(ready.map((one) => one.generation?.close()));
       return;
     }
@@ -120,6 +171,10 @@ export class Plugins {
     for (const [place, entry] of this.#entries) if (!places.has(place)) this.#remove(place, entry);
     this.#order = planned.map((one) => one.found.place);
     for (const [order, loaded] of ready.entries()) this.#takeOver(loaded, order);
+    // In the same step: no call may find a gate missing before its refusal is in place.
+    gates.settle(this.#holders());
+    await gates.keep(this.#holders());
+    gates.settle(this.#holders());
     this.#watch.follow(folders);
   }
 
@@ -154,9 +209,10 @@ export class Plugins {
       return;
     }
     const loads = (before?.loads ?? 0) + 1;
+    const inBackground = generation.options.background !== null;
     this.#entries.set(found.place, {
       found,
-      status: "loaded",
+      status: inBackground ? "loading" : "loaded",
       reason: null,
       generation,
       loads,
@@ -166,10 +222,36 @@ export class Plugins {
     this.#letGo(old, "its plugin was reloaded");
     if (old !== null) this.#retire(old);
     const type = old === null ? "plugin.loaded" : "plugin.reloaded";
-    record({ type, plugin: found.name, version: found.manifest?.version ?? "", generation: loads });
+    const news = { type, plugin: found.name, version: found.manifest?.version ?? "", generation: loads } as const;
+    if (!inBackground) record(news);
+    else generation.whenLoaded((error) => this.#settle(generation, news, error));
   }
 
-  /** What ran before goes on when only its successor failed; what may not run any more is ended. */
+  /** Applies the result of loading a plugin's code in the background. */
+  async #settle(generation: Generation, news: PluginNews, error: unknown): Promise<void> {
+    const { found } = generation.options;
+    const entry = this.#entries.get(found.place);
+    if (this.#isClosed || entry?.generation !== generation) return;
+    if (error === null) {
+      this.#entries.set(found.place, { ...entry, status: "loaded" });
+      this.#options.record(news);
+      return;
+    }
+    if (error instanceof DeclarationsChanged) {
+      await this.reload(found.name).catch(() => {});
+      return;
+    }
+    const { reason, diagnostics } = faultOf(error);
+    this.#options.logs.add(found.name, "error", `could not be loaded: ${reason}`);
+    generation.fail();
+    this.#letGo(generation, `its plugin could not be loaded: ${reason}`);
+    this.#entries.set(found.place, { ...entry, status: "failed", reason, generation: null, loads: 0, diagnostics });
+    // In the same step: no call may find a gate missing before its refusal is in place.
+    this.#options.gates.settle(this.#holders());
+    this.#options.record({ type: "plugin.failed", plugin: found.name, reason, running: false });
+  }
+
+  /** The running generation stays if only its successor failed; one that may no longer run is ended. */
   #refuse(
     { found, key }: Loaded,
     before: Entry | null,
@@ -182,7 +264,7 @@ export class Plugins {
     const loads = before?.loads ?? 0;
     const keeps = status === "failed" && old?.isWorking === true;
     if (keeps) {
-      const told = `the changed version could not be loaded, the one before goes on: ${reason}`;
+      const told = `the changed version could not be loaded; the previous one stays active: ${reason}`;
       this.#entries.set(found.place, {
         ...before,
         found: before?.found ?? found,
@@ -211,12 +293,12 @@ export class Plugins {
     if (generation !== null) this.#options.record({ type: "plugin.removed", plugin: found.name });
   }
 
-  /** Its runs go on with the workflow that is registered now, or wait for one. */
+  /** Its runs continue with the workflow that is registered now, or wait for one. */
   #letGo(generation: Generation | null, reason: string): void {
     for (const run of generation?.runs ?? []) this.#options.restartRun(run, reason);
   }
 
-  /** Lets the calls under way end; when everything ends, it ends too. */
+  /** Lets the running calls end; a shutdown ends them. */
   #retire(generation: Generation): void {
     this.#retiring.add(generation);
     generation
@@ -227,7 +309,7 @@ export class Plugins {
       .finally(() => this.#retiring.delete(generation));
   }
 
-  /** A plugin it requires was planned but could not be loaded after all. */
+  /** A required plugin was planned but could not be loaded. */
   #missing({ found }: Loaded): string | null {
     for (const name of Object.keys(found.manifest?.requires ?? {})) {
       const other = this.#inOrder().find((entry) => entry.found.name === name);
@@ -238,7 +320,7 @@ export class Plugins {
   }
 
   #watcher() {
-    const { registries, record } = this.#options;
+    const { record } = this.#options;
     const change = (generation: Generation, changes: Partial<Entry>) => {
       const { place } = generation.options.found;
       const entry = this.#entries.get(place);
@@ -247,12 +329,14 @@ export class Plugins {
       return true;
     };
     return {
+      signal: this.#closing.signal,
       onDeath: (generation: Generation, { message }: Death, retryMs: number | null) => {
         const plugin = generation.options.found.name;
         const gone = retryMs === null;
         if (!change(generation, { status: gone ? "failed" : "restarting", reason: message })) return;
         if (gone) {
-          generation.fail(registries, message);
+          generation.fail();
+          this.#options.gates.settle(this.#holders());
           this.#letGo(generation, message);
           record({ type: "plugin.failed", plugin, reason: `it keeps ending: ${message}`, running: false });
         } else record({ type: "plugin.restarting", plugin, reason: message });
@@ -262,6 +346,14 @@ export class Plugins {
           record({ type: "plugin.restored", plugin: generation.options.found.name });
       },
     };
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  #holders(): GateHolder[] {
+    return this.#inOrder().map(holderOf);
   }
 
   #inOrder(): Entry[] {
@@ -277,12 +369,4 @@ export class Plugins {
       hint: names.length === 0 ? "none was found" : `plugins here: ${names.join(", ")}`,
     });
   }
-}
-
-async function inParallel(work: readonly (() => Promise<void>)[], most: number): Promise<void> {
-  const waiting = [...work];
-  const next = async (): Promise<void> => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await one();
-  };
-  await Promise.all(Array.from({ length: most }, next));
 }

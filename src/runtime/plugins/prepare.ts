@@ -1,39 +1,52 @@
-/** Builds the next generation of a plugin beside the one that runs, or says why there is none. */
+/** Builds the next generation of a plugin beside the running one, or returns the reason why it cannot. */
 import type { RunId } from "../../contract/ids.ts";
 import type { PluginDiagnostic, PluginStatus } from "../../contract/plugin.ts";
-import type { Environment } from "../../lib/child-env.ts";
+import { childEnv, type Environment } from "../../lib/child-env.ts";
+import type { Consent } from "../../lib/consent.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Processes } from "../../lib/process.ts";
 import { type PluginConfig, resolveConfig } from "./config.ts";
 import type { Registries } from "./contribute.ts";
+import type { DeclaredParts } from "./declared.ts";
 import type { Entry } from "./entry.ts";
+import type { FindSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { Generation, type GenerationOptions, pluginPlaces } from "./generation.ts";
 import { PluginLoadError } from "./host/errors.ts";
+import type { StartQueue } from "./host/start-queue.ts";
 import type { Stripper } from "./host/stripper.ts";
 import type { WorkerLimits } from "./host/worker.ts";
 import type { PluginLogs } from "./log.ts";
 import type { Planned } from "./plan.ts";
-import type { PluginPlace, Verdict } from "./trust/trust.ts";
+import { type PluginPlace, pluginHash, type Verdict, valueHash } from "./trust/trust.ts";
 
 export type LoaderOptions = {
   projectRoot: string;
   stateDir: string;
+  /** The cache of compiled plugin code. It lies outside of the project because it runs in place of the trusted code. */
+  cacheDir: string;
   env: Environment;
   processes: Processes;
   registries: Registries;
   logs: PluginLogs;
   stripper: Stripper;
+  starts: StartQueue;
+  declared: DeclaredParts;
+  /** The version of Aegis. */
+  version: string;
   log: Logger;
   limits: () => WorkerLimits;
-  /** The settings of a plugin as the project has them, and where each of them stands. */
+  /** A plugin's settings in the project, and the location of each. */
   values: (plugin: string) => Readonly<Record<string, unknown>>;
   valuePlace: (plugin: string, key: string) => Promise<{ file: string | null; line: number | null }>;
   mayRun: (plugin: PluginPlace) => Promise<Verdict>;
-  /** Keeps a value out of everything that is written down. */
+  /** Called before each start of plugin code. Throws `forbidden`. */
+  consent: (plugin: PluginPlace) => Promise<Consent>;
+  findSkills: FindSkills;
+  /** Redacts a value from everything that is persisted. */
   addSecret: (value: string) => void;
-  /** Takes a run up again from its record with the body that is registered then. */
+  /** Replays a run with the workflow body that is then registered. */
   restartRun: (run: RunId, reason: string) => void;
 };
 
@@ -43,19 +56,27 @@ export type Loaded = { found: FoundPlugin; key: string; folders: string[] } & (
   | {
       kind: "refused";
       generation: null;
-      status: Exclude<PluginStatus, "loaded" | "restarting">;
+      status: Exclude<PluginStatus, "loading" | "loaded" | "restarting">;
       reason: string;
       diagnostics: PluginDiagnostic[];
     }
 );
 
-type Watcher = Pick<GenerationOptions, "onDeath" | "onRestored">;
+export type PrepareOptions = {
+  order: number;
+  /** Loads the plugin even if nothing has changed. */
+  force: boolean;
+  /** Waits for its code even if its declarations are known. */
+  eager: boolean;
+};
 
-/** Never rejects: what went wrong is in the answer. */
+type Watcher = Pick<GenerationOptions, "onDeath" | "onRestored" | "signal">;
+
+/** Never rejects: the result contains the failure. */
 export async function prepare(
   { found, refusal }: Planned,
   before: Entry | null,
-  { order, force }: { order: number; force: boolean },
+  { order, force, eager }: PrepareOptions,
   options: LoaderOptions,
   watcher: Watcher,
 ): Promise<Loaded> {
@@ -72,17 +93,22 @@ export async function prepare(
   if (refusal !== null) return before?.key === key ? unchanged(about) : refuse(refusal.status, refusal.reason);
   if (manifest === null) return refuse("failed", "it has no manifest");
   try {
-    // Trust is given and taken back without anything else having changed.
+    // Trust can change without any other change.
     const verdict = await options.mayRun({ name: found.name, dir: found.place });
     if (!verdict.allowed) return refuse("untrusted", `${verdict.message}; ${verdict.fix}`);
-    // One that failed is tried again only when something changed.
+    // A failed plugin is retried only after a change.
     if (!force && before?.key === key && before.status !== "untrusted") return unchanged(about);
     const config = resolveConfig(manifest, values, options.env);
     const notes = await placedProblems(found.name, config, options);
     const fault = notes.find((diagnostic) => diagnostic.level === "error");
     if (fault !== undefined) return refuse("failed", placed(fault), notes);
-    if (found.modules.length > 0) await options.stripper.prepare(seen.files, pluginPlaces(options.stateDir).cache);
-    const generation = await load({ found, manifest, config, notes, order }, before, options, watcher);
+    if (found.modules.length > 0) await options.stripper.prepare(seen.files, options.cacheDir);
+    const inputs = found.modules.length === 0 ? null : await inputsOf(found, config, options);
+    const known = inputs === null || eager ? null : await options.declared.find(found.place, inputs);
+    const background = known === null ? null : { declared: known, starts: options.starts };
+    const generation = await load({ found, manifest, config, notes, order, background }, before, options, watcher);
+    if (inputs !== null && known === null)
+      await options.declared.keep(found.place, inputs, generation.part.contributions, config.secrets);
     return { ...about, kind: "loaded", generation };
   } catch (error) {
     const { reason, diagnostics } = faultOf(error);
@@ -91,7 +117,7 @@ export async function prepare(
   }
 }
 
-/** What went wrong, for a person, with its place where that is known. */
+/** Describes a failure for people, with its location if known. */
 export function faultOf(error: unknown): { reason: string; diagnostics: PluginDiagnostic[] } {
   const { file, line } = error instanceof PluginLoadError ? error : { file: null, line: null };
   const fault: PluginDiagnostic = { level: "error", file, line, message: errorText(error) };
@@ -99,7 +125,7 @@ export function faultOf(error: unknown): { reason: string; diagnostics: PluginDi
 }
 
 function load(
-  about: Pick<GenerationOptions, "found" | "manifest" | "config" | "notes" | "order">,
+  about: Pick<GenerationOptions, "found" | "manifest" | "config" | "notes" | "order" | "background">,
   before: Entry | null,
   options: LoaderOptions,
   watcher: Watcher,
@@ -112,14 +138,27 @@ function load(
     number: (before?.loads ?? 0) + 1,
     projectRoot: options.projectRoot,
     dataDir: places.data(found.name),
-    cacheDir: places.cache,
+    cacheDir: options.cacheDir,
     env: options.env,
     processes: options.processes,
+    consent: () => options.consent({ name: found.name, dir: found.place }),
+    findSkills: options.findSkills,
     limits: options.limits(),
     log: (level, text) => options.logs.add(found.name, level, text),
     restartRun: options.restartRun,
     ...watcher,
   });
+}
+
+/** Identifies everything that the declarations of a plugin may depend on. */
+async function inputsOf(
+  { name, place, modules }: FoundPlugin,
+  { config, env }: PluginConfig,
+  options: Pick<LoaderOptions, "env" | "projectRoot" | "version">,
+): Promise<string> {
+  const files = await pluginHash({ name, dir: place });
+  const { projectRoot, version } = options;
+  return valueHash({ version, files, place, modules, projectRoot, config, env: childEnv(options.env, [], env) });
 }
 
 function placedProblems(

@@ -1,6 +1,6 @@
 /**
- * Tells when something in the folders of plugins may have changed. Folders are watched one by one, so that what a plugin
- * installs for itself is not; a call is only a hint, and whoever gets it looks for himself.
+ * Reports when something in plugin folders may have changed. Folders are watched one by one, to exclude what a plugin
+ * installs for itself. A notification is only a hint; the listener checks the files itself.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,20 +8,20 @@ import { isErrno, isInside } from "../../lib/files.ts";
 
 export type FolderWatchOptions = {
   onChange: () => void;
-  /** How long the folders must be quiet before a change is told. */
+  /** How long the folders must stay unchanged before a change is reported. */
   quietMs?: number;
-  /** A folder can no longer be watched: changes in it go unseen. */
+  /** Called if a folder can no longer be watched, so that changes in it are missed. */
   onError: (error: Error) => void;
 };
 
 const defaultQuietMs = 200;
-/** More would use up what the system grants to a user. */
+/** More would exhaust the system's per-user limit. */
 const maxFolders = 2_000;
 
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   readonly #open = new Map<string, FSWatcher>();
-  /** Folder that is watched → the watcher of one above it. */
+  /** Watched folder → the watcher of one of its parents. */
   readonly #above = new Map<string, FSWatcher>();
   #timer: NodeJS.Timeout | null = null;
   #isFollowing = false;
@@ -31,7 +31,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Replaces the folders watched before. One that does not exist yet is waited for. */
+  /** Replaces the watched folders. Waits for a folder that does not exist yet. */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
     const wanted = new Set(folders.slice(0, maxFolders));
@@ -43,10 +43,10 @@ export class FolderWatch {
     const before = new Set(this.#open.keys());
     for (const folder of wanted) {
       this.#watch(folder);
-      // A folder that is moved away does not tell; the one above it does.
+      // Moving a folder away triggers only the watcher of its parent.
       if (!wanted.has(dirname(folder))) this.#watchAbove(folder, folder);
     }
-    // What changed in a new folder between its being found and its being watched is looked for once more.
+    // Checks once more for changes between finding a new folder and watching it.
     if (this.#isFollowing && [...this.#open.keys()].some((folder) => !before.has(folder))) this.#hint("");
     this.#isFollowing = true;
   }
@@ -72,7 +72,7 @@ export class FolderWatch {
     });
   }
 
-  /** The nearest folder above that exists, for the one name that leads to it. */
+  /** Watches the nearest existing parent for the one name that leads to the folder. */
   #watchAbove(wanted: string, path: string): void {
     const above = dirname(path);
     if (above === path) return;
@@ -90,7 +90,7 @@ export class FolderWatch {
       );
   }
 
-  /** Null when the folder is not there. */
+  /** Null if the folder does not exist. */
   #start(folder: string, onChange: (event: string, name: string) => void): FSWatcher | null {
     try {
       const watcher = watch(folder, { persistent: false });
@@ -102,12 +102,12 @@ export class FolderWatch {
     }
   }
 
-  /** A folder that was replaced keeps its name but not its watcher: the next `follow` opens another. */
+  /** A replaced folder keeps its name but loses its watcher; the next `follow` opens another. */
   #renew(path: string): void {
     for (const [folder, watcher] of this.#open) if (isInside(path, folder)) this.#drop(folder, watcher);
   }
 
-  /** Editors write beside the file they save; those names are noise. */
+  /** Ignores the temporary files that editors write beside the saved file. */
   #hint(name: string): void {
     if (this.#closed || name.endsWith("~") || name.endsWith(".swp") || name === "4913") return;
     this.#timer?.refresh();

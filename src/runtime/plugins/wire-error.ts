@@ -1,14 +1,25 @@
-/** Errors on their way between a plugin's worker and the daemon: the other side meets the same class, message and stack. */
+/** Serializes errors between a plugin's worker and the daemon and preserves class, message and stack. */
 import { AegisError, type ErrorCode, errorStatus, isAegisError } from "../../contract/errors.ts";
 import { expectedFailure } from "../../contract/workflow-names.ts";
+import { cutText } from "../../lib/cut-text.ts";
 import type { WireError } from "./protocol.ts";
 
-/** Never throws, whatever was thrown. */
+/** The limit of a message or a stack, in characters. */
+const longestText = 64 * 1024;
+/** The classes that a workflow may distinguish with `instanceof`. */
+const builtIn: Readonly<Record<string, new (message: string) => Error>> = {
+  ...{ TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError },
+};
+/** A `DOMException` is identified by its name, such as `AbortError`. */
+const domException = "DOMException";
+
+/** Never throws, for any thrown value. */
 export function toWire(thrown: unknown): WireError {
   const error = thrown instanceof Error ? thrown : null;
   const expected = error !== null && expectedFailure in error;
   return {
     name: textOf(() => error?.name, "Error"),
+    base: error === null ? null : baseOf(error),
     message: textOf(() => (error === null ? String(thrown) : error.message), "something that cannot be shown"),
     stack: textOf(() => error?.stack, "") || null,
     expected,
@@ -18,17 +29,29 @@ export function toWire(thrown: unknown): WireError {
   };
 }
 
-export function fromWire({ name, message, stack, expected, details, code, hint }: WireError): Error {
+export function fromWire({ name, base, message, stack, expected, details, code, hint }: WireError): Error {
   if (code !== null && code in errorStatus)
     return new AegisError(code as ErrorCode, message, hint === null ? {} : { hint });
-  const error = new Error(message);
+  const error = createError(base ?? null, name, message);
   Object.defineProperty(error, "name", { value: name, configurable: true });
   if (stack !== null) Object.defineProperty(error, "stack", { value: stack, configurable: true });
   if (expected) Object.assign(error, { [expectedFailure]: true, details });
   return error;
 }
 
-/** The value as JSON has it, or null when it is none. */
+function baseOf(error: Error): string | null {
+  if (error instanceof DOMException) return domException;
+  return Object.keys(builtIn).find((name) => error instanceof (builtIn[name] ?? TypeError)) ?? null;
+}
+
+/** The other side may name any class; only listed classes are created. */
+function createError(base: string | null, name: string, message: string): Error {
+  if (base === domException) return new DOMException(message, name);
+  const known = base !== null && Object.hasOwn(builtIn, base) ? builtIn[base] : undefined;
+  return known === undefined ? new Error(message) : new known(message);
+}
+
+/** The value as JSON, or null if it is not JSON. */
 export function plain(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value ?? null) ?? "null") as unknown;
@@ -41,7 +64,7 @@ export function plain(value: unknown): unknown {
 function textOf(read: () => unknown, fallback: string): string {
   try {
     const value = read();
-    return typeof value === "string" ? value : fallback;
+    return typeof value === "string" ? cutText(value, longestText) : fallback;
   } catch {
     return fallback;
   }

@@ -1,25 +1,25 @@
-/** Waits for what a pooled agent answers, and cuts its turn when nobody waits any longer. */
+/** Waits for the answer of a pooled agent, and interrupts its turn when no caller waits. */
 import { AegisError, isAegisError } from "../../contract/errors.ts";
-import type { Event } from "../../contract/event.ts";
 import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, StoreReads, TurnRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { lastWords } from "../sessions/last-words.ts";
-import type { Turns } from "../sessions/turns.ts";
-import { until } from "../subagents/until.ts";
+import type { SessionProcesses } from "../remote/session-processes.ts";
+import { lastText } from "../sessions/last-text.ts";
+import { endEvents } from "../work/session-events.ts";
+import { until } from "../work/until.ts";
 
-export type AnswersOptions = { store: Store; clock: Clock; inbox: Inbox; turns: Turns };
+export type AnswersOptions = { store: Store; clock: Clock; inbox: Inbox; processes: SessionProcesses };
 
 export type Question = {
   session: SessionId;
   message: MessageId;
   caller: SessionId;
-  /** The call was made before: somebody else may use the session meanwhile. */
+  /** The call is a repetition: another caller may hold the session now. */
   repeated: boolean;
   timeoutMs: number | null;
   signal: AbortSignal;
-  /** Aborts when Aegis stops: the turn goes on after the next start, and the call is repeated. */
+  /** Aborts when the daemon stops: the turn continues after the next start, and the call is repeated. */
   stopping: AbortSignal;
 };
 
@@ -30,7 +30,7 @@ export class Answers {
     this.#options = options;
   }
 
-  /** Throws when the turn failed, was cut, or took too long; it no longer goes on then. */
+  /** Throws if the turn failed, was interrupted, or exceeded its time limit; the turn has ended then. */
   async get(question: Question): Promise<string> {
     const { session, timeoutMs } = question;
     const { read } = this.#options.store;
@@ -41,7 +41,7 @@ export class Answers {
     });
     if (turn === null) {
       await this.#cut(question);
-      const words = await lastWords(read, session);
+      const words = await lastText(read, session);
       throw new AegisError(
         "timeout",
         `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} minute(s) and was cut off`,
@@ -63,28 +63,28 @@ export class Answers {
       store,
       clock,
       signal: AbortSignal.any([question.signal, question.stopping]),
-      timeoutMs: question.timeoutMs,
-      mayChange: (event) => hints.has(event.type),
+      deadline: question.timeoutMs === null ? null : clock.now() + question.timeoutMs,
+      mayChange: (event) => endEvents.has(event.type),
       look: async () => {
         const answer = await answerTo(store.read, question);
         if (answer !== null) return answer;
         const asking = callerTurn === null ? null : await store.read.turns.get(callerTurn);
-        // A harness that was interrupted may leave its call hanging.
+        // An interrupted harness may never complete its call.
         if (asking !== null && asking.ended_at !== null) throw new AegisError("closed", "the turn that asked is over");
         return null;
       },
     });
   }
 
-  /** Takes the message back, or cuts the turn that has it. */
+  /** Cancels the message, or interrupts the turn that has it. */
   async #cut({ session, message, repeated }: Question): Promise<void> {
     try {
       await this.#options.inbox.cancel(message);
     } catch (error) {
       if (!isAegisError(error) || error.code !== "conflict") throw error;
-      const inTurn = this.#options.turns.current(session).some((one) => one.id === message);
-      // A turn that followed, such as one about results of subagents, is still the holder's.
-      if (inTurn || !repeated) await this.#options.turns.interrupt(session);
+      const inTurn = (await this.#options.processes.current(session)).some((one) => one.id === message);
+      // A following turn, for example about results of subagents, still belongs to the holder.
+      if (inTurn || !repeated) await this.#options.processes.interrupt(session);
     }
   }
 }
@@ -94,7 +94,7 @@ async function openTurn(read: StoreReads, session: SessionId): Promise<TurnId | 
   return turn === undefined || turn.ended_at !== null ? null : turn.id;
 }
 
-/** The last turn once nothing is left to do: results of subagents may have come after the one that took the message. */
+/** The last turn once no work is left: results of subagents may arrive after the turn that took the message. */
 async function answerTo(read: StoreReads, { session, message: id, repeated }: Question): Promise<TurnRow | null> {
   const message = await read.messages.get(id);
   if (message === null) throw new AegisError("not_found", `no message ${id}`);
@@ -108,11 +108,3 @@ async function answerTo(read: StoreReads, { session, message: id, repeated }: Qu
   const [last] = await read.turns.list(session, 1);
   return last === undefined || last.ended_at === null ? null : last;
 }
-
-const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "turn.ended",
-  "session.closed",
-  "message.cancelled",
-  "message.lost",
-  "subagent.ended",
-]);

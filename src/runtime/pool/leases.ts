@@ -1,27 +1,26 @@
 /**
- * Who holds which pooled session. A lease is written together with the message it is for, counts for one holder, and ends
- * once; who has no holder and nothing to do may be evicted.
+ * Leases of pooled sessions. A lease is written in one transaction with its message, belongs to one holder, and ends
+ * once. Sessions without a holder and without work may be evicted.
  */
 import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import type { SessionLimits } from "../../contract/session.ts";
 import type { Lease, PooledAgent } from "../../contract/subagent.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
+import type { AgentTable } from "../registry/agents.ts";
 import { limitedAgent } from "../registry/limits.ts";
+import type { Place } from "../rights/place.ts";
 import type { Closed } from "../sessions/close.ts";
+import { hasForgotten } from "../sessions/memory.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { agentKey, sameKey, shownKey } from "./key.ts";
 
 export type LeasesOptions = {
   clock: Clock;
-  agents: AgentRegistry;
+  agents: AgentTable;
   sessions: Sessions;
   max: () => number;
-  /** Whether the session's agent still knows, or can be told again, what was said before. */
-  remembers: (session: SessionRow) => boolean;
 };
 
 export type Acquired = { session: SessionId; fresh: boolean; closed: Closed[] };
@@ -33,13 +32,13 @@ export class Leases {
     this.#options = options;
   }
 
-  /** An idle session of that very agent, the holder's own last one first, or a new one. */
+  /** An idle session of the same agent, preferably the holder's last one, or a new session. */
   async acquire(
     tx: StoreTx,
-    wanted: { profile: Agent; limits: SessionLimits; holder: SessionRow; lease: string; fresh: boolean },
+    wanted: { profile: Agent; place: Place; holder: SessionRow; lease: string; fresh: boolean },
   ): Promise<Acquired> {
-    const { profile, limits, holder, lease, fresh } = wanted;
-    const key = agentKey(limitedAgent(profile, limits));
+    const { profile, place, holder, lease, fresh } = wanted;
+    const key = agentKey(limitedAgent(profile, place.limits));
     const closed = await this.#evictUnfit(tx);
     const idle = fresh ? [] : await tx.pool.idle(key);
     const known = await firstUsedBy(tx, idle, holder.id);
@@ -50,17 +49,17 @@ export class Leases {
     return { session, fresh: taken === undefined, closed };
   }
 
-  /** Throws `conflict` when somebody holds it. */
+  /** Throws `conflict` if another caller holds it. */
   async hold(tx: StoreTx, session: SessionId, lease: Lease, holder: SessionRow, fresh: boolean): Promise<void> {
     await tx.pool.lease(session, lease);
-    // What it does now, it does for this holder.
+    // Its current work belongs to this holder.
     await tx.sessions.update(session, { depth: holder.depth + 1, ask_policy: holder.ask_policy });
     const row = await tx.pool.get(session);
     const data = { key: row?.key ?? "", holder: holder.id, fresh };
     await tx.events.append({ type: "pool.leased", session, data }, this.#options.clock.now());
   }
 
-  /** A lease that is over already is left alone, whoever holds the session now. */
+  /** Does nothing if the lease has ended, even if another caller holds the session now. */
   async release(tx: StoreTx, session: SessionId, lease: string): Promise<Closed[]> {
     const now = this.#options.clock.now();
     const row = await tx.pool.get(session);
@@ -72,7 +71,7 @@ export class Leases {
     return [...(await this.retire(tx)), ...(await this.shrink(tx))];
   }
 
-  /** Lets those go whose agent is gone or has changed. Who is at work goes when its task is over. */
+  /** Releases sessions whose agent was removed or has changed. Working sessions are released after their task. */
   async retire(tx: StoreTx): Promise<Closed[]> {
     const closed: Closed[] = [];
     for (const row of await tx.pool.idleForLongest())
@@ -80,7 +79,7 @@ export class Leases {
     return closed;
   }
 
-  /** Back to the cap, the longest unused first. More than the cap stay only while all of them are at work. */
+  /** Evicts down to the cap, least recently used first. Working sessions may exceed the cap. */
   async shrink(tx: StoreTx): Promise<Closed[]> {
     const over = (await tx.pool.count()) - this.#options.max();
     if (over <= 0) return [];
@@ -91,7 +90,12 @@ export class Leases {
     return closed;
   }
 
-  /** True when its agent is gone or no longer what it was. */
+  /** True if the session has exactly the rights of this place in the tree. */
+  fits(row: PooledAgent, profile: Agent, { limits }: Place): boolean {
+    return sameKey(agentKey(limitedAgent(profile, limits)), row);
+  }
+
+  /** True if its agent was removed or has changed. */
   async isStale(from: StoreReads | StoreTx, row: PooledAgent): Promise<boolean> {
     const session = await from.sessions.get(row.session);
     const profile = session === null ? null : this.#options.agents.loadAgent(session.agent);
@@ -101,18 +105,17 @@ export class Leases {
 
   async #open(
     tx: StoreTx,
-    { profile, limits, holder, lease }: { profile: Agent; limits: SessionLimits; holder: SessionRow; lease: string },
+    { profile, place, lease }: { profile: Agent; place: Place; lease: string },
   ): Promise<SessionId> {
-    const key = agentKey(limitedAgent(profile, limits));
+    const key = agentKey(limitedAgent(profile, place.limits));
     const now = this.#options.clock.now();
     const shown = shownKey(key);
     const { row } = await this.#options.sessions.createIn(tx, {
-      // The same for a transaction that runs again.
+      // The id is stable if the transaction is retried.
       id: derivedId("ses", `pool/${lease}`),
       agent: profile.ref,
       title: shown,
-      depth: holder.depth + 1,
-      limits,
+      place,
     });
     await tx.pool.insert({
       session: row.id,
@@ -126,12 +129,11 @@ export class Leases {
     return row.id;
   }
 
-  /** Nobody is served by an agent that has changed, or that has forgotten what it is kept for. */
+  /** Excludes sessions whose agent has changed or whose conversation is lost. */
   async #evictUnfit(tx: StoreTx): Promise<Closed[]> {
     const closed = await this.retire(tx);
     for (const row of await tx.pool.idleForLongest()) {
-      const session = await tx.sessions.get(row.session);
-      if (session !== null && !this.#options.remembers(session))
+      if (await hasForgotten(tx, row.session))
         closed.push(await this.#evict(tx, row, "its agent could not be resumed after a restart"));
     }
     return closed;

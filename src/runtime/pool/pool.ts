@@ -1,4 +1,4 @@
-/** The pool: agents that do one task after the other for whoever asks, and keep in mind what they did. */
+/** The pool: sessions of agents that are reused for one task after another and keep their conversation. */
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
@@ -6,38 +6,42 @@ import { isId, type MessageId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import type { PooledAgentView } from "../../contract/subagent.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { limitsBelow } from "../registry/limits.ts";
-import type { Closed } from "../sessions/close.ts";
-import type { Turns } from "../sessions/turns.ts";
+import { nodeOf } from "../remote/node-of.ts";
+import type { SessionProcesses } from "../remote/session-processes.ts";
+import { type Place, placeBelow } from "../rights/place.ts";
 import {
   checkAllowed,
   checkBudget,
+  checkChildren,
   checkDepth,
   checkEnabled,
   rulesFor,
   type SpawnRules,
   type SubagentSettings,
-  spawningTools,
-} from "../subagents/rules.ts";
-import { standingOf } from "../subagents/standing.ts";
+} from "../rights/rules.ts";
+import { starterOf } from "../rights/starter.ts";
+import type { Closed } from "../sessions/close.ts";
+import { hasForgotten } from "../sessions/memory.ts";
 import { Answers } from "./answers.ts";
+import { checkAgentName, checkPrompt, type Thoroughness, taskText, timeoutOf } from "./lease-request.ts";
 import { Leases, type LeasesOptions } from "./leases.ts";
-import { checkAgentName, checkPrompt, type Thoroughness, taskText, timeoutOf } from "./task.ts";
 
 export type PoolOptions = Omit<LeasesOptions, "max"> & {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   log: Logger;
   inbox: Inbox;
-  turns: Turns;
+  processes: SessionProcesses;
+  /** Opens the conversation of a session, to find out whether the harness restored it. */
+  recall: (session: SessionId) => Promise<void>;
   max: () => number;
   settings: () => SubagentSettings;
 };
 
-/** Who calls, and what makes the call the same when it is repeated. */
+/** The caller and the idempotency key of the call. */
 export type PoolCall = {
   caller: SessionRow;
   callerAgent: Agent;
@@ -60,14 +64,18 @@ export class Pool {
     this.#options = options;
     this.#leases = new Leases(options);
     this.#answers = new Answers(options);
-    options.store.onCommit((events) => {
-      if (events.some((event) => agentsChanged.has(event.type))) this.#retire();
-      // After a restart turns end that nobody holds a lease for, and a new configuration may set a smaller cap.
-      if (events.some((event) => event.type === "turn.ended" || event.type === "config.reloaded")) this.#trim();
-    });
+    options.store.onCommit(
+      (events) => {
+        if (events.some((event) => agentsChanged.has(event.type))) this.#retire();
+        // After a restart, turns without a lease end, and the new configuration may have a smaller cap.
+        if (events.some((event) => event.type === "turn.ended" || event.type === "config.reloaded")) this.#trim();
+      },
+      [...agentsChanged, "turn.ended", "config.reloaded"],
+      "own",
+    );
   }
 
-  /** Has an agent of that name do the task: an idle one that knows of earlier ones, or a new one; a `fresh` one is new. */
+  /** Gives a task to an idle session of the agent, which has its earlier conversation, or to a new one (`fresh`). */
   async run(
     call: PoolCall & { agent: string; prompt: string; files: readonly string[]; fresh: boolean },
   ): Promise<PoolAnswer> {
@@ -75,16 +83,13 @@ export class Pool {
     checkPrompt("task_prompt", call.prompt);
     const rules = this.#check(call);
     const profile = this.#options.agents.get(call.agent);
-    checkAllowed(rules, profile);
+    checkAllowed(rules, call.callerAgent, profile);
     const body = taskText(call.prompt, call.files, call.thoroughness);
     return this.#perform(call, body, async (tx) => {
-      const { root } = await standingOf(tx, call.caller.id);
-      await checkBudget(tx, rules, root);
-      const maySpawn = call.caller.depth + 1 < rules.max_spawn_depth;
-      const limits = limitsBelow(call.callerAgent, profile, { deny_tools: maySpawn ? [] : spawningTools });
+      const place = await this.#place(tx, call, rules, profile);
       const acquired = await this.#leases.acquire(tx, {
         profile,
-        limits,
+        place,
         holder: call.caller,
         lease: call.message,
         fresh: call.fresh,
@@ -93,21 +98,23 @@ export class Pool {
     });
   }
 
-  /** Asks one that did a task for the caller before. */
+  /** Sends another request to a session that worked for the caller before. */
   async ask(call: PoolCall & { agent_id: string; text: string }): Promise<PoolAnswer> {
     checkPrompt("message", call.text);
     const rules = this.#check(call);
+    const { store, recall } = this.#options;
+    // A repeated call only waits.
+    if ((await store.read.messages.get(call.message)) === null)
+      await recall(await store.transact((tx) => this.#known(tx, call, rules)));
     return this.#perform(call, call.text, async (tx) => {
-      const { root } = await standingOf(tx, call.caller.id);
-      await checkBudget(tx, rules, root);
-      const session = await this.#known(tx, call.agent_id, call.caller);
+      const session = await this.#known(tx, call, rules);
       const lease = { id: call.message, holder: call.caller.id, since: this.#options.clock.now() };
       await this.#leases.hold(tx, session, lease, call.caller, false);
       return { session, closed: [] };
     });
   }
 
-  /** The last used first. */
+  /** Most recently used first. */
   async list(): Promise<PooledAgentView[]> {
     const { read } = this.#options.store;
     const rows = await read.pool.list();
@@ -129,21 +136,25 @@ export class Pool {
     return this.#options.max();
   }
 
-  /** Nobody holds anything after a stop. Gives how many leases it ended. */
-  async recover(): Promise<number> {
-    const { store, clock } = this.#options;
-    return store.transact(async (tx) => {
-      const held = (await tx.pool.list()).filter((row) => row.lease !== null);
-      await tx.pool.releaseAll();
-      for (const { session, key, lease } of held) {
-        if (lease === null) continue;
-        await tx.events.append({ type: "pool.released", session, data: { key, holder: lease.holder } }, clock.now());
-      }
-      return held.length;
-    });
+  /** Ends all leases after a stop. Returns their number. */
+  recover(): Promise<number> {
+    const { store } = this.#options;
+    return store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
   }
 
-  /** Lets go of everybody who waits. */
+  /** The same for holders on one node, as part of a transaction of the caller. */
+  async recoverIn(tx: StoreTx, node: string | null): Promise<number> {
+    const held = await tx.pool.list();
+    const released = new Set(await tx.pool.releaseAll(node));
+    for (const { session, key, lease } of held) {
+      if (lease === null || !released.has(session)) continue;
+      const data = { key, holder: lease.holder };
+      await tx.events.append({ type: "pool.released", session, data }, this.#options.clock.now());
+    }
+    return released.size;
+  }
+
+  /** Releases all waiting callers. */
   stop(): void {
     this.#stop.abort(new AegisError("unavailable", "Aegis is stopping"));
   }
@@ -155,7 +166,7 @@ export class Pool {
     return rules;
   }
 
-  /** The lease and the message are one transaction; a call that is repeated finds both done and only waits. */
+  /** One transaction writes the lease and the message; a repeated call finds both and only waits. */
   async #perform(
     call: PoolCall,
     body: string,
@@ -184,17 +195,27 @@ export class Pool {
       });
       return { result, agent_id: session };
     } finally {
-      // What could not be released now is released by the next start.
+      // The next daemon start releases what could not be released now.
       if (!this.#stop.signal.aborted) await this.#release(session, id);
     }
   }
 
   async #release(session: SessionId, lease: MessageId): Promise<void> {
-    this.#leave(await this.#options.persist((tx) => this.#leases.release(tx, session, lease)));
+    this.#leave(await this.#options.transact((tx) => this.#leases.release(tx, session, lease)));
   }
 
-  /** Only those who gave it a task know what it has in mind. */
-  async #known(tx: StoreTx, reference: string, caller: SessionRow): Promise<SessionId> {
+  /** The place of a pooled agent in the caller's tree. Throws if the tree has no room. */
+  async #place(tx: StoreTx, { caller, callerAgent }: PoolCall, rules: SpawnRules, profile: Agent): Promise<Place> {
+    checkChildren(rules, await tx.subagents.children(caller.id));
+    // The caller's agent as of its turn, which may be older than the profile.
+    const starter = { ...(await starterOf(tx, caller.id, this.#options.agents)), agent: callerAgent };
+    await checkBudget(tx, rules, starter.root);
+    return placeBelow(starter, profile, this.#options.settings());
+  }
+
+  /** Only callers that gave it a task may continue its conversation. */
+  async #known(tx: StoreTx, call: PoolCall & { agent_id: string }, rules: SpawnRules): Promise<SessionId> {
+    const { agent_id: reference, caller } = call;
     const row = isId("ses", reference) ? await tx.pool.get(reference) : null;
     const session = row === null ? null : await tx.sessions.get(row.session);
     if (row === null || session === null || !(await tx.pool.wasUsedBy(row.session, caller.id))) {
@@ -204,7 +225,12 @@ export class Pool {
         { hint: "call agent with the whole task" },
       );
     }
-    if (await this.#leases.isStale(tx, row)) {
+    const profile = this.#options.agents.loadAgent(session.agent);
+    const place = profile === null ? null : await this.#place(tx, call, rules, profile);
+    if (profile !== null) checkAllowed(rules, call.callerAgent, profile);
+    // The caller may have lost rights since then; the agent must not keep them.
+    const fits = profile !== null && place !== null && this.#leases.fits(row, profile, place);
+    if (!fits || (await this.#leases.isStale(tx, row))) {
       throw new AegisError(
         "closed",
         `Agent ${reference} has changed since: its tools, model or prompt are others now.`,
@@ -213,7 +239,7 @@ export class Pool {
         },
       );
     }
-    if (!this.#options.remembers(session)) {
+    if (await hasForgotten(tx, session.id, caller.id)) {
       throw new AegisError("closed", `Agent ${reference} lost its memory when Aegis restarted.`, {
         hint: "call agent with the whole task",
       });
@@ -226,15 +252,15 @@ export class Pool {
   #trim(): void {
     this.#inBackground("the pool could not be trimmed", async () => {
       if ((await this.#options.store.read.pool.count()) <= this.max || this.#stop.signal.aborted) return [];
-      return this.#options.persist((tx) => this.#leases.shrink(tx));
+      return this.#options.transact((tx) => this.#leases.shrink(tx));
     });
   }
 
   #retire(): void {
     this.#inBackground("changed agents could not leave the pool", async () => {
-      const { store, persist } = this.#options;
+      const { store, transact } = this.#options;
       if ((await store.read.pool.count()) === 0 || this.#stop.signal.aborted) return [];
-      return persist((tx) => this.#leases.retire(tx));
+      return transact((tx) => this.#leases.retire(tx));
     });
   }
 
@@ -256,7 +282,7 @@ export class Pool {
   }
 }
 
-/** After these an agent may be gone or another one. Plugins that are only being loaded say nothing about the others. */
+/** Events after which an agent may be removed or changed. A plugin that is still loading does not affect others. */
 const agentsChanged: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
   "config.reloaded",
   "plugin.reloaded",

@@ -1,15 +1,15 @@
-/** What a queue's budgets allow, from what its tasks are on record to have used. Pure. */
+/** Computes what a queue's budgets allow from the recorded usage of its tasks. Pure. */
 import type { Attempt, Budget, BudgetCheck } from "../../contract/task.ts";
 
-/** What a try used up so far, as far as it is known. */
+/** What an attempt has used so far, as far as known. */
 export type Used = { output_tokens: number; cost: number };
 
 export type Spending = {
-  /** Tries that ended, by when. */
+  /** Ended attempts, by time. */
   ended: readonly Attempt[];
-  /** What is on record of each try under way. */
+  /** The recorded usage of each attempt in progress. */
   running: readonly Used[];
-  /** The queue's newest tries, from which the need of the next one is guessed. */
+  /** The newest attempts of the queue, used to estimate the next one. */
   recent: readonly Attempt[];
 };
 
@@ -48,15 +48,15 @@ export function checkBudget(budget: Budget, spending: Spending, now: number): Bu
 }
 
 /**
- * A task under way will need what tasks of its queue usually do, or has used more already. As long as nobody knows what
- * they need it holds everything, so that a budget is never overrun by more than one task.
+ * A running task reserves the usual usage of its queue, or what it has used if that is more. Without an estimate it
+ * reserves the whole budget, so that at most one task can exceed a budget.
  */
 function reservation(running: readonly number[], usual: number | null): number | null {
   if (running.length === 0) return 0;
   return usual === null ? null : sum(running.map((used) => Math.max(used, usual)));
 }
 
-/** When enough of what was spent has left the window. */
+/** The time at which enough of the spending has left the window. */
 function freeAt(
   within: readonly Attempt[],
   field: "cost" | "output_tokens",

@@ -1,15 +1,17 @@
-/** How a task ends, and what its producer is told. */
+/** The outcome of a task, and the message to its producer. */
 import { messageMaxBytes } from "../../contract/message.ts";
+import { type CheckReceipt, receiptWords } from "../../contract/receipt.ts";
 
 export type Ending =
   | { status: "completed"; result: string }
-  /** `no` when another try would end the same way; `at once` when the task is not to blame. */
+  /** `no` if another attempt would end the same way; `at once` if the task is not the cause. */
   | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "at once" }
   | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
 
-/** The message that tells the producer. */
-export function callbackBody(ending: Ending): string {
-  return storable(callbackText(ending));
+/** The message that tells the producer. The receipt comes first: the worker writes the rest. */
+export function callbackBody(ending: Ending, receipt: CheckReceipt | null): string {
+  const text = callbackText(ending);
+  return storable(receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`);
 }
 
 function callbackText(ending: Ending): string {
@@ -29,7 +31,7 @@ function callbackText(ending: Ending): string {
   }
 }
 
-/** An agent may say what no inbox takes: the message is cut rather than lost. */
+/** An agent's text may exceed the limit of an inbox. The message is truncated instead of refused. */
 function storable(text: string): string {
   const clean = text.replaceAll("\0", "\uFFFD");
   const bytes = Buffer.from(clean);

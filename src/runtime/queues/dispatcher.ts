@@ -1,39 +1,59 @@
 /**
- * Starts tasks: first come, first served within a queue, never more at once than it allows, and within its budgets. What
- * may start is decided and written in one transaction; starting the worker follows.
+ * Starts tasks in FIFO order per queue, within its concurrency limit and its budgets. One transaction decides and
+ * records what starts; the worker is started afterwards.
  */
+import type { Event } from "../../contract/event.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import type { QueueCatalog } from "./catalog.ts";
+import type { Transact } from "../../store/transact.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { QueueDefinitions } from "./definitions.ts";
+import type { Ended } from "./endings.ts";
+import { type RightsOptions, roomFor } from "./rights.ts";
 import { checkBudgets } from "./spending.ts";
 
-export type DispatcherOptions = {
+export type DispatcherOptions = RightsOptions & {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
-  catalog: QueueCatalog;
-  /** Starts the worker of a task that is on record as dispatched. Must not throw. */
+  catalog: QueueDefinitions;
+  /** Starts the worker of a task that is stored as dispatched. Must not throw. */
   start: (task: Task, worker: SessionId, settings: QueueSettings) => void;
-  /** Workers of the queue whose task is over but which are not gone yet. */
+  /** Workers of the queue whose task has ended but whose session has not. */
   leaving: (queue: string) => number;
+  /** How many more workers of the queue this node may have. */
+  room: (tx: StoreTx, settings: QueueSettings) => Promise<number>;
+  /** Ends a task that can never start. */
+  refuse: (tx: StoreTx, task: Task, error: string) => Promise<Ended>;
+  sessions: Sessions;
 };
 
 export type Plan = {
   started: { task: Task; worker: SessionId; settings: QueueSettings }[];
-  /** When time alone will allow more. */
+  /** The next time at which more tasks may start without any other event. */
   wakeAt: number | null;
+  /** Sessions that received a message. */
+  told: SessionId[];
 };
 
-/** A longer wait is taken in parts: timers count in 32 bits. */
+/** Events after which a tree may have room for a worker. */
+export const freeing: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "session.closed",
+  "subagent.ended",
+  "pool.released",
+]);
+
+/** The longest delay of a timer, which counts in 32 bits. A longer wait uses several timers. */
 const longestSleepMs = 3_600_000;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** Queues with a task that waits for room in its tree. */
+  readonly #held = new Set<string>();
   readonly #alarms = new Map<string, { at: number; cancel: AbortController }>();
   #running = false;
 
@@ -41,29 +61,34 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Starts what may start. A hint that is safe to repeat. */
+  /** Starts every task that may start. Idempotent. */
   async pump(queue: string): Promise<void> {
     if (!this.#running) return;
-    this.carryOut(queue, await this.#options.persist((tx) => this.plan(tx, queue)));
+    this.carryOut(queue, await this.#options.transact((tx) => this.plan(tx, queue)));
   }
 
-  /** Starts the workers of what was planned, once that is on record. */
-  carryOut(queue: string, { started, wakeAt }: Plan): void {
+  /** Starts the workers of planned tasks after the plan is committed. */
+  carryOut(queue: string, { started, wakeAt, told }: Plan): void {
+    for (const session of told) this.#options.sessions.wake(session);
     for (const { task, worker, settings } of started) this.#options.start(task, worker, settings);
     if (wakeAt !== null) this.#wakeAt(queue, wakeAt);
   }
 
-  /** Decides inside a transaction of the caller what starts, and writes it down. */
+  /** Decides and records what starts, inside the caller's transaction. */
   async plan(tx: StoreTx, name: string): Promise<Plan> {
-    const planned: Plan = { started: [], wakeAt: null };
+    const planned: Plan = { started: [], wakeAt: null, told: [] };
     const queue = await this.#options.catalog.find(tx, name);
-    // Asked again here: the daemon may have been told to stop while the transaction waited for its turn.
+    // Checked again here: the daemon may have begun to stop while the transaction was queued.
     if (queue === null || queue.paused || !this.#running) return planned;
     const { settings } = queue;
     const now = this.#options.clock.now();
+    const held: SessionId[] = [];
     let running = (await tx.tasks.countDispatched(name)) + this.#options.leaving(name);
-    while (running < settings.max_parallel) {
-      const task = await tx.tasks.next(name, now);
+    const most = Math.min(settings.max_parallel, running + (await this.#options.room(tx, settings)));
+    // A session of this node that closes makes room.
+    if (most < settings.max_parallel) this.#held.add(name);
+    while (running < most) {
+      const task = await tx.tasks.next(name, now, held);
       if (task === null) {
         planned.wakeAt = await tx.tasks.nextDue(name);
         break;
@@ -73,20 +98,40 @@ export class Dispatcher {
         planned.wakeAt = latest(blocked.map((check) => check.unblock_at));
         break;
       }
+      const room = await roomFor(tx, task, { ...this.#options, now });
+      if (room !== "yes" && "wait" in room) {
+        // Before the commit, so that no end after it is missed.
+        this.#held.add(name);
+        held.push(room.starter);
+        continue;
+      }
+      if (room !== "yes") {
+        const { told } = await this.#options.refuse(tx, task, room.never);
+        if (told !== null) planned.told.push(told);
+        continue;
+      }
       planned.started.push({ task, worker: await this.#dispatch(tx, task, now), settings });
       running += 1;
     }
     return planned;
   }
 
-  /** The same when nobody waits for it. */
+  /** Events are only hints; the stored rows decide. */
+  notice(events: readonly Event[]): void {
+    if (this.#held.size === 0 || !events.some(({ type }) => freeing.has(type))) return;
+    const queues = [...this.#held];
+    this.#held.clear();
+    for (const queue of queues) this.nudge(queue);
+  }
+
+  /** Like `pump`, for callers that do not wait. */
   nudge(queue: string): void {
     this.pump(queue).catch((error: unknown) => {
       if (this.#running) this.#options.log.error("a queue could not start tasks", { queue, error: errorText(error) });
     });
   }
 
-  /** Nothing is started before this: harnesses need the daemon to listen. */
+  /** Starts dispatching. Not called earlier, because harnesses connect to the daemon. */
   async start(): Promise<void> {
     this.#running = true;
     await this.nudgeAll();
@@ -96,7 +141,7 @@ export class Dispatcher {
     for (const name of await this.#options.catalog.names(this.#options.store.read)) this.nudge(name);
   }
 
-  /** Starts nothing from now on. */
+  /** Stops dispatching. */
   stop(): void {
     this.#running = false;
     for (const { cancel } of this.#alarms.values()) cancel.abort();
@@ -143,7 +188,7 @@ export class Dispatcher {
   }
 }
 
-/** All of them must have passed; null when one waits for something else than time. */
+/** The latest of the times; null if one of them does not depend on time. */
 function latest(times: readonly (number | null)[]): number | null {
   let last = 0;
   for (const time of times) {

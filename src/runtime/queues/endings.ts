@@ -1,27 +1,31 @@
 /**
- * Ends tries and tasks. The end and the message that tells of it are written in one transaction, so that a producer
- * hears of every ending exactly once, whatever stops in between.
+ * Ends attempts and tasks. One transaction writes the end and the message about it, so that a producer receives each
+ * ending exactly once, also across a crash.
  */
 import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
+import { type CheckReceipt, isVerified } from "../../contract/receipt.ts";
 import type { Task } from "../../contract/task.ts";
+import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { backoffMs } from "./backoff.ts";
 import { callbackBody, type Ending } from "./callback.ts";
-import type { QueueCatalog } from "./catalog.ts";
+import type { QueueDefinitions } from "./definitions.ts";
 import { usageOfWorker } from "./spending.ts";
+
+/** The delay before a failed task is retried. */
+const retryBackoff: Backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
 
 export type EndingsOptions = {
   clock: Clock;
   random: () => number;
   inbox: Inbox;
-  catalog: QueueCatalog;
+  catalog: QueueDefinitions;
   maxHops: () => number;
 };
 
-/** `told` is the session that has a new message: wake it after the commit. */
+/** `told` is the session that received a message: wake it after the commit. */
 export type Ended = { told: SessionId | null };
 
 export class Endings {
@@ -31,7 +35,7 @@ export class Endings {
     this.#options = options;
   }
 
-  /** Ends the try under way, if there is one, and the task unless it is tried again. */
+  /** Ends the current attempt, if there is one, and the task unless it is retried. */
   async end(tx: StoreTx, task: Task, ending: Ending): Promise<Ended> {
     const now = this.#options.clock.now();
     if (task.status === "dispatched" && task.worker !== null) {
@@ -42,7 +46,8 @@ export class Endings {
       const failures = task.failures + 1;
       const settings = (await this.#options.catalog.find(tx, task.queue))?.settings;
       if (ending.retry !== "no" && settings && failures <= settings.retries) {
-        const not_before = ending.retry === "later" ? now + backoffMs(failures, this.#options.random) : null;
+        const not_before =
+          ending.retry === "later" ? now + backoffMs(retryBackoff, failures, this.#options.random) : null;
         await this.requeue(tx, task, { reason: ending.error, failures, not_before });
         return { told: null };
       }
@@ -50,7 +55,7 @@ export class Endings {
     return this.#finish(tx, task, ending, now);
   }
 
-  /** Lets the task wait again in its old place. */
+  /** Returns the task to its old position in the queue. */
   async requeue(
     tx: StoreTx,
     task: Task,
@@ -82,21 +87,30 @@ export class Endings {
     const error = errorOf(ending);
     const failures = status === "failed" ? task.failures + 1 : task.failures;
     await tx.tasks.update(task.id, { status, result, error, failures, not_before: null, ended_at: now });
-    const told = task.callback && task.producer !== null ? await this.#callBack(tx, task, task.producer, ending) : null;
+    const receipt = await receiptOf(tx, task);
+    const told =
+      task.callback && task.producer !== null
+        ? await this.#callBack(tx, task, task.producer, { ending, receipt })
+        : null;
     const callback = !task.callback || task.producer === null ? "none" : told === null ? "dropped" : "delivered";
     await tx.events.append(
       {
         type: "task.ended",
         session: null,
-        data: { queue: task.queue, task: task.id, status, result, error, callback },
+        data: { queue: task.queue, task: task.id, status, result, error, callback, receipt: receipt?.id ?? null },
       },
       now,
     );
     return { told };
   }
 
-  /** Null when nobody is there any more to be told. */
-  async #callBack(tx: StoreTx, task: Task, producer: SessionId, ending: Ending): Promise<SessionId | null> {
+  /** Null if no session is left to notify. */
+  async #callBack(
+    tx: StoreTx,
+    task: Task,
+    producer: SessionId,
+    { ending, receipt }: { ending: Ending; receipt: CheckReceipt | null },
+  ): Promise<SessionId | null> {
     try {
       await this.#options.inbox.admitIn(tx, {
         session: producer,
@@ -104,10 +118,10 @@ export class Endings {
           kind: "queue",
           name: task.queue,
           task: task.id,
-          status: ending.status === "completed" ? "ok" : "error",
+          ...(ending.status === "completed" ? { status: "ok", verified: isVerified(receipt) } : { status: "error" }),
         },
-        body: callbackBody(ending),
-        // The answer to what was accepted is never refused for the length of its chain.
+        body: callbackBody(ending, receipt),
+        // The answer to an accepted task is never refused because of its hop count.
         cause:
           task.chain === null
             ? undefined
@@ -119,6 +133,12 @@ export class Endings {
       throw error;
     }
   }
+}
+
+/** Of the last attempt only: what an earlier worker did is not the result. */
+async function receiptOf(tx: StoreTx, task: Task): Promise<CheckReceipt | null> {
+  const [newest] = await tx.receipts.list({ subject: task.id, limit: 1 });
+  return newest === undefined || newest.session !== task.worker || newest.status === "running" ? null : newest;
 }
 
 function errorOf(ending: Ending): string | null {

@@ -1,13 +1,13 @@
-/** Adds, removes, pauses and resumes queues. All of it outlives the daemon. */
+/** Adds, removes, pauses and resumes queues. All changes are durable. */
 import { AegisError } from "../../contract/errors.ts";
 import type { TaskId } from "../../contract/ids.ts";
 import type { QueueSettings } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import type { QueueCatalog } from "./catalog.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { QueueDefinitions } from "./definitions.ts";
 
-export type ManagementOptions = { store: Store; clock: Clock; agents: AgentRegistry; catalog: QueueCatalog };
+export type ManagementOptions = { store: Store; clock: Clock; agents: AgentTable; catalog: QueueDefinitions };
 
 export class QueueManagement {
   readonly #options: ManagementOptions;
@@ -16,10 +16,16 @@ export class QueueManagement {
     this.#options = options;
   }
 
-  /** Throws `conflict` when there is a queue of that name. */
+  /** Throws `conflict` if a queue of that name exists. */
   async add(name: string, settings: QueueSettings): Promise<void> {
     const { store, agents, catalog } = this.#options;
     agents.get(settings.agent);
+    for (const producer of settings.producers ?? []) agents.get(producer);
+    if (settings.rights === "own" && (settings.producers ?? []).length === 0) {
+      throw new AegisError("invalid", `queue "${name}" with rights: own names no producers`, {
+        hint: "name the agents that may use it; others could otherwise do through it what they may not do themselves",
+      });
+    }
     await store.transact(async (tx) => {
       if (await catalog.find(tx, name)) throw new AegisError("conflict", `there is a queue "${name}" already`);
       const paused = (await tx.queues.get(name))?.paused ?? false;
@@ -28,7 +34,7 @@ export class QueueManagement {
     });
   }
 
-  /** Gives the tasks that are left without a queue. Throws `conflict` when there are any and they may not be cancelled. */
+  /** Returns the tasks that lose their queue. Throws `conflict` if there are any and they may not be cancelled. */
   async remove(name: string, options: { force: boolean }): Promise<TaskId[]> {
     const { store, catalog } = this.#options;
     return store.transact(async (tx) => {
@@ -39,8 +45,8 @@ export class QueueManagement {
         });
       }
       const tasks = [
-        ...(await tx.tasks.list({ queue: name, status: "pending", limit: -1 })),
-        ...(await tx.tasks.list({ queue: name, status: "dispatched", limit: -1 })),
+        ...(await tx.tasks.list({ queue: name, status: "pending" })),
+        ...(await tx.tasks.list({ queue: name, status: "dispatched" })),
       ];
       if (tasks.length > 0 && !options.force) {
         throw new AegisError("conflict", `queue "${name}" has ${tasks.length} unfinished task(s)`, {

@@ -1,71 +1,80 @@
-/** Queues: named lines of work. Whoever enqueues a task goes on; what became of it arrives as a message. */
+/** Queues of tasks. A producer continues after it enqueues a task and receives the result as a message. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId, TaskId } from "../../contract/ids.ts";
 import type { Attempt, CancelOutcome, QueueSettings, QueueView, Task, TaskView } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
+import type { Checks } from "../checks/checks.ts";
+import type { CheckConsent } from "../checks/consent.ts";
+import type { ReceiptViews } from "../checks/views.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import { lastWords } from "../sessions/last-words.ts";
+import { nodeOf } from "../remote/node-of.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { StillWaiting } from "../work/judge.ts";
+import { until } from "../work/until.ts";
 import { checkTask, insertTask, type NewTask } from "./admission.ts";
-import { QueueCatalog } from "./catalog.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import { findCheck } from "./check.ts";
+import { QueueDefinitions } from "./definitions.ts";
+import { Dispatcher, freeing } from "./dispatcher.ts";
 import { Endings } from "./endings.ts";
 import { QueueManagement } from "./management.ts";
-import { type RecoveredTasks, recoverTasks } from "./recover.ts";
-import type { StillWaiting } from "./verdict.ts";
+import { roomOfNode } from "./node-room.ts";
+import { type RecoveredTasks, recoverTasksIn, type Settled } from "./recover.ts";
+import { type RightsOptions, workerLabels } from "./rights.ts";
 import { QueueViews, type TaskFilter, unknownTask } from "./views.ts";
-import { type WaitLimits, Waits } from "./waits.ts";
 import { Workers } from "./workers.ts";
 
-export type QueuesOptions = {
+export type QueuesOptions = RightsOptions & {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
   random: () => number;
-  agents: AgentRegistry;
   inbox: Inbox;
   sessions: Sessions;
   maxHops: () => number;
-  /** The queues of the configuration in force. */
+  /** The queues of the current configuration. */
   declared: () => Readonly<Record<string, QueueSettings>>;
-  /** What may keep a session from being done although its turn is over. */
+  /** What a session may still wait for after its turn has ended. */
   waiting: readonly StillWaiting[];
+  checks: Checks;
+  checkConsent: CheckConsent;
+  receipts: ReceiptViews;
 };
+
+export type WaitLimits = { signal: AbortSignal; timeoutMs?: number | undefined };
 
 export type Enqueued = {
   task: TaskView;
-  /** 0 when it was started at once. */
+  /** 0 if it started at once. */
   queued_position: number;
   duplicate: boolean;
 };
 
 export class Queues {
   readonly #options: QueuesOptions;
-  readonly #catalog: QueueCatalog;
+  readonly #catalog: QueueDefinitions;
   readonly #views: QueueViews;
   readonly #management: QueueManagement;
   readonly #endings: Endings;
   readonly #workers: Workers;
   readonly #dispatcher: Dispatcher;
-  readonly #waits: Waits;
-  /** Tasks whose producer waits for them within its turn. */
+  readonly #waits = new AbortController();
+  /** Tasks whose producer waits for them during its turn. */
   readonly #awaited = new Set<TaskId>();
 
   constructor(options: QueuesOptions) {
     this.#options = options;
-    this.#catalog = new QueueCatalog(options.declared);
-    this.#views = new QueueViews(options.store, this.#catalog, options.clock);
+    this.#catalog = new QueueDefinitions(options.declared);
+    this.#views = new QueueViews({ ...options, catalog: this.#catalog });
     this.#management = new QueueManagement({ ...options, catalog: this.#catalog });
-    this.#waits = new Waits(options.clock);
     this.#endings = new Endings({ ...options, catalog: this.#catalog });
     this.#workers = new Workers({
       ...options,
       endings: this.#endings,
+      checkOf: (task) => findCheck(options.store.read, this.#catalog, task, options.checkConsent),
       onFree: (queue) => this.#dispatcher.nudge(queue),
     });
     this.#dispatcher = new Dispatcher({
@@ -73,42 +82,58 @@ export class Queues {
       catalog: this.#catalog,
       start: (task, worker, settings) => this.#workers.start(task, worker, settings),
       leaving: (queue) => this.#workers.leaving(queue),
+      room: (tx, settings) => roomOfNode(tx, nodeOf(options.store), workerLabels(settings, options.agents)),
+      refuse: (tx, task, error) => this.#endings.end(tx, task, { status: "failed", error, words: null, retry: "no" }),
     });
-    options.store.onCommit((events) => {
-      this.#workers.notice(events);
-      this.#waits.notice(events);
-    });
+    options.store.onCommit((events) => this.#dispatcher.notice(events), [...freeing]);
   }
 
-  /** Settles what a stop left behind. Run it before any session is woken. */
-  recover(): Promise<RecoveredTasks> {
-    return recoverTasks({
-      ...this.#options,
-      catalog: this.#catalog,
-      endings: this.#endings,
-      workers: this.#workers,
-    });
+  /** Settles tasks that an earlier daemon left. Must run before any session is woken. */
+  async recover(): Promise<RecoveredTasks> {
+    const { store } = this.#options;
+    const settled = await store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
+    await this.adopt(settled);
+    return settled;
   }
 
-  /** From now on tasks are started. */
+  /** Settles the tasks of one node as part of a transaction of the caller, which calls `adopt` after the commit. */
+  recoverIn(tx: StoreTx, node: string | null): Promise<Settled> {
+    return recoverTasksIn(tx, node, { ...this.#options, catalog: this.#catalog, endings: this.#endings });
+  }
+
+  async adopt({ adopt, closed }: Settled): Promise<void> {
+    for (const { task, worker, settings, since } of adopt) this.#workers.adopt(task, worker, settings, since);
+    for (const one of closed) await this.#options.sessions.leave(one);
+  }
+
+  /** Another node changed a queue or its tasks: more may start here. */
+  async nudge(queue: string): Promise<void> {
+    const { store, clock } = this.#options;
+    // Read first: most changes of other nodes leave nothing to start.
+    const { tasks } = store.read;
+    if ((await tasks.next(queue, clock.now())) === null && (await tasks.nextDue(queue)) === null) return;
+    this.#dispatcher.nudge(queue);
+  }
+
+  /** Starts dispatching tasks. */
   start(): Promise<void> {
     return this.#dispatcher.start();
   }
 
-  /** New settings are in force: more may be allowed than before. */
+  /** Called after the configuration changed: more tasks may be allowed to start. */
   settingsChanged(): Promise<void> {
     return this.#dispatcher.nudgeAll();
   }
 
-  /** Starts no more tasks. Those under way may still end. */
+  /** Stops dispatching. Running tasks may still end. */
   stop(): void {
     this.#dispatcher.stop();
     this.#workers.stop();
   }
 
-  /** Lets go of everybody who waits, and resolves when the tasks that have ended are on record. */
+  /** Releases all waiting callers, and resolves when the ends of tasks are stored. */
   settled(): Promise<void> {
-    this.#waits.stop();
+    this.#waits.abort(new AegisError("unavailable", "Aegis is stopping; the task goes on when it is up again"));
     return this.#workers.settled();
   }
 
@@ -116,7 +141,8 @@ export class Queues {
     const { store, clock, maxHops } = this.#options;
     checkTask(input, maxHops());
     const { task, duplicate, plan } = await store.transact(async (tx) => {
-      const inserted = await insertTask(tx, input, { catalog: this.#catalog, now: clock.now() });
+      const options = { ...this.#options, catalog: this.#catalog, now: clock.now() };
+      const inserted = await insertTask(tx, input, options);
       return { ...inserted, plan: inserted.duplicate ? null : await this.#dispatcher.plan(tx, input.queue) };
     });
     if (plan) this.#dispatcher.carryOut(task.queue, plan);
@@ -125,19 +151,19 @@ export class Queues {
     return { task: view, queued_position: view.queued_position ?? 0, duplicate };
   }
 
-  /** The task once it has ended, or null when the time is over; it goes on all the same. */
+  /** The task once it has ended, or null after the timeout; the task continues in both cases. */
   async wait(id: TaskId, limits: WaitLimits): Promise<Task | null> {
-    return this.#waits.until(async () => {
+    return this.#until(async () => {
       const task = await this.#options.store.read.tasks.get(id);
       if (!task) throw unknownTask(id);
       return isOver(task) ? task : null;
     }, limits);
   }
 
-  /** Enqueues and waits, for a session that can do nothing else meanwhile. */
+  /** Enqueues a task and waits for it, for a session whose turn blocks on it. */
   async delegate(input: NewTask, limits: WaitLimits): Promise<{ id: TaskId; task: Task | null }> {
     if (input.producer !== null) await this.#refuseDeadlock(input.producer, input.queue);
-    const { task } = await this.enqueue({ ...input, callback: false });
+    const { task } = await this.enqueue({ ...input, callback: false, waits: true });
     this.#awaited.add(task.id);
     try {
       return { id: task.id, task: await this.wait(task.id, limits) };
@@ -153,7 +179,8 @@ export class Queues {
       if (!task) return null;
       if (isOver(task)) return { task, told: null };
       const was = task.status === "dispatched" ? ("in_flight" as const) : ("pending" as const);
-      const words = was === "in_flight" && task.worker !== null ? await lastWords(tx, task.worker) : null;
+      // Includes the worker of an earlier attempt while the task waits for the next one.
+      const words = task.worker === null ? null : await sessions.lastText(tx, task.worker);
       const lastError = (await tx.tasks.attempts(id)).at(-1)?.error ?? null;
       return { task, was, ...(await this.#endings.end(tx, task, { status: "cancelled", words, was, lastError })) };
     });
@@ -165,7 +192,7 @@ export class Queues {
     return { ok: true, status: "cancelled", was };
   }
 
-  /** Puts a task that failed or was cancelled back, at the end of its queue, with all its retries. */
+  /** Returns a failed or cancelled task to the end of its queue, with all its retries. */
   async retry(id: TaskId): Promise<TaskView> {
     const queue = await this.#options.store.transact(async (tx) => {
       const task = await tx.tasks.get(id);
@@ -191,7 +218,12 @@ export class Queues {
     return task === null ? null : this.#views.view(task);
   }
 
-  /** Throws `not_found` for a queue that does not exist and never had tasks. */
+  /** The agent of the task's queue; null if the queue no longer exists. */
+  async agentOf({ queue }: Pick<Task, "queue">): Promise<string | null> {
+    return (await this.#catalog.find(this.#options.store.read, queue))?.settings.agent ?? null;
+  }
+
+  /** Throws `not_found` if the queue does not exist and never had tasks. */
   async tasks(filter: TaskFilter): Promise<TaskView[]> {
     const found = await this.#views.tasks(filter);
     if (found.length === 0 && filter.queue !== undefined) await this.#views.queue(filter.queue);
@@ -206,22 +238,22 @@ export class Queues {
     return this.#views.queue(name);
   }
 
-  /** Throws `conflict` when there is a queue of that name. */
+  /** Throws `conflict` if a queue of that name exists. */
   async add(name: string, settings: QueueSettings): Promise<QueueView> {
     await this.#management.add(name, settings);
-    // Tasks of an earlier queue of that name may still wait.
+    // Tasks of an earlier queue of that name may still be pending.
     this.#dispatcher.nudge(name);
     return this.queue(name);
   }
 
-  /** Gives the tasks it cancelled. Throws `conflict` while it has unfinished tasks, unless forced. */
+  /** Returns the cancelled tasks. Throws `conflict` if the queue has unfinished tasks, unless forced. */
   async remove(name: string, options: { force: boolean }): Promise<TaskId[]> {
     const left = await this.#management.remove(name, options);
     for (const id of left) await this.cancel(id);
     return left;
   }
 
-  /** No task is started until it is resumed, also after a restart. */
+  /** Starts no task of the queue until it is resumed, also after a restart. */
   async pause(name: string): Promise<QueueView> {
     await this.#management.setPaused(name, true);
     return this.queue(name);
@@ -233,17 +265,30 @@ export class Queues {
     return this.queue(name);
   }
 
-  /** True when the queue has no unfinished task any more, false when the time was over first. */
+  /** Resolves with true when the queue has no unfinished task, or with false after the timeout. */
   async drain(name: string, limits: WaitLimits): Promise<boolean> {
     await this.queue(name);
-    const empty = await this.#waits.until(async () => {
+    const empty = await this.#until(async () => {
       const tasks = (await this.#options.store.read.tasks.counts()).get(name);
       return tasks === undefined || tasks.pending + tasks.dispatched === 0 ? true : null;
     }, limits);
     return empty ?? false;
   }
 
-  /** A worker that waits for a task of its own queue holds a place that the task may need. */
+  /** Repeats `look` after each end of a task until it finds something. Null after the timeout. */
+  #until<T>(look: () => Promise<T | null>, { signal, timeoutMs }: WaitLimits): Promise<T | null> {
+    const { store, clock } = this.#options;
+    return until({
+      store,
+      clock,
+      look,
+      mayChange: (event) => event.type === "task.ended",
+      signal: AbortSignal.any([signal, this.#waits.signal]),
+      deadline: timeoutMs === undefined ? null : clock.now() + timeoutMs,
+    });
+  }
+
+  /** A worker that waits for a task of its own queue occupies a slot that the task may need. */
   async #refuseDeadlock(producer: SessionId, queue: string): Promise<void> {
     const { read } = this.#options.store;
     let held = 0;

@@ -1,67 +1,77 @@
 /**
- * What a stop left behind: tasks on record as dispatched. Run after the sessions' own recovery and before any session is
- * woken, so that a cut worker does not go on while its task is tried again.
+ * Recovers tasks that are stored as dispatched after a stop. Runs after the recovery of sessions and before any session
+ * is woken, so that an interrupted worker does not continue while its task is retried.
  */
-import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import type { Task } from "../../contract/task.ts";
-import type { Store } from "../../store/store.ts";
-import { lastWords } from "../sessions/last-words.ts";
+import type { QueueSettings, Task } from "../../contract/task.ts";
+import type { StoreTx } from "../../store/store.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { Closed } from "../sessions/close.ts";
+import { onCrashOf } from "../sessions/on-crash.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { QueueCatalog } from "./catalog.ts";
+import type { QueueDefinitions } from "./definitions.ts";
 import type { Endings } from "./endings.ts";
-import { interruptedError } from "./verdict.ts";
-import type { Workers } from "./workers.ts";
+import { workerFailures } from "./verdict.ts";
 
 export type RecoverOptions = {
-  store: Store;
-  catalog: QueueCatalog;
+  catalog: QueueDefinitions;
   endings: Endings;
+  agents: AgentTable;
   sessions: Sessions;
-  workers: Workers;
 };
 
 export type RecoveredTasks = { adopted: number; interrupted: number; restarted: number };
 
-/** Safe to run again after a crash in the middle of it. */
-export async function recoverTasks(options: RecoverOptions): Promise<RecoveredTasks> {
-  const { store, sessions } = options;
-  const total: RecoveredTasks = { adopted: 0, interrupted: 0, restarted: 0 };
-  for (const task of await store.read.tasks.dispatched()) total[await recoverTask(options, task)] += 1;
-  // Also those whose task was over before the stop, and only their end was still to come.
-  for (const worker of await store.read.tasks.strayWorkers()) await closeWorker(sessions, worker);
-  return total;
+/** A task whose worker goes on. A worker that has not begun gets its whole time, then `since` is null. */
+export type Adopted = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
+
+export type Settled = RecoveredTasks & { adopt: Adopted[]; closed: Closed[] };
+
+/**
+ * Settles the tasks of one node inside a transaction of the caller, which then watches the adopted ones and lets the
+ * closed sessions leave. Safe to run again.
+ */
+export async function recoverTasksIn(tx: StoreTx, node: string | null, options: RecoverOptions): Promise<Settled> {
+  const settled: Settled = { adopted: 0, interrupted: 0, restarted: 0, adopt: [], closed: [] };
+  for (const task of await tx.tasks.dispatched(node)) {
+    const adopted = await recoverTask(tx, options, task);
+    if (typeof adopted === "string") settled[adopted] += 1;
+    else {
+      settled.adopted += 1;
+      settled.adopt.push(adopted);
+    }
+  }
+  // Includes workers whose task had ended before the stop and whose session was not closed yet.
+  for (const worker of new Set(await tx.tasks.strayWorkers(node)))
+    settled.closed.push(await options.sessions.closeIn(tx, worker, "its task is over"));
+  return settled;
 }
 
-async function recoverTask(options: RecoverOptions, task: Task): Promise<keyof RecoveredTasks> {
-  const { store, catalog, endings, workers } = options;
+async function recoverTask(
+  tx: StoreTx,
+  options: RecoverOptions,
+  task: Task,
+): Promise<"interrupted" | "restarted" | Adopted> {
+  const { catalog, endings, sessions } = options;
   const { worker } = task;
-  const session = worker === null ? null : await store.read.sessions.get(worker);
+  const session = worker === null ? null : await tx.sessions.get(worker);
   if (worker === null || session === null) {
-    await store.transact(async (tx) => {
-      const at = task.dispatched_at ?? task.enqueued_at;
-      const reason = "Aegis stopped before the worker was started";
-      await tx.tasks.endAttempt(task.id, task.attempts, { at, error: reason, output_tokens: 0, cost: 0 });
-      await endings.requeue(tx, task, { reason, failures: task.failures, not_before: null });
-    });
+    const at = task.dispatched_at ?? task.enqueued_at;
+    const reason = "Aegis stopped before the worker was started";
+    await tx.tasks.endAttempt(task.id, task.attempts, { at, error: reason, output_tokens: 0, cost: 0 });
+    await endings.requeue(tx, task, { reason, failures: task.failures, not_before: null });
     return "restarted";
   }
-  const queue = await catalog.find(store.read, task.queue);
-  const [turn] = await store.read.turns.list(worker, 1);
+  const queue = await catalog.find(tx, task.queue);
+  const [turn] = await tx.turns.list(worker, 1);
   if (turn?.reason !== "lost") {
-    // A worker that has not begun gets its whole time.
     const since = turn === undefined ? null : task.dispatched_at;
-    workers.adopt(task, worker, queue?.settings ?? null, since);
-    return "adopted";
+    return { task, worker, settings: queue?.settings ?? null, since };
   }
-  const words = await lastWords(store.read, worker);
-  const retry = queue?.settings.on_crash === "retry" ? "at once" : "no";
-  await store.transact((tx) => endings.end(tx, task, { status: "failed", error: interruptedError, words, retry }));
+  const words = await sessions.lastText(tx, worker);
+  // A worker that never received its task repeats nothing.
+  const mayRepeat = turn.handed_over.length === 0 || onCrashOf(options.agents, session) === "retry";
+  const retry = queue?.settings.on_crash === "retry" && mayRepeat ? "at once" : "no";
+  await endings.end(tx, task, { status: "failed", error: workerFailures.lost, words, retry });
   return "interrupted";
-}
-
-async function closeWorker(sessions: Sessions, worker: SessionId): Promise<void> {
-  await sessions.close(worker, "its task is over").catch((error: unknown) => {
-    if (!isAegisError(error) || error.code !== "closed") throw error;
-  });
 }

@@ -1,14 +1,14 @@
-/** Reads from the store what a queue's tasks have used up. */
+/** Reads the usage of a queue's tasks from the store. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Budget, BudgetCheck } from "../../contract/task.ts";
 import type { Usage } from "../../contract/turn.ts";
 import type { TaskReads, TurnReads } from "../../store/store.ts";
 import { checkBudget, longestWindowMs, type Spending, type Used } from "./budgets.ts";
 
-/** Works over committed data and inside a transaction alike. */
+/** Works on committed data and inside a transaction. */
 type From = { readonly tasks: TaskReads; readonly turns: TurnReads };
 
-/** How many tries tell what a task of the queue usually needs. */
+/** The number of attempts from which the usual usage is estimated. */
 const recentTries = 20;
 const mostTurns = 1_000;
 
@@ -23,7 +23,7 @@ export async function checkBudgets(
   return budgets.map((budget) => checkBudget(budget, spending, now));
 }
 
-/** What a worker used up, with null where its harness did not say all of it. */
+/** The usage of a worker; null where its harness did not report all of it. */
 export async function usageOfWorker(
   from: From,
   worker: SessionId,
@@ -48,7 +48,7 @@ async function readSpending(from: From, queue: string, since: number): Promise<S
   };
 }
 
-/** Of each turn; of the one under way what it has reported so far. */
+/** The usage of each turn, including what the current one has reported so far. */
 async function usagesOf(from: From, worker: SessionId): Promise<(Usage | null)[]> {
   return (await from.turns.list(worker, mostTurns)).map((turn) => turn.usage);
 }

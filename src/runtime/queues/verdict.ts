@@ -1,76 +1,28 @@
-/** Whether a worker is done with its task, from what is on record of its session. */
-import type { SessionId } from "../../contract/ids.ts";
-import type { StoreReads, StoreTx, TurnRow } from "../../store/store.ts";
-import { lastWords } from "../sessions/last-words.ts";
+/** Derives the outcome of a task from the verdict on its worker's session. */
+import type { TurnRow } from "../../store/store.ts";
+import type { Ended, FailureTexts } from "../work/judge.ts";
 import type { Ending } from "./callback.ts";
 
-/** What a session waits for that will end by itself, in words; none when it waits for nothing. */
-export type StillWaiting = (session: SessionId) => Promise<readonly string[]>;
+export const workerFailures: FailureTexts = {
+  closed: "the worker's session was closed before it was done",
+  cancelled: "the worker's turn was interrupted",
+  refused: "the worker refused the task",
+  truncated: "the worker was cut off at a limit",
+  lost: "interrupted: Aegis stopped while the task was under way",
+  failed: "the worker's turn failed",
+};
 
-export type Verdict =
-  | { kind: "working" }
-  /** Its turn is over, but more is to come. */
-  | { kind: "waiting"; reasons: readonly string[] }
-  /** `stillTrue` is asked again in the transaction that writes the end. */
-  | { kind: "ended"; ending: Ending; stillTrue: (tx: StoreTx) => Promise<boolean> };
-
-export async function judge(read: StoreReads, worker: SessionId, waiting: readonly StillWaiting[]): Promise<Verdict> {
-  const session = await read.sessions.get(worker);
-  if (!session) return { kind: "working" };
-  if (session.closed_at !== null) {
-    const error = "the worker's session was closed before it was done";
-    const words = await lastWords(read, worker);
-    return { kind: "ended", ending: { status: "failed", error, words, retry: "no" }, stillTrue: async () => true };
-  }
-  const [turn] = await read.turns.list(worker, 1);
-  if (turn === undefined || turn.ended_at === null) return { kind: "working" };
-  const unread = await read.messages.countPending(worker);
-  if (turn.reason === "completed") {
-    const reasons = unread === 0 ? [] : [`${unread} unread message(s)`];
-    for (const waits of waiting) reasons.push(...(await waits(worker)));
-    if (reasons.length > 0) return { kind: "waiting", reasons };
-  } else if (unread > 0) {
-    return { kind: "working" };
-  }
-  return { kind: "ended", ending: endingOf(turn), stillTrue: (tx) => isIdleSince(tx, worker, turn) };
+/** `words` is the worker's last text, from an earlier turn if this one has none. */
+export function endingOf({ turn, error }: Ended, words: string | null): Ending {
+  if (turn !== null && error === null) return { status: "completed", result: turn.text };
+  return { status: "failed", error: error ?? workerFailures.failed, words, retry: retryOf(turn) };
 }
 
-/** Such a failure meets the next try as well: somebody has to change something first. */
-const permanent: ReadonlySet<string> = new Set(["not_installed", "not_logged_in", "bad_model", "blocked"]);
+/** Errors that a retry cannot fix without a change of the configuration or the machine. */
+const permanent: ReadonlySet<string> = new Set(["not_installed", "not_logged_in", "bad_model", "blocked", "lost"]);
 
-function endingOf(turn: TurnRow): Ending {
-  const words = turn.text === "" ? null : turn.text;
-  const message = turn.error?.message;
-  switch (turn.reason) {
-    case "failed":
-    case null:
-      return {
-        status: "failed",
-        error: message ?? "the worker's turn failed",
-        words,
-        retry: permanent.has(turn.error?.code ?? "") ? "no" : "later",
-      };
-    case "refused":
-      return {
-        status: "failed",
-        error: message ?? "the worker refused the task",
-        words,
-        retry: permanent.has(turn.error?.code ?? "") ? "no" : "later",
-      };
-    case "truncated":
-      return { status: "failed", error: message ?? "the worker was cut off at a limit", words, retry: "later" };
-    case "lost":
-      return { status: "failed", error: interruptedError, words, retry: "later" };
-    case "cancelled":
-      return { status: "failed", error: "the worker's turn was interrupted", words, retry: "no" };
-    case "completed":
-      return { status: "completed", result: turn.text };
-  }
-}
-
-export const interruptedError = "interrupted: Aegis stopped while the task was under way";
-
-async function isIdleSince(tx: StoreTx, worker: SessionId, turn: TurnRow): Promise<boolean> {
-  const [newest] = await tx.turns.list(worker, 1);
-  return newest?.id === turn.id && (await tx.messages.countPending(worker)) === 0;
+function retryOf(turn: TurnRow | null): "no" | "later" {
+  if (turn === null || turn.reason === "cancelled") return "no";
+  if (turn.reason === "truncated" || turn.reason === "lost") return "later";
+  return permanent.has(turn.error?.code ?? "") ? "no" : "later";
 }

@@ -1,28 +1,45 @@
-/** Queues and tasks as clients see them. */
+/** Views of queues and tasks for clients. */
 import { AegisError } from "../../contract/errors.ts";
 import type { TaskId } from "../../contract/ids.ts";
+import type { ReceiptView } from "../../contract/receipt.ts";
 import type { Attempt, QueueView, Task, TaskStatus, TaskView } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store } from "../../store/store.ts";
-import type { QueueCatalog } from "./catalog.ts";
+import type { CheckConsent } from "../checks/consent.ts";
+import type { ReceiptViews } from "../checks/views.ts";
+import { nodeOf } from "../remote/node-of.ts";
+import { findCheck } from "./check.ts";
+import type { QueueDefinitions } from "./definitions.ts";
+import { missingLabels } from "./node-room.ts";
+import { type RightsOptions, roomFor, workerLabels } from "./rights.ts";
 import { checkBudgets } from "./spending.ts";
 
 export type TaskFilter = { queue?: string | undefined; status?: TaskStatus | undefined; limit: number };
 
 const noTasks = { pending: 0, dispatched: 0, completed: 0, failed: 0, cancelled: 0 };
 
+export type QueueViewsOptions = RightsOptions & {
+  store: Store;
+  catalog: QueueDefinitions;
+  clock: Clock;
+  receipts: ReceiptViews;
+  checkConsent: CheckConsent;
+};
+
 export class QueueViews {
+  readonly #options: QueueViewsOptions;
   readonly #store: Store;
-  readonly #catalog: QueueCatalog;
+  readonly #catalog: QueueDefinitions;
   readonly #clock: Clock;
 
-  constructor(store: Store, catalog: QueueCatalog, clock: Clock) {
-    this.#store = store;
-    this.#catalog = catalog;
-    this.#clock = clock;
+  constructor(options: QueueViewsOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#catalog = options.catalog;
+    this.#clock = options.clock;
   }
 
-  /** Also those that nothing declares any more but that still have unfinished tasks. */
+  /** Includes queues that are no longer declared but have unfinished tasks. */
   async queues(): Promise<QueueView[]> {
     const { read } = this.#store;
     const [names, counts] = await Promise.all([this.#catalog.names(read), read.tasks.counts()]);
@@ -52,7 +69,8 @@ export class QueueViews {
 
   async tasks(filter: TaskFilter): Promise<TaskView[]> {
     const tasks = await this.#store.read.tasks.list(filter);
-    return Promise.all(tasks.map((task) => this.view(task)));
+    const receipts = await this.#options.receipts.newest(tasks.map(({ id }) => id));
+    return Promise.all(tasks.map((task) => this.#view(task, receipts.get(task.id) ?? null)));
   }
 
   async task(id: TaskId): Promise<{ task: TaskView; attempts: Attempt[] }> {
@@ -63,7 +81,36 @@ export class QueueViews {
   }
 
   async view(task: Task): Promise<TaskView> {
-    return { ...task, queued_position: await this.#store.read.tasks.position(task.id) };
+    const receipts = await this.#options.receipts.newest([task.id]);
+    return this.#view(task, receipts.get(task.id) ?? null);
+  }
+
+  async #missingNode({ queue, status }: Task): Promise<string | null> {
+    const node = nodeOf(this.#store);
+    if (node === null || status !== "pending") return null;
+    const found = await this.#catalog.find(this.#store.read, queue);
+    const labels = found === null ? [] : workerLabels(found.settings, this.#options.agents);
+    return missingLabels(this.#store.read, node, labels);
+  }
+
+  async #nodeOf({ worker }: Task): Promise<{ node?: string }> {
+    if (this.#store.membership === undefined || worker === null) return {};
+    const node = (await this.#store.read.sessions.get(worker))?.node;
+    return node === undefined ? {} : { node };
+  }
+
+  async #view(task: Task, receipt: ReceiptView | null): Promise<TaskView> {
+    const { read } = this.#store;
+    const room =
+      task.status === "pending" ? await roomFor(read, task, { ...this.#options, now: this.#clock.now() }) : "yes";
+    const waits_for = room !== "yes" && "wait" in room ? room.wait : await this.#missingNode(task);
+    const found = await findCheck(read, this.#catalog, task, this.#options.checkConsent);
+    const verified = task.status === "completed" && receipt?.state === "passed" && receipt.session === task.worker;
+    return {
+      ...{ ...task, queued_position: await read.tasks.position(task.id), waits_for },
+      ...{ check: found?.check.command ?? null, receipt, verified },
+      ...(await this.#nodeOf(task)),
+    };
   }
 }
 

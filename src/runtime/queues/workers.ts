@@ -1,79 +1,83 @@
 /**
- * The workers at work: each is a fresh session with the task's payload as its opening prompt. Its task ends with its last
- * turn, when its time is over, or when its session is closed; the session is closed with the task.
+ * The running workers. Each is a new session with the task's payload as its first message. The task ends with the
+ * worker's last turn, at its timeout, or when the session is closed; the session is closed with the task.
  */
 import { isAegisError } from "../../contract/errors.ts";
-import type { Event } from "../../contract/event.ts";
 import type { SessionId, TaskId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
-import { type Clock, sleepUntil } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { cannotWrite, type Persist } from "../../store/persist.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import { Drains } from "../sessions/drains.ts";
-import { lastWords } from "../sessions/last-words.ts";
+import { cannotWrite, type Transact } from "../../store/transact.ts";
+import type { Checks, Verified } from "../checks/checks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
+import { WatchedSessions } from "../work/watched-sessions.ts";
 import type { Ending } from "./callback.ts";
+import type { CheckFinder } from "./check.ts";
 import type { Endings } from "./endings.ts";
-import { judge, type StillWaiting } from "./verdict.ts";
+import { type RightsOptions, workerPlace } from "./rights.ts";
+import { endingOf, workerFailures } from "./verdict.ts";
 
-export type WorkersOptions = {
+export type WorkersOptions = RightsOptions & {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
   sessions: Sessions;
   endings: Endings;
   waiting: readonly StillWaiting[];
-  /** The queue has room again. */
+  checks: Checks;
+  /** The check of a task, if it has one. */
+  checkOf: CheckFinder;
+  /** Called when the queue has room again. */
   onFree: (queue: string) => void;
 };
 
 type Worker = {
   task: TaskId;
   queue: string;
-  /** How many the queue may have at once. */
+  /** The concurrency limit of the queue. */
   places: number;
-  /** Settles when the session is there, or cannot be made. */
+  /** Settles when the session was created or could not be created. */
   started: Promise<void>;
-  /** Ends the watches over it. */
-  watch: AbortController;
-  /** What it waits for although its turn is over; empty while it works. */
+  /** What the worker waits for after its turn has ended; empty while it works. */
   waitingOn: string;
 };
 
-/** A harness that does not go away must not hold its place in the queue for ever. */
-const leaveDeadlineMs = 30_000;
-/** For what a worker waits on without an event that tells of its end. */
+/** The interval for checks of waits whose end has no event. */
 const recheckMs = 5_000;
 const writeDelayMs = 1_000;
 
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #workers = new Map<SessionId, Worker>();
+  readonly #workers: WatchedSessions<Worker>;
   readonly #leaving = new Map<string, number>();
-  readonly #farewells = new Set<Promise<void>>();
-  readonly #stop = new AbortController();
-  readonly #checks: Drains;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#checks = new Drains(
-      (worker) => this.#examine(worker),
-      (worker, error) => {
-        if (!this.#stop.signal.aborted) {
-          options.log.error("a worker could not be looked after", { session: worker, error: errorText(error) });
-        }
+    this.#workers = new WatchedSessions({
+      ...options,
+      name: "worker",
+      check: (session, worker) => this.#examine(session, worker),
+      alsoAfter: ["turn.started"],
+    });
+    // A task that another node cancelled, perhaps before its worker was there.
+    options.store.onCommit(
+      (events) => {
+        for (const event of events) if (event.type === "task.ended") this.#endedElsewhere(event.data.task);
       },
+      ["task.ended"],
+      "others",
     );
   }
 
-  /** Workers of the queue whose task is over but which are not gone yet. */
+  /** Workers of the queue whose task has ended but whose session has not. */
   leaving(queue: string): number {
     return this.#leaving.get(queue) ?? 0;
   }
 
-  /** The task that the session works on. */
+  /** The task of a worker session. */
   taskOf(session: SessionId): TaskId | null {
     return this.#workers.get(session)?.task ?? null;
   }
@@ -81,32 +85,24 @@ export class Workers {
   start(task: Task, worker: SessionId, settings: QueueSettings): void {
     const watched = this.#watch(task, worker, settings, this.#options.clock.now());
     watched.started = this.#create(task, worker, settings).catch((error: unknown) => {
-      // The next start finds a task without a session and begins again.
-      if (this.#stop.signal.aborted) return;
+      // The next daemon start finds a task without a session and starts it again.
+      if (this.#workers.stopped.aborted) return;
       const failure = `no worker could be started: ${errorText(error)}`;
       return this.end(worker, { status: "failed", error: failure, words: null, retry: "no" });
     });
   }
 
-  /** Takes over the worker that an earlier daemon left at work. */
+  /** Adopts a worker that an earlier daemon left running. */
   adopt(task: Task, worker: SessionId, settings: QueueSettings | null, since: number | null): void {
     this.#watch(task, worker, settings, since ?? this.#options.clock.now());
-    this.#checks.wake(worker);
+    this.#workers.check(worker);
   }
 
-  /** Hints only: what is on record decides. */
-  notice(events: readonly Event[]): void {
-    for (const event of events) {
-      if (event.session === null || !this.#workers.has(event.session)) continue;
-      if (hints.has(event.type)) this.#checks.wake(event.session);
-    }
-  }
-
-  /** Ends the worker's try, unless it has ended meanwhile. */
+  /** Ends the worker's attempt, unless it has already ended. */
   async end(worker: SessionId, ending: Ending, stillTrue?: (tx: StoreTx) => Promise<boolean>): Promise<void> {
     const watched = this.#workers.get(worker);
     if (!watched) return;
-    const ended = await this.#options.persist(async (tx) => {
+    const ended = await this.#options.transact(async (tx) => {
       const task = await tx.tasks.get(watched.task);
       if (task?.status !== "dispatched" || task.worker !== worker) return { told: null };
       if (stillTrue && !(await stillTrue(tx))) return null;
@@ -117,32 +113,31 @@ export class Workers {
     this.release(worker);
   }
 
-  /** The task is over: the session is closed, and the queue has room once it is gone. */
+  /** Closes the session of an ended task. The queue has room once the session is gone. */
   release(worker: SessionId): void {
     const watched = this.#workers.get(worker);
     if (!watched) return;
-    this.#workers.delete(worker);
-    watched.watch.abort();
+    this.#workers.remove(worker);
     const { queue } = watched;
     this.#leaving.set(queue, this.leaving(queue) + 1);
-    const farewell = this.#close(worker, watched).finally(() => {
+    void this.#workers.leave(worker, this.#close(worker, watched)).then(() => {
       this.#leaving.set(queue, this.leaving(queue) - 1);
-      this.#farewells.delete(farewell);
       this.#options.onFree(queue);
     });
-    this.#farewells.add(farewell);
   }
 
-  /** No more time limits: what is still under way is left to the next start. */
+  /** Cancels all timeouts. The next daemon start continues unfinished work. */
   stop(): void {
-    this.#stop.abort();
-    for (const { watch } of this.#workers.values()) watch.abort();
+    this.#workers.stop();
   }
 
-  /** Resolves when everything that had ended is on record and gone. */
-  async settled(): Promise<void> {
-    await this.#checks.stop();
-    await Promise.all(this.#farewells);
+  /** Resolves when all ends are stored and the closed sessions are gone. */
+  settled(): Promise<void> {
+    return this.#workers.settled();
+  }
+
+  #endedElsewhere(task: TaskId): void {
+    for (const [worker, watched] of this.#workers.entries()) if (watched.task === task) this.release(worker);
   }
 
   #watch(task: Task, worker: SessionId, settings: QueueSettings | null, since: number): Worker {
@@ -151,85 +146,108 @@ export class Workers {
       queue: task.queue,
       places: settings?.max_parallel ?? 1,
       started: Promise.resolve(),
-      watch: new AbortController(),
       waitingOn: "",
     };
-    this.#workers.set(worker, watched);
-    if (settings?.timeout) this.#limit(worker, watched, settings.timeout, since);
+    const seconds = settings?.timeout ?? null;
+    this.#workers.add(worker, watched, seconds === null ? null : since + seconds * 1_000, async () => {
+      const words = await this.#options.sessions.lastText(this.#options.store.read, worker);
+      await this.end(worker, { status: "failed", error: `timed out after ${seconds}s`, words, retry: "later" });
+    });
     return watched;
   }
 
-  #limit(worker: SessionId, watched: Worker, seconds: number, since: number): void {
-    const { clock, log } = this.#options;
-    const { signal } = watched.watch;
-    const at = since + seconds * 1_000;
-    const expire = async () => {
-      await sleepUntil(clock, at, signal);
-      const words = await lastWords(this.#options.store.read, worker);
-      await this.end(worker, { status: "failed", error: `timed out after ${seconds}s`, words, retry: "later" });
-    };
-    expire().catch((error: unknown) => {
-      if (signal.aborted) return;
-      log.error("a task's time limit could not be enforced", { task: watched.task, error: errorText(error) });
-    });
-  }
-
-  /** A full disk delays the start; anything else that is wrong is the task's failure. */
+  /** A full disk delays the start; any other error fails the task. */
   async #create(task: Task, worker: SessionId, settings: QueueSettings): Promise<void> {
-    const { sessions, clock } = this.#options;
+    const { store, sessions, clock } = this.#options;
     while (true) {
       try {
+        const place = await workerPlace(store.read, task, settings, this.#options);
         await sessions.create({
           id: worker,
           agent: settings.agent,
           title: `queue ${task.queue} task ${task.id}`,
           prompt: task.payload,
           sender: { kind: "queue", name: task.queue, task: task.id, status: null },
+          place: place ?? undefined,
+          isolation: settings.isolation,
+          nodes: settings.nodes,
           cause: task.chain === null ? undefined : { chain: task.chain, hops: task.hops },
         });
         return;
       } catch (error) {
-        if (!cannotWrite(error) || this.#stop.signal.aborted) throw error;
-        await clock.sleep(writeDelayMs, this.#stop.signal);
+        if (!cannotWrite(error) || this.#workers.stopped.aborted) throw error;
+        await clock.sleep(writeDelayMs, this.#workers.stopped);
       }
     }
   }
 
-  async #examine(worker: SessionId): Promise<void> {
-    const watched = this.#workers.get(worker);
-    if (!watched) return;
+  async #examine(worker: SessionId, watched: Worker): Promise<void> {
     const waiting = [...this.#options.waiting, (session: SessionId) => this.#answersDue(session)];
-    const verdict = await judge(this.#options.store.read, worker, waiting);
+    const { store } = this.#options;
+    const verdict = await judge(store.read, worker, waiting, workerFailures);
     if (verdict.kind === "working") watched.waitingOn = "";
-    if (verdict.kind === "ended") await this.end(worker, verdict.ending, verdict.stillTrue);
+    if (verdict.kind === "ended") {
+      const ending = await this.#ending(worker, watched, verdict);
+      if (ending !== null) await this.end(worker, ending, verdict.stillTrue);
+    }
     if (verdict.kind === "waiting") await this.#defer(worker, watched, verdict.reasons);
   }
 
-  /** Tasks of its own that the worker will be told of. One that could never start is not waited for. */
+  /** Null if the check sent the worker back to work, or the task ended while the check ran. */
+  async #ending(worker: SessionId, watched: Worker, verdict: Ended): Promise<Ending | null> {
+    const { store, sessions } = this.#options;
+    const words = verdict.error === null ? null : await sessions.lastText(store.read, worker);
+    const ending = endingOf(verdict, words);
+    if (ending.status !== "completed" || verdict.turn === null) return ending;
+    const verified = await this.#verified(worker, watched, { ...verdict, turn: verdict.turn });
+    if (verified === "none" || verified?.outcome === "passed") return ending;
+    if (verified === null || verified.outcome === "returned") return null;
+    const retry = verified.receipt.status === "refused" ? "no" : "later";
+    return { status: "failed", error: verified.error, words: ending.result, retry };
+  }
+
+  /** `none`: the task has no check. Null if it ended while the check ran. */
+  async #verified(
+    worker: SessionId,
+    { task: id }: Worker,
+    { turn, stillTrue }: Ended & { turn: NonNullable<Ended["turn"]> },
+  ): Promise<Verified | "none" | null> {
+    const { store, checks, checkOf } = this.#options;
+    const task = await store.read.tasks.get(id);
+    const found = task === null ? null : await checkOf(task);
+    if (found === null) return "none";
+    const signal = this.#workers.signalOf(worker);
+    const about = { kind: "task" as const, subject: id, scope: `${id}/${worker}`, session: worker, turn: turn.id };
+    try {
+      return await checks.verify({ ...about, ...found, signal, stillTrue });
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
+  }
+
+  /** Tasks of the worker whose results it will receive. A task that can never start is excluded. */
   async #answersDue(worker: SessionId): Promise<string[]> {
     const owed = await this.#options.store.read.tasks.owedTo(worker);
     const due = owed.filter((task) => task.status === "dispatched" || !this.#isStuck(task.queue, worker));
     return due.map((task) => `task ${task.id} of queue ${task.queue}`);
   }
 
-  /** Every place of the queue is held by somebody who waits: by this worker, or by others. */
+  /** True if every slot of the queue is occupied by a worker that waits. */
   #isStuck(queue: string, self: SessionId): boolean {
-    const holders = [...this.#workers].filter(([, worker]) => worker.queue === queue);
+    const holders = this.#workers.entries().filter(([, worker]) => worker.queue === queue);
     const places = Math.max(1, ...holders.map(([, worker]) => worker.places));
     return holders.length >= places && holders.every(([id, worker]) => id === self || worker.waitingOn !== "");
   }
 
   async #defer(worker: SessionId, watched: Worker, reasons: readonly string[]): Promise<void> {
-    const { persist, clock } = this.#options;
-    clock.sleep(recheckMs, watched.watch.signal).then(
-      () => this.#checks.wake(worker),
-      () => {},
-    );
+    const { transact, clock } = this.#options;
+    this.#workers.checkIn(worker, recheckMs);
     const waitingOn = reasons.join("; ");
     if (waitingOn === watched.waitingOn) return;
     watched.waitingOn = waitingOn;
     const { queue, task } = watched;
-    await persist((tx) =>
+    await transact((tx) =>
       tx.events.append(
         { type: "task.deferred", session: null, data: { queue, task, worker, waiting_on: [...reasons] } },
         clock.now(),
@@ -238,24 +256,11 @@ export class Workers {
   }
 
   async #close(worker: SessionId, watched: Worker): Promise<void> {
-    const { sessions, clock, log } = this.#options;
-    const patience = new AbortController();
-    const closing = watched.started
-      .then(() => sessions.close(worker, `task ${watched.task} is over`))
-      .catch((error: unknown) => {
-        if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return;
-        log.warn("a worker's session could not be closed", { session: worker, error: errorText(error) });
-      });
-    await Promise.race([closing, clock.sleep(leaveDeadlineMs, patience.signal).catch(() => {})]);
-    patience.abort();
+    await watched.started;
+    try {
+      await this.#options.sessions.close(worker, `task ${watched.task} is over`);
+    } catch (error) {
+      if (!isAegisError(error) || (error.code !== "closed" && error.code !== "not_found")) throw error;
+    }
   }
 }
-
-/** Events after which a worker's task may be over, or what it waits for may be another. */
-const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "turn.started",
-  "turn.ended",
-  "session.closed",
-  "message.cancelled",
-  "ask.settled",
-]);

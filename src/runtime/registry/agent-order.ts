@@ -1,4 +1,4 @@
-/** Who is meant when several agents go by one name. */
+/** Defines the precedence of agents with the same name. */
 import {
   type AgentDiagnostic,
   type AgentIdentity,
@@ -8,7 +8,7 @@ import {
 
 const sources = agentSourceSchema.options;
 
-/** The stronger source first; among equals plugin and file decide, so that the order of loading never does. */
+/** The source with the higher precedence comes first. Ties are broken by plugin and file, never by load order. */
 export function compareCandidates(a: AgentProfile, b: AgentProfile): number {
   return (
     sources.indexOf(a.source) - sources.indexOf(b.source) ||
@@ -21,7 +21,7 @@ export function identityOf({ source, plugin, slug }: AgentProfile): AgentIdentit
   return { source, plugin, slug };
 }
 
-/** Says so when the first two stand equally high. */
+/** Reports a tie between the first two candidates. */
 export function tieOf([first, second]: readonly AgentProfile[]): AgentDiagnostic | null {
   if (first === undefined || second === undefined || first.source !== second.source) return null;
   const { slug, plugin, file } = first;

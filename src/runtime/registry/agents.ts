@@ -1,6 +1,6 @@
 /**
- * The agents that can be started. Every candidate is kept, whoever brought it; one resolver picks the one that a name
- * means, so that listing and loading cannot disagree and what a removed agent hid comes back.
+ * The agents that can be started. The registry keeps all candidates of a name, and one resolver selects the effective
+ * one, so that listing and loading always agree and removing an agent restores the one that it hid.
  */
 import {
   type Agent,
@@ -8,37 +8,39 @@ import {
   type AgentProfile,
   type AgentSummary,
   agentFilePath,
-  slugMaxLength,
-  slugPattern,
 } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { type Extended, extendProfile } from "./agent-extends.ts";
 import { compareCandidates, identityOf, tieOf } from "./agent-order.ts";
-import { completeProfile } from "./agent-profile.ts";
+import { checkName, rejectedConfig } from "./agent-problems.ts";
+import { type Completed, completeProfile, narrowedPermission } from "./agent-profile.ts";
+import { isNamed } from "./limits.ts";
 
-/** The harness of the scripted agent, which never talks to a model. */
+/** The harness of the scripted agent, which never calls a model. */
 export const offlineHarness = "scripted";
 
 export type AgentChoice = {
   slug: string;
-  /** Why this agent is the default, in words. */
+  /** The reason why this agent is the default. */
   why: string;
 };
 
-/** Why an agent must not be started, or null when it may. */
+/** Returns the reason why an agent must not start, or null. */
 export type AgentRefusal = (agent: Agent) => string | null;
 
-/** More names would bury the hint. */
+/** A longer list would hide the hint. */
 const namesInHint = 20;
 
-export class AgentRegistry {
+export class AgentTable {
   #profiles: readonly AgentProfile[] = [];
   readonly #pluginProfiles = new Set<AgentProfile>();
   readonly #faults = new Set<readonly AgentDiagnostic[]>();
   #choice: AgentChoice;
   #refusal: AgentRefusal = ownRefusal;
   readonly #more: AgentRefusal[] = [];
-  /** Name → candidates, the strongest first. Made anew after each change. */
+  #unread: () => readonly string[] = () => [];
+  /** Name → candidates by precedence. Rebuilt after each change. */
   #byName: Map<string, AgentProfile[]> | null = null;
   readonly #resolved = new Map<string, Agent>();
 
@@ -47,7 +49,7 @@ export class AgentRegistry {
     this.replace(profiles, choice, refusal);
   }
 
-  /** Replaces all but the agents of plugins, which come and go with their plugin. */
+  /** Replaces all agents except those of plugins, which are managed by their plugin. */
   replace(profiles: readonly AgentProfile[], choice: AgentChoice, refusal: AgentRefusal = ownRefusal): void {
     for (const profile of profiles) checkName(profile);
     this.#profiles = profiles;
@@ -56,12 +58,20 @@ export class AgentRegistry {
     this.#changed();
   }
 
-  /** One more reason not to start an agent, whatever the settings say. */
+  /** Returns the problems that keep the current files from taking effect: an unknown agent may be declared there. */
+  explainWith(unread: () => readonly string[]): void {
+    this.#unread = unread;
+  }
+
+  /** Adds another reason not to start an agent, regardless of the settings. */
   refuseAlso(refusal: AgentRefusal): void {
     this.#more.push(refusal);
   }
 
-  /** Returns its undo. Throws `invalid` for an agent without a plugin, `conflict` when that plugin has one of the name. */
+  /**
+   * Returns a function that removes the agent. Throws `invalid` for an agent without a plugin, and `conflict` if that
+   * plugin already has the name.
+   */
   registerPluginAgent(profile: AgentProfile): () => void {
     checkName(profile);
     const { plugin, slug } = profile;
@@ -75,7 +85,7 @@ export class AgentRegistry {
     };
   }
 
-  /** All or none. Returns the undo for all. */
+  /** Registers all or none. Returns a function that removes all. */
   registerPluginAgents(profiles: readonly AgentProfile[]): () => void {
     const undo: (() => void)[] = [];
     const undoAll = () => {
@@ -90,7 +100,7 @@ export class AgentRegistry {
     return undoAll;
   }
 
-  /** What is wrong with agents that a plugin brings, also with those that were left out for it. Returns its undo. */
+  /** Adds diagnostics about a plugin's agents, including skipped ones. Returns a function that removes them. */
   note(faults: readonly AgentDiagnostic[]): () => void {
     const noted = [...faults];
     this.#faults.add(noted);
@@ -99,7 +109,7 @@ export class AgentRegistry {
     };
   }
 
-  /** False when the plugin has no such agent. Whatever the agent hid is back. */
+  /** Returns false if the plugin has no such agent. Restores the agent that it hid. */
   unregisterPluginAgent(plugin: string, slug: string): boolean {
     const profile = this.#ofPlugin(plugin, slug);
     if (profile === undefined) return false;
@@ -113,23 +123,28 @@ export class AgentRegistry {
   }
 
   /**
-   * The agent that a name or `plugin:name` means, or the default one. Throws `not_found` with the nearest name; no name
-   * ever stands for another one.
+   * The agent of a name or `plugin:name`, or the default agent. Throws `not_found` with the nearest name; never falls
+   * back to another agent.
    */
   get(ref: string = this.#choice.slug): Agent {
     const agent = this.loadAgent(ref);
     if (agent) return agent;
     const names = this.#names();
     const qualified = [...this.#pluginProfiles].map((profile) => `${profile.plugin}:${profile.slug}`);
+    const unread = this.#unread();
+    if (unread.length > 0) throw rejectedConfig(ref, unread);
     const more = names.length > namesInHint ? ` and ${names.length - namesInHint} more` : "";
     throw new AegisError("not_found", `no agent "${ref}"${didYouMean(ref, [...names, ...qualified])}`, {
       hint: `agents here: ${names.slice(0, namesInHint).join(", ")}${more}`,
     });
   }
 
-  /** The same for whoever is about to start it. Throws `forbidden` when nobody has agreed to what it would run. */
+  /** Like `get`, for a caller that is about to start the agent. Throws `forbidden` if the agent is untrusted. */
   startable(ref?: string): Agent {
     const agent = this.get(ref);
+    const profile = this.#pick(agent.ref);
+    const problem = profile === null ? null : this.#extended(profile).problem;
+    if (problem !== null) throw new AegisError("conflict", `agent "${agent.slug}" is not started: ${problem}`);
     for (const refusal of this.#more) {
       const broken = refusal(agent);
       if (broken !== null) throw new AegisError("unavailable", `agent "${agent.slug}" is not started: ${broken}`);
@@ -146,13 +161,23 @@ export class AgentRegistry {
     if (known) return known;
     const profile = this.#pick(ref);
     if (profile === null) return null;
-    const overrides = ref === profile.slug ? this.candidates(ref).slice(1).map(identityOf) : [];
-    const agent: Agent = { ...completeProfile(profile, this.#base()).agent, ref, overrides };
+    const hidden = ref === profile.slug ? this.candidates(ref).slice(1) : [];
+    const overrides = [...new Set([...hidden, ...this.#extended(profile).chain.slice(1)])].map(identityOf);
+    const agent: Agent = { ...this.#complete(profile).agent, ref, overrides };
     this.#resolved.set(ref, agent);
     return agent;
   }
 
-  /** The agent each name means, as `loadAgent` would give it. */
+  /** The profiles that the agent was made from: its own, and the default agent's if it inherits from it. */
+  madeFrom({ source, plugin, slug }: Pick<Agent, "source" | "plugin" | "slug">): AgentProfile[] {
+    const own = this.candidates(slug).find((profile) => profile.source === source && profile.plugin === plugin);
+    if (own === undefined) return [];
+    const { profile, chain } = this.#extended(own);
+    const base = profile.harness === null || profile.permission === null ? this.#base() : null;
+    return base === null || chain.includes(base) ? chain : [...chain, base];
+  }
+
+  /** The effective agent of each name, as `loadAgent` returns it. */
   listAgents(): AgentSummary[] {
     return this.#names().map((slug) => this.summary(this.get(slug)));
   }
@@ -173,20 +198,45 @@ export class AgentRegistry {
     };
   }
 
-  /** Everyone who goes by a name, the one in use first. */
+  /** All candidates of a name, the effective one first. */
   candidates(slug: string): readonly AgentProfile[] {
     return this.#index().get(slug) ?? [];
   }
 
-  /** What authors should know: faults of plugins' agents, names that several claim alike, settings without effect. */
+  /** Diagnostics for authors: faults of plugin agents, ambiguous names, settings without effect. */
   diagnostics(): AgentDiagnostic[] {
-    const base = this.#base();
     const ofNames = [...this.#index().values()].flatMap((candidates) => {
       const tie = tieOf(candidates);
       const [winner] = candidates;
-      return [...(tie === null ? [] : [tie]), ...(winner ? completeProfile(winner, base).diagnostics : [])];
+      const ofWinner = winner
+        ? [...this.#strayBase(winner), ...this.#complete(winner).diagnostics, ...this.#strayNames(winner)]
+        : [];
+      return [...(tie === null ? [] : [tie]), ...ofWinner];
     });
     return [...[...this.#faults].flat(), ...ofNames];
+  }
+
+  #strayBase(owner: AgentProfile): AgentDiagnostic[] {
+    const { slug: agent, plugin, file } = owner;
+    const { problem } = this.#extended(owner);
+    if (problem === null) return [];
+    return [{ level: "error", agent, plugin, file, line: null, message: `extends: ${problem}` }];
+  }
+
+  /** Reports names in an agent's lists that match no agent and therefore allow nothing. */
+  #strayNames(owner: AgentProfile): AgentDiagnostic[] {
+    const { slug: agent, plugin, file } = owner;
+    const everyone = [...this.#profiles, ...this.#pluginProfiles];
+    const lists = { "subagents.allow_agents": owner.subagents.allow_agents ?? [], may_end: owner.may_end };
+    return Object.entries(lists).flatMap(([key, names]) =>
+      names
+        .filter((name) => name !== "*" && !everyone.some((one) => isNamed(owner, one, [name])))
+        .map((name): AgentDiagnostic => {
+          const known = everyone.map((one) => (one.plugin === null ? one.slug : `${one.plugin}:${one.slug}`));
+          const message = `${key}: "${name}" means no agent${didYouMean(name, known)}`;
+          return { level: "warning", agent, plugin, file, line: null, message };
+        }),
+    );
   }
 
   #names(): string[] {
@@ -205,11 +255,35 @@ export class AgentRegistry {
       ?.find((profile) => profile.plugin === plugin);
   }
 
-  /** Whose harness agents run on that name none: the default agent, or the first that has one of its own. */
+  /** The agent that provides the harness for agents without one: the default agent, or the first that has a harness. */
   #base(): AgentProfile | null {
-    const chosen = this.#pick(this.#choice.slug);
-    if (chosen !== null && chosen.harness !== null) return chosen;
+    const picked = this.#pick(this.#choice.slug);
+    const chosen = picked === null ? null : this.#extendedBy(picked, null).profile;
+    if (chosen !== null && chosen.harness !== null) return chosen.extends === undefined ? picked : chosen;
     return this.#profiles.find((profile) => profile.harness !== null) ?? null;
+  }
+
+  #complete(profile: AgentProfile): Completed {
+    return completeProfile(this.#extended(profile).profile, this.#base());
+  }
+
+  #extended(profile: AgentProfile): Extended {
+    return this.#extendedBy(profile, profile.extends === undefined ? null : this.#base());
+  }
+
+  #extendedBy(profile: AgentProfile, base: AgentProfile | null): Extended {
+    return extendProfile(profile, {
+      find: (ref, by) => this.#other(ref, by),
+      names: () => [...this.#names(), ...[...this.#pluginProfiles].map((one) => `${one.plugin}:${one.slug}`)],
+      narrowed: (one) => (one.permission === null ? null : narrowedPermission(one.permission, base)),
+    });
+  }
+
+  /** An agent that extends its own name means the next candidate of that name. */
+  #other(ref: string, by: AgentProfile): AgentProfile | null {
+    if (ref !== by.slug) return this.#pick(ref);
+    const all = this.candidates(ref);
+    return all[all.indexOf(by) + 1] ?? null;
   }
 
   #index(): Map<string, AgentProfile[]> {
@@ -233,14 +307,4 @@ export class AgentRegistry {
 
 function ownRefusal(agent: Agent): string | null {
   return agent.refused;
-}
-
-/** Names become paths, pool keys and command-line words, so nothing else than a name gets in, whoever brings it. */
-function checkName({ slug, plugin }: AgentProfile): void {
-  if (slug.length > slugMaxLength || !slugPattern.test(slug))
-    throw new AegisError("invalid", `"${slug.slice(0, 80)}" is no name for an agent`, {
-      hint: `expected lower-case letters and digits joined by - or _, at most ${slugMaxLength}`,
-    });
-  if (plugin !== null && (plugin === "" || /[:/\\\0]/.test(plugin)))
-    throw new AegisError("invalid", `"${plugin.slice(0, 80)}" is no name for a plugin`);
 }

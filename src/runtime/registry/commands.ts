@@ -1,4 +1,4 @@
-/** Slash commands that plugins bring. */
+/** The slash commands of plugins. */
 import { AegisError } from "../../contract/errors.ts";
 
 export type CommandCaller = { session: { id: string; handle: string } | null; agent: string | null };
@@ -6,20 +6,20 @@ export type CommandCaller = { session: { id: string; handle: string } | null; ag
 export type Command = {
   name: string;
   plugin: string;
-  /** The plugin's place among the others: the first one to have a name answers to it. */
+  /** The plugin's position among the plugins: the first plugin with a name gets it. */
   order: number;
   description: string;
   argumentHint: string | null;
-  /** The page it stands on; null for code. */
+  /** The page that defines it; null for code. */
   file: string | null;
-  /** Gets what was typed behind the command. Gives text to show, or a map that says what to do with it. */
+  /** Receives the text after the command. Returns text to display, or a map that says what to do with it. */
   run(args: string, caller: CommandCaller, signal: AbortSignal): Promise<unknown>;
 };
 
-export class CommandRegistry {
+export class CommandTable {
   readonly #commands = new Set<Command>();
 
-  /** Returns its undo. A plugin has each name once; other plugins may have it too. */
+  /** Returns a function that removes the command. A name is unique within a plugin; other plugins may also use it. */
   add(command: Command): () => void {
     const { name, plugin } = command;
     for (const other of this.#commands)
@@ -29,7 +29,7 @@ export class CommandRegistry {
     return () => void this.#commands.delete(command);
   }
 
-  /** Plugins in their order, the commands of each as they were added. */
+  /** The commands by plugin order, then in the order in which they were added. */
   list(): Command[] {
     return [...this.#commands].sort((a, b) => a.order - b.order);
   }

@@ -1,9 +1,9 @@
-/** The drivers of this daemon, by harness name. */
+/** The drivers of this daemon by harness name. */
 import type { Driver } from "../../drivers/driver.ts";
 import { DriverError } from "../../drivers/driver.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 
-export class DriverRegistry {
+export class DriverTable {
   readonly #drivers: ReadonlyMap<string, Driver>;
 
   constructor(drivers: readonly Driver[]) {

@@ -1,13 +1,13 @@
-/** Runs the hooks of a batch one after the other where they live: in a plugin's worker, or in a test. */
+/** Runs the hooks of a batch one after the other, in a plugin's worker or in a test. */
 import { type HookCallResult, type HookContexts, type HookEvent, hookKinds } from "../../contract/hook.ts";
 import { applyResult, ends } from "./hook-compose.ts";
 import { checkResult } from "./hook-results.ts";
 import type { HookBatch } from "./hooks.ts";
 
-/** Calls one hook with a context that it must not change. The signal aborts when its time is over. */
+/** Calls one hook with a context that it must not change. The signal aborts at the timeout. */
 export type CallHook = (name: string, context: unknown, signal: AbortSignal) => unknown;
 
-/** Never rejects: how each call ended is in the answer. Stops early when the signal aborts. */
+/** Never rejects: the answer describes how each call ended. Stops early if the signal aborts. */
 export async function runBatch(batch: HookBatch, call: CallHook, signal: AbortSignal): Promise<HookCallResult[]> {
   const { event } = batch;
   const done: HookCallResult[] = [];
@@ -27,14 +27,14 @@ export async function runBatch(batch: HookBatch, call: CallHook, signal: AbortSi
   return done;
 }
 
-/** Whether a hook that fails is the last one called. */
+/** Whether a failing hook ends the round. */
 export function stopsWhenFailing(event: HookEvent, strict: boolean): boolean {
   return hookKinds[event] === "gate" || (strict && (event === "pre_turn" || event === "pre_spawn"));
 }
 
 type Ended =
   | { status: "ok"; value: ReturnType<typeof checkResult> }
-  | { status: "exception"; error: string }
+  | { status: "exception"; error: string; stack?: string }
   | { status: "timeout"; error: string };
 
 async function callOnce(
@@ -57,7 +57,7 @@ async function callOnce(
     });
     const answered = (async (): Promise<Ended> => {
       return { status: "ok", value: checkResult(event, await call(own.signal)) };
-    })().catch((error: unknown): Ended => ({ status: "exception", error: describe(error) }));
+    })().catch((error: unknown): Ended => ({ status: "exception", error: describe(error), ...stackOf(error) }));
     return await Promise.race([answered, late]);
   } finally {
     clearTimeout(timer);
@@ -66,7 +66,7 @@ async function callOnce(
   }
 }
 
-/** A thrown value of any kind, in one line. */
+/** Describes a thrown value of any kind in one line. */
 function describe(error: unknown): string {
   try {
     return error instanceof Error ? error.message || error.name : String(error);
@@ -75,7 +75,15 @@ function describe(error: unknown): string {
   }
 }
 
-/** One hook must not change under the feet of the next what both are shown. */
+function stackOf(error: unknown): { stack?: string } {
+  try {
+    return error instanceof Error && typeof error.stack === "string" ? { stack: error.stack } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Prevents a hook from changing the context that later hooks see. */
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

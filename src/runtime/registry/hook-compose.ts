@@ -1,7 +1,7 @@
 /**
- * How hooks of one event work together: what the next one sees, which result ends the round, what comes out of all of
- * them. Pure, and used both in plugins' workers and in the daemon, so that it makes no difference whether two hooks are of
- * one plugin or of two.
+ * Defines how the hooks of one event compose: what the next hook sees, which result ends the round, and the final
+ * outcome. Pure, and used both in plugin workers and in the daemon, so that two hooks compose the same way whether they
+ * belong to one plugin or to two.
  */
 import type {
   BeforeAgentStartResult,
@@ -13,10 +13,10 @@ import type {
   ToolUseResult,
 } from "../../contract/hook.ts";
 
-/** What all hooks of an event made together. */
+/** The composed result of all hooks of an event. */
 export type HookOutcomes = {
   pre_spawn: { argv: readonly string[] | null; env: Readonly<Record<string, string | null>>; blocked: string | null };
-  /** `text` replaces the user's message; `history` is added to what was said before. */
+  /** `text` replaces the user's message; `history` is added to the previous conversation. */
   pre_turn: { system: string; text: string | null; history: readonly HookTurn[]; blocked: string | null };
   message_received: { content: string | null };
   before_agent_start: { systemPrompt: string | null; messages: readonly HookModelMessage[] | null };
@@ -25,10 +25,10 @@ export type HookOutcomes = {
   message_sending: { content: string | null; cancelled: boolean };
 };
 
-/** The events whose results count. */
+/** The events whose hooks return results. */
 export type ComposedEvent = keyof HookOutcomes;
 
-/** The context that the next hook sees. */
+/** Returns the context that the next hook sees. */
 export function applyResult<E extends HookEvent>(
   event: E,
   context: HookContexts[E],
@@ -39,7 +39,7 @@ export function applyResult<E extends HookEvent>(
   return apply(context, result);
 }
 
-/** Whether the result leaves nothing for later hooks to say. */
+/** Whether the result ends the round. */
 export function ends<E extends HookEvent>(event: E, result: HookResults[E] | null): boolean {
   if (result === null) return false;
   switch (event) {
@@ -55,7 +55,7 @@ export function ends<E extends HookEvent>(event: E, result: HookResults[E] | nul
   }
 }
 
-/** From the results that hooks gave, in the order in which they ran. */
+/** Composes the results in the order in which the hooks ran. */
 export function outcomeOf<E extends ComposedEvent>(event: E, results: readonly HookResults[E][]): HookOutcomes[E] {
   const outcome = outcomes[event] as unknown as (results: readonly HookResults[E][]) => HookOutcomes[E];
   return outcome(results);
@@ -65,7 +65,7 @@ export function isComposed(event: HookEvent): event is ComposedEvent {
   return event in outcomes;
 }
 
-/** The environment with what a hook lays over it. */
+/** Applies a hook's changes to the environment. */
 export function overlaid(
   env: Readonly<Record<string, string>>,
   over: Readonly<Record<string, string | null>>,
@@ -126,7 +126,9 @@ const outcomes: { [E in ComposedEvent]: (results: readonly HookResults[E][]) => 
   }),
 };
 
-/** A denial rules, then a question; the last rewritten input counts for both of the others. */
+/**
+ * A denial takes precedence over a question. The last rewritten input applies if the call is allowed or asked about.
+ */
 function verdict(results: readonly ToolUseResult[]): ToolUseResult {
   const denial = results.find((result) => result.decision === "deny");
   if (denial !== undefined) return denial;

@@ -1,27 +1,36 @@
 /**
- * The shape of what a hook gives back. Written by hand and free of packages, because it runs in every plugin's worker and
- * again in the daemon, which does not take a worker's word for it.
+ * Validates the results of hooks. Hand-written and without dependencies, because it runs in every plugin worker and
+ * again in the daemon, which does not trust workers.
  */
 import type { HookEvent, HookResults, HookTurn } from "../../contract/hook.ts";
 import { hookKinds } from "../../contract/hook.ts";
+import { sizeOf } from "../../lib/cut-text.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 
-/** A hook gave back something that its event has no use for. */
+/** A hook returned a value that its event does not accept. */
 export class HookResultError extends Error {
   override readonly name = "HookResultError";
 }
+
+/** In characters: the largest message with its overhead. */
+const longestResult = 9 * 1024 * 1024;
+/** A complete conversation with its images. */
+const longestConversation = 32 * 1024 * 1024;
 
 type Fields = Record<string, unknown>;
 type Check<E extends HookEvent> = (value: unknown) => HookResults[E];
 
 /**
- * What the hook gave back, or null when it keeps things as they are. Throws `HookResultError` that says what was
- * expected; whoever calls knows which hook it was.
+ * Returns the validated result, or null for no change. Throws `HookResultError` with what was expected; the caller adds
+ * the name of the hook.
  */
 export function checkResult<E extends HookEvent>(event: E, value: unknown): HookResults[E] | null {
   if (value === null || value === undefined || hookKinds[event] === "observer") return null;
   const check = checks[event as keyof typeof checks] as unknown as Check<E>;
-  return check(value);
+  const result = check(value);
+  const [size, most] = [sizeOf(result), event === "before_agent_start" ? longestConversation : longestResult];
+  if (size > most) throw new HookResultError(`the result has ${size} characters; at most ${most} are allowed`);
+  return result;
 }
 
 const checks = {
@@ -68,7 +77,7 @@ const checks = {
   },
 } satisfies Partial<{ [E in HookEvent]: Check<E> }>;
 
-/** Fields that are null count as left out. */
+/** Null fields count as absent. */
 function fieldsOf<Name extends string>(value: unknown, known: readonly Name[]): Partial<Record<Name, unknown>> {
   if (!isObject(value)) throw wrong("the result", `an object with ${known.join(", ")}`, value);
   for (const name of Object.keys(value)) {
@@ -131,13 +140,13 @@ function list(where: string, value: unknown): unknown[] {
   return value;
 }
 
-/** As JSON has it: what would not survive the way to the daemon is refused where it was made. */
+/** Requires plain JSON: a value that would not survive the transfer to the daemon is refused at its source. */
 function plain(where: string, value: unknown): unknown {
   try {
     const text = JSON.stringify(value);
     if (text !== undefined) return JSON.parse(text) as unknown;
   } catch {
-    // A cycle or a number of arbitrary size, told below like everything else that is not JSON.
+    // A cycle or a BigInt, which is reported below like any other non-JSON value.
   }
   throw wrong(where, "JSON", value);
 }

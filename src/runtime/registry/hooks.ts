@@ -1,61 +1,76 @@
-/** The hooks that plugins have brought, in the order in which they run. */
-import type { HookCallResult, HookDeclaration, HookEvent } from "../../contract/hook.ts";
+/** The hooks of plugins in the order in which they run. */
+import { type HookCallResult, type HookDeclaration, type HookEvent, hookKinds } from "../../contract/hook.ts";
 
-/** Hooks of one plugin for one event that follow each other: they run in its worker in one round trip. */
+/** Consecutive hooks of one plugin for one event. They run in its worker in one round trip. */
 export type HookBatch = {
   event: HookEvent;
   hooks: readonly { name: string; timeoutMs: number; strict: boolean }[];
-  /** What the first of them is given; each later one sees what the earlier ones made. */
+  /** The context of the first hook; each later hook sees the changes of the earlier ones. */
   context: unknown;
 };
 
 /**
- * Runs a batch where the plugin lives and reports each call that was made. A hook that blocks, denies or, being strict,
- * fails is the last one called. Rejects only when the plugin itself is not there to answer.
+ * Runs a batch in the plugin's worker and reports each call. A hook that blocks, denies or, if strict, fails ends the
+ * round. Rejects only if the plugin cannot answer.
  */
 export type HookRunner = (batch: HookBatch, signal: AbortSignal) => Promise<HookCallResult[]>;
 
-/** What a plugin adds. `order` is its place among the plugins: its folder's, then its own. */
+/** The hooks of a plugin. `order` is its position among the plugins: by folder, then by plugin. */
 export type PluginHooks = {
   plugin: string;
   order: number;
   hooks: readonly HookDeclaration[];
   run: HookRunner;
+  /** Resolves when the plugin's code can be called or has failed to load; null if it is not being loaded. */
+  loading?: () => Promise<void> | null;
 };
 
 export type PlacedHook = { plugin: string; declaration: HookDeclaration; run: HookRunner };
 
-export class HookRegistry {
+export class HookTable {
   readonly #plugins = new Set<PluginHooks>();
   readonly #listeners = new Set<(plugin: string) => void>();
   #placed: Map<HookEvent, PlacedHook[]> | null = null;
 
-  /** Returns its undo. */
+  /** Returns a function that removes the hooks. */
   add(hooks: PluginHooks): () => void {
     this.#plugins.add(hooks);
     this.#placed = null;
-    for (const listener of this.#listeners) listener(hooks.plugin);
+    const observes = hooks.hooks.some(({ event }) => hookKinds[event] === "observer");
+    for (const listener of observes ? this.#listeners : []) listener(hooks.plugin);
     return () => {
       if (this.#plugins.delete(hooks)) this.#placed = null;
     };
   }
 
-  /** Calls back with the name of each plugin that brings hooks. Returns its undo. */
+  /** Calls back with the name of each plugin that adds observers. Returns a function that removes the listener. */
   onAdded(listener: (plugin: string) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Resolves when the code behind every hook of the event, or behind those of one plugin, is loaded or has failed to
+   * load; null if none is being loaded. The hooks may be others afterwards.
+   */
+  loading(event: HookEvent, plugin: string | null = null): Promise<unknown> | null {
+    const waits = [...this.#plugins].flatMap((one) => {
+      if ((plugin !== null && one.plugin !== plugin) || !one.hooks.some((hook) => hook.event === event)) return [];
+      return one.loading?.() ?? [];
+    });
+    return waits.length === 0 ? null : Promise.all(waits);
   }
 
   has(event: HookEvent): boolean {
     return this.of(event).length > 0;
   }
 
-  /** Whether one of them tells agents of the skills there are. */
+  /** Whether a hook offers skills to agents. */
   get offersSkills(): boolean {
     return this.of("pre_turn").some((hook) => hook.declaration.offersSkills === true);
   }
 
-  /** By priority, then plugins in their order, then hooks as defined. */
+  /** Sorted by priority, then by plugin order, then by definition order. */
   of(event: HookEvent): readonly PlacedHook[] {
     this.#placed ??= this.#place();
     return this.#placed.get(event) ?? [];

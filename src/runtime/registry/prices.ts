@@ -1,8 +1,8 @@
-/** What models cost, as the project says, and what the tokens of a turn come to. */
+/** Looks up configured model prices and computes the cost of a turn's tokens. */
 import { matchesPattern } from "../../contract/tool-names.ts";
 import type { Usage } from "../../contract/turn.ts";
 
-/** US dollars for a million tokens. What goes through a cache costs as much as other input where that is not said. */
+/** US dollars per million tokens. Cached tokens cost as much as other input unless set. */
 export type Price = {
   input: number;
   output: number;
@@ -10,10 +10,10 @@ export type Price = {
   cache_write?: number | undefined;
 };
 
-/** By model, or by a pattern with `*`. */
+/** Keyed by model, or by a pattern with `*`. */
 export type Prices = Readonly<Record<string, Price>>;
 
-/** That of the model itself, else that of the longest pattern it fits. */
+/** The price of the model itself, or of the longest matching pattern. */
 export function priceOf(model: string, prices: Prices): Price | null {
   if (Object.hasOwn(prices, model)) return prices[model] ?? null;
   const [nearest] = Object.keys(prices)

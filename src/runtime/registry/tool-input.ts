@@ -1,17 +1,18 @@
-/** What a tool takes: a zod object for Aegis's own, a JSON Schema for tools that come from elsewhere. */
+/** The input schema of a tool: a zod object for built-in tools, a JSON Schema for other tools. */
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
+import { fieldProblems, problemText } from "../../lib/issue-words.ts";
 import { errorText } from "../../lib/log.ts";
 
 export type JsonInput = {
   schema: Record<string, unknown>;
-  /** Null when whoever runs the tool checks its input. */
+  /** Null if the runner of the tool checks its input. */
   check: z.ZodType | null;
 };
 
 export type ToolInput = z.ZodObject | JsonInput;
 
-/** Throws `invalid` for a schema that cannot be understood. */
+/** Throws `invalid` for an unsupported schema. */
 export function jsonInput(schema: Record<string, unknown>): JsonInput {
   try {
     return { schema, check: z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]) };
@@ -21,17 +22,24 @@ export function jsonInput(schema: Record<string, unknown>): JsonInput {
 }
 
 export function schemaOf(input: ToolInput): Record<string, unknown> {
-  return input instanceof z.ZodObject
-    ? (z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>)
-    : input.schema;
+  if (!(input instanceof z.ZodObject)) return input.schema;
+  // Some harnesses refuse a schema with `additionalProperties`. Calls with unknown arguments are refused anyway.
+  const { additionalProperties: _, ...schema } = z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>;
+  return schema;
 }
 
-/** The input as the tool gets it. Throws `invalid` with everything that is wrong. */
+/** Returns the parsed input. Throws `invalid` with all problems. */
 export function parseInput(tool: string, input: ToolInput, value: unknown): unknown {
   const check = input instanceof z.ZodObject ? input : input.check;
   if (check === null) return value ?? {};
   const parsed = check.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`);
-  throw new AegisError("invalid", `wrong input for ${tool}: ${problems.join("; ")}`);
+  const known = check instanceof z.ZodObject ? Object.keys(check.shape) : [];
+  const problems = fieldProblems(parsed.error.issues, { known, noun: "argument" }).map(problemText);
+  const takes = check instanceof z.ZodObject ? `it takes ${known.join(", ") || "no arguments"}` : null;
+  throw new AegisError(
+    "invalid",
+    `wrong input for ${tool}: ${problems.join("; ")}`,
+    takes === null ? {} : { hint: takes },
+  );
 }

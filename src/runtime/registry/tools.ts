@@ -1,21 +1,30 @@
-/** The tools agents can call, built-in and added. One table decides what exists; `toolset.ts` what an agent may use of it. */
+/**
+ * The tools that agents can call, built-in and from plugins. This table decides which tools exist; `toolset.ts` decides
+ * which of them an agent may use.
+ */
 import type { z } from "zod";
 import type { Agent, Permission } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
-import type { ScopedTool } from "../../contract/scope.ts";
+import { type Decision, refuse, type ScopedTool, scopeOf } from "../../contract/tool-access.ts";
 import { isReservedTool } from "../../contract/tool-names.ts";
-import type { ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
+import type { SideBySide, ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
+import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { cutText } from "../../lib/cut-text.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import type { OverflowFiles } from "../../lib/overflow.ts";
+import type { Redact } from "../../lib/redact.ts";
 import type { SessionRow } from "../../store/store.ts";
+import { StoreAwayError } from "../../store/transact.ts";
+import { withoutClaim } from "./from-handle.ts";
 import { parseInput, schemaOf, type ToolInput } from "./tool-input.ts";
 
 export type ToolContext = {
-  /** The session that calls, known from its credential and never from an argument. */
+  /** The calling session, identified by its credential, never by an argument. */
   caller: SessionRow;
-  /** The agent it runs, as it was when its turn began. */
+  /** The agent of the session as it was when its turn started. */
   agent: Agent;
-  /** The same for a repeated call, so that its effect happens once. */
+  /** An idempotency key: a repeated call has the same key. */
   key: string;
   signal: AbortSignal;
 };
@@ -25,31 +34,36 @@ export type Tool = {
   description: string;
   input: ToolInput;
   readOnly: boolean;
-  /** The plugin that brings it; Aegis itself when absent. */
+  /** Set if the tool waits for other work, so that several calls may run in parallel. */
+  sideBySide?: SideBySide;
+  /** The plugin that provides it; absent for built-in tools. */
   plugin?: string;
-  /** The only agent that may call it: one of the same plugin, or `plugin:agent`. */
+  /** The only agent that may call it: one of the same plugin or of no plugin, or `plugin:agent`. */
   required_agent?: string;
-  /** The agents that see it; everyone when absent or empty. */
+  /** The agents that see it; all agents if absent or empty. */
   visible_to?: readonly string[];
-  /** The rights it needs; `read` when absent. */
+  /** The permission it requires; `read` if absent. */
   permission?: Exclude<Permission, "auto">;
-  /** The tool of the native loop that it can do the work of. */
+  /** The native tool whose work it can do. */
   implies?: string;
-  /** The answer: text as it is, anything else as JSON. Throw `AegisError` to tell the agent what was wrong. */
+  /**
+   * Returns the answer: text is passed through, anything else becomes JSON. Throw `AegisError` to report a problem to
+   * the agent.
+   */
   run(input: never, context: ToolContext): Promise<unknown>;
 };
 
-/** Ties the type of a tool's input to its schema. */
+/** Infers the type of a tool's input from its schema. Undeclared arguments are refused. */
 export function defineTool<Input extends z.ZodObject>(
   tool: Omit<Tool, "input" | "run"> & {
     input: Input;
     run(input: z.output<Input>, context: ToolContext): Promise<unknown>;
   },
 ): Tool {
-  return tool;
+  return { ...tool, input: tool.input.strict() };
 }
 
-/** The tool as the policy sees it. */
+/** The tool in the form that the policy expects. */
 export function scopedTool(tool: Tool): ScopedTool {
   return {
     name: tool.name,
@@ -62,34 +76,52 @@ export function scopedTool(tool: Tool): ScopedTool {
   };
 }
 
-/** One call, for the record. */
+/** The record of one call. */
 export type ToolCall = {
   caller: SessionRow;
   tool: string;
-  /** False for a tool that only looks, and for one that does not exist. */
+  /** False for a read-only tool and for an unknown one. */
   changes: boolean;
   input: unknown;
   outcome: ToolOutcome;
   durationMs: number;
 };
 
-/** Stands around every call. Neither function rejects. */
+/** Wraps every call. Neither function rejects. */
 export interface ToolGuard {
-  /** The input to use, or the answer instead of a call. */
+  /** Returns the input to use, or the answer that replaces the call. */
   before(tool: Tool, input: unknown, context: ToolContext): Promise<{ input: unknown } | ToolOutcome>;
-  /** The answer to give. */
+  /** Returns the final answer. */
   after(tool: Tool, input: unknown, outcome: ToolOutcome, context: ToolContext): Promise<ToolOutcome>;
 }
+
+/** The position of a session; null if an agent is inspected without a session. */
+export type ToolPlace = Pick<SessionRow, "depth" | "limits"> | null;
 
 export type ToolRegistryOptions = {
   log: Logger;
   clock: Clock;
+  redact: Redact;
+  /** Stores results that are too large for a model. */
+  overflow: OverflowFiles;
   guard: ToolGuard;
-  /** Told after each call, which is answered when this is done. Must not throw. */
+  /** Called after each call; the answer waits for it. Must not throw. */
   record: (call: ToolCall) => Promise<void> | undefined;
+  /** The reason why the current settings or the session's position withhold the tool from the agent, or null. */
+  withheld: (tool: string, agent: Agent, place: ToolPlace) => string | null;
 };
 
-export class ToolRegistry {
+/** The limit of one result for a model, in characters. */
+export const longestToolOutput = 256 * 1024;
+
+/** How long a call waits for a database that is away, as during the failover of a cluster. */
+const longestAwayMs = 30_000;
+const backoff: Backoff = { firstMs: 200, longestMs: 2_000 };
+
+/** Reserved for the note about what was cut. */
+const noteRoom = 512;
+
+export class ToolTable {
   readonly #options: ToolRegistryOptions;
   readonly #tools = new Map<string, Tool>();
   readonly #specs = new WeakMap<Tool, ToolSpec>();
@@ -99,12 +131,12 @@ export class ToolRegistry {
     this.#options = options;
   }
 
-  /** Grows with each change. */
+  /** Increases with each change. */
   get version(): number {
     return this.#version;
   }
 
-  /** Returns its undo. A name that is taken or reserved is refused, never overwritten. */
+  /** Returns a function that removes the tool. Throws if the name is in use or reserved. */
   add(tool: Tool): () => void {
     const { name } = tool;
     const other = this.#tools.get(name);
@@ -121,6 +153,20 @@ export class ToolRegistry {
     };
   }
 
+  /** Call when new settings apply, because they may withhold other tools. */
+  settingsChanged(): void {
+    this.#version++;
+  }
+
+  /** Returns the policy for an agent at a position under the current settings. */
+  scope(agent: Agent, place: ToolPlace): (tool: ScopedTool) => Decision {
+    const decide = scopeOf(agent);
+    return (tool) => {
+      const withheld = tool.kind === "plane" ? this.#options.withheld(tool.name, agent, place) : null;
+      return withheld === null ? decide(tool) : refuse(agent, tool, withheld);
+    };
+  }
+
   all(): Tool[] {
     return [...this.#tools.values()];
   }
@@ -133,13 +179,15 @@ export class ToolRegistry {
       description: tool.description,
       inputSchema: schemaOf(tool.input),
       readOnly: tool.readOnly,
+      ...(tool.sideBySide === undefined ? {} : { sideBySide: tool.sideBySide }),
     };
     this.#specs.set(tool, spec);
     return spec;
   }
 
   /**
-   * Runs what `pick` finds and records it. Never throws: what went wrong is the answer, in words the agent can act on.
+   * Runs the tool that `pick` finds and records the call. Never throws: failures become an answer that the agent can
+   * act on.
    */
   async call(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
     const { clock, record } = this.#options;
@@ -155,12 +203,14 @@ export class ToolRegistry {
     try {
       const tool = pick();
       if ("output" in tool) return tool;
-      // What could not run anyway is nothing to judge.
-      parseInput(tool.name, tool.input, input);
-      const judged = await guard.before(tool, input ?? {}, context);
+      const given = withoutClaim(tool, input, context.caller);
+      // An invalid call cannot run, so hooks do not judge it.
+      parseInput(tool.name, tool.input, given);
+      const judged = await guard.before(tool, given ?? {}, context);
       if ("output" in judged) return judged;
-      const outcome = await this.#perform(tool, judged.input, context);
-      return await guard.after(tool, judged.input, outcome, context);
+      // Bounded before plugins see it, and again after they changed it.
+      const outcome = await this.#bounded(tool, await this.#perform(tool, judged.input, context));
+      return await this.#bounded(tool, await guard.after(tool, judged.input, outcome, context));
     } catch (error) {
       return this.#failure(name, error);
     }
@@ -168,18 +218,46 @@ export class ToolRegistry {
 
   async #perform(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutcome> {
     try {
-      // Only `defineTool` makes tools, and it ties `run` to this very schema.
-      const result = await tool.run(parseInput(tool.name, tool.input, input) as never, context);
+      const result = await this.#repeated(tool, input, context);
       return { output: typeof result === "string" ? result : JSON.stringify(result), is_error: false };
     } catch (error) {
       return this.#failure(tool.name, error);
     }
   }
 
+  /** Repeats a call of a built-in tool that met a lost database. Its key makes the repetition idempotent. */
+  async #repeated(tool: Tool, input: unknown, context: ToolContext): Promise<unknown> {
+    const { clock, log } = this.#options;
+    const until = clock.now() + longestAwayMs;
+    for (let failures = 1; ; failures += 1) {
+      try {
+        // Only `defineTool` creates tools, and it infers `run`'s input from this schema.
+        return await tool.run(parseInput(tool.name, tool.input, input) as never, context);
+      } catch (error) {
+        const delay = backoffMs(backoff, failures);
+        const isAway = tool.plugin === undefined && error instanceof StoreAwayError;
+        if (!isAway || context.signal.aborted || clock.now() + delay > until) throw error;
+        log.warn("a tool call met a lost database; trying again", { tool: tool.name, error: errorText(error) });
+        await clock.sleep(delay, context.signal);
+      }
+    }
+  }
+
+  /** Returns the result if it fits; otherwise its beginning and the file with the full result. */
+  async #bounded(tool: Tool, outcome: ToolOutcome): Promise<ToolOutcome> {
+    if (outcome.output.length <= longestToolOutput + noteRoom) return outcome;
+    const { redact, overflow, clock } = this.#options;
+    const output = redact(outcome.output);
+    const time = new Date(clock.now()).toISOString().replace(/[-:.]/g, "");
+    const kept = await overflow.keep(`tool-${time}-${tool.name.slice(0, 64)}`, output);
+    return { ...outcome, output: cutText(output, longestToolOutput, { kept }) };
+  }
+
   #failure(tool: string, error: unknown): ToolOutcome {
     if (!isAegisError(error)) this.#options.log.error("a tool failed", { tool, error: errorText(error) });
     const hint = isAegisError(error) && error.hint ? ` (${error.hint})` : "";
-    return { output: `${errorText(error)}${hint}`, is_error: true };
+    const late = isAegisError(error) && error.code === "timeout";
+    return { output: `${errorText(error)}${hint}`, is_error: true, ...(late ? { timed_out: true } : {}) };
   }
 }
 

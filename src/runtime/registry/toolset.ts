@@ -1,30 +1,32 @@
 /**
- * The tools of one open conversation: what its agent may use, taken together when a turn begins and the same until it
- * ends, whatever is loaded or removed meanwhile.
+ * The tools of one open conversation: a snapshot of what its agent may use, taken at the start of a turn and unchanged
+ * until it ends, regardless of what is loaded or removed meanwhile.
  */
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
-import { type Decision, scopeOf } from "../../contract/scope.ts";
+import type { Decision } from "../../contract/tool-access.ts";
 import type { ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { scopedTool, type Tool, type ToolContext, type ToolRegistry } from "./tools.ts";
+import { scopedTool, type Tool, type ToolContext, type ToolPlace, type ToolTable } from "./tools.ts";
 
 type Judged = { tool: Tool; decision: Decision };
 
 export class Toolset {
   readonly agent: Agent;
-  readonly #registry: ToolRegistry;
+  readonly #registry: ToolTable;
+  readonly #place: ToolPlace;
   #tools: ReadonlyMap<string, Judged>;
   #version: number;
 
-  constructor(registry: ToolRegistry, agent: Agent) {
+  constructor(registry: ToolTable, agent: Agent, place: ToolPlace) {
     this.agent = agent;
+    this.#place = place;
     this.#registry = registry;
     this.#version = registry.version;
     this.#tools = this.#judge();
   }
 
-  /** Takes over what has changed. True when the agent sees other tools than before. */
+  /** Updates the snapshot. Returns true if the agent's tools changed. */
   refresh(): boolean {
     if (this.#version === this.#registry.version) return false;
     const before = this.#allowed();
@@ -34,7 +36,7 @@ export class Toolset {
     return before.length !== after.length || before.some((tool, index) => tool !== after[index]);
   }
 
-  /** Whether there is such a tool, whoever may use it. */
+  /** Whether the tool exists, regardless of who may use it. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }
@@ -47,14 +49,14 @@ export class Toolset {
     return this.#allowed().map((tool) => this.#registry.spec(tool));
   }
 
-  /** The answer to a call of a tool that exists but is kept from this agent; null for any other name. */
+  /** The answer to a call of an existing tool that is withheld from this agent; null for any other name. */
   refusal(name: string): ToolOutcome | null {
     const decision = this.#tools.get(name)?.decision;
     if (decision === undefined || decision.allowed) return null;
     return { output: JSON.stringify(decision.refusal), is_error: true };
   }
 
-  /** Never throws: what went wrong is the answer. */
+  /** Never throws: failures become the answer. */
   call(name: string, input: unknown, context: Omit<ToolContext, "agent">): Promise<ToolOutcome> {
     return this.#registry.call(name, input, { ...context, agent: this.agent }, () => {
       const judged = this.#tools.get(name);
@@ -64,7 +66,7 @@ export class Toolset {
   }
 
   #judge(): Map<string, Judged> {
-    const decide = scopeOf(this.agent);
+    const decide = this.#registry.scope(this.agent, this.#place);
     return new Map(this.#registry.all().map((tool) => [tool.name, { tool, decision: decide(scopedTool(tool)) }]));
   }
 

@@ -1,6 +1,6 @@
 /**
- * Puts on record what becomes of a slot before anything is done about it. Everything here is part of a transaction of the
- * caller, so that a slot is decided once, whatever stops in between.
+ * Records the decision about a slot before any side effect. Everything here is part of the caller's transaction, so that
+ * a slot is decided exactly once, also across a crash.
  */
 import { AegisError } from "../../contract/errors.ts";
 import { type FiringId, newId } from "../../contract/ids.ts";
@@ -8,21 +8,21 @@ import type { Firing, OnOverlap, ScheduleSettings } from "../../contract/schedul
 import type { StoreTx } from "../../store/store.ts";
 import { type Decision, stamp } from "./slots.ts";
 
-/** Firings that have to be looked after once the transaction is committed. */
+/** Firings to start or stop after the commit. */
 export type Claimed = { firings: FiringId[] /** How the count of the lifecycle changes. */; fires: number };
 
 export type ClaimContext = {
   name: string;
   settings: ScheduleSettings;
   now: number;
-  /** Slots that passed unseen were claimed just before, to be made up for. */
+  /** True if missed slots were claimed just before. */
   catchesUp?: boolean;
 };
 
-/** More would only pile up: whoever fires faster than the work is done has to choose another rhythm. */
+/** The most firings that may wait. A schedule that fires faster than its work ends needs a longer interval. */
 export const mostWaiting = 100;
 
-/** Claims a slot. One that is on record already, because a clock was set back, stays what it is. */
+/** Claims a slot. A slot that is already stored, because the clock was set back, is not changed. */
 export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: Decision): Promise<Claimed> {
   const { name } = context;
   const { slot } = decision;
@@ -45,7 +45,7 @@ export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: De
   return claimed(tx, firing, "waiting", context.now);
 }
 
-/** Claims a firing that a person asks for. The same id twice gives the same firing. */
+/** Claims a firing that a person requested. Idempotent by id. */
 export async function claimManual(
   tx: StoreTx,
   context: ClaimContext,
@@ -74,7 +74,7 @@ export async function claimManual(
   return { ...done, id: firing.id };
 }
 
-/** Ends every firing that has not been begun. Gives how many of them counted for the lifecycle. */
+/** Ends every firing that has not started. Returns how many of them counted for the lifecycle. */
 export async function skipWaiting(tx: StoreTx, open: readonly Firing[], reason: string, now: number): Promise<number> {
   const waiting = open.filter((firing) => firing.status === "waiting");
   for (const firing of waiting) {
@@ -86,7 +86,7 @@ export async function skipWaiting(tx: StoreTx, open: readonly Firing[], reason: 
   return waiting.filter((firing) => !firing.manual).length;
 }
 
-/** The firing that has waited longest goes on, unless another one is under way. */
+/** Selects the firing that has waited longest, unless another one is running. */
 export async function promote(tx: StoreTx, schedule: string): Promise<FiringId | null> {
   const open = await tx.firings.unfinished(schedule);
   if (open.some((firing) => firing.status !== "waiting")) return null;
@@ -97,14 +97,14 @@ export async function promote(tx: StoreTx, schedule: string): Promise<FiringId |
 }
 
 /**
- * What is made up for comes one after the other, whatever the overlap says. The slot that is due together with it neither
- * kills it nor is lost for it.
+ * Missed slots run one after another, independent of `on_overlap`. A slot that is due at the same time waits for them:
+ * it does not kill them, and it is not skipped.
  */
 function overlapFor({ settings, catchesUp = false }: ClaimContext, late: boolean): OnOverlap {
   return late || catchesUp ? "queue" : settings.on_overlap;
 }
 
-/** The one under way is told to stop; those that wait give way. */
+/** Stops the running firing and skips the waiting ones. */
 async function replace(tx: StoreTx, firing: Firing, open: readonly Firing[], now: number): Promise<Claimed> {
   const reason = `replaced by the firing of ${stamp(firing.slot)}`;
   const given = await skipWaiting(tx, open, reason, now);

@@ -1,6 +1,6 @@
 /**
- * What firings start: a run, a task or a session. Its id is made from the firing's, so that starting again after a crash
- * starts nothing new, and what became of it can be asked of the store.
+ * Starts the work of a firing: a run, a task or a session. Its id is derived from the firing's id, so that a repeated
+ * start after a crash is idempotent, and the store knows its outcome.
  */
 import { type AegisError, isAegisError } from "../../contract/errors.ts";
 import type { RunId, SessionId, TaskId } from "../../contract/ids.ts";
@@ -9,20 +9,21 @@ import type { Store, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Queues } from "../queues/queues.ts";
-import { judge, type StillWaiting } from "../queues/verdict.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
+import { workerFailures } from "../queues/verdict.ts";
+import type { AgentTable } from "../registry/agents.ts";
 import type { Closed } from "../sessions/close.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { judge, type StillWaiting } from "../work/judge.ts";
 import type { Workflows } from "../workflows/workflows.ts";
 
 export type EffectsOptions = {
   store: Store;
-  agents: AgentRegistry;
+  agents: AgentTable;
   sessions: Sessions;
   inbox: Inbox;
   queues: Queues;
   workflows: Workflows;
-  /** What may keep a session from being done although its turn is over. */
+  /** What a session may still wait for after its turn has ended. */
   waiting: readonly StillWaiting[];
 };
 
@@ -30,7 +31,7 @@ export type Outcome = {
   status: "ok" | "error";
   result: string | null;
   error: string | null;
-  /** Part of the transaction that writes the end. Null when it is not over after all. */
+  /** Part of the transaction that writes the end. Null if the work has not ended after all. */
   settle?: (tx: StoreTx) => Promise<{ closed: Closed | null } | null>;
 };
 
@@ -41,12 +42,12 @@ export class Effects {
     this.#options = options;
   }
 
-  /** The id of what the firing starts, or has started. */
+  /** The id of the work that the firing starts or has started. */
   idOf({ id, action }: Pick<Firing, "id" | "action">): string {
     return derivedId(({ workflow: "run", queue: "tsk", agent: "ses" } as const)[action.kind], id);
   }
 
-  /** Throws why the action cannot be done now. */
+  /** Throws with the reason if the action cannot run now. */
   async check(action: ScheduleAction): Promise<void> {
     const { workflows, queues, agents } = this.#options;
     if (action.kind === "workflow") workflows.check(action.workflow, action.args);
@@ -64,7 +65,7 @@ export class Effects {
     }
   }
 
-  /** Starts it, unless that was done before. Throws `AegisError` when it cannot be started. */
+  /** Starts the work. Idempotent. Throws `AegisError` if it cannot start. */
   async start(firing: Firing): Promise<string> {
     const { workflows, queues, store } = this.#options;
     const { action, schedule } = firing;
@@ -80,7 +81,7 @@ export class Effects {
     return id;
   }
 
-  /** Null while it is under way. */
+  /** Null while the work is running. */
   async look(firing: Firing): Promise<Outcome | null> {
     const { read } = this.#options.store;
     const id = this.idOf(firing);
@@ -99,7 +100,7 @@ export class Effects {
     return this.#lookAtSession(id as SessionId);
   }
 
-  /** Resolves when it is told to end. It may be over already, or never have begun. */
+  /** Requests the end of the work, which may have ended already or never have started. */
   async stop(firing: Firing, reason: string): Promise<void> {
     const { workflows, queues, sessions } = this.#options;
     const id = this.idOf(firing);
@@ -112,7 +113,7 @@ export class Effects {
     }
   }
 
-  /** What a session that is over still does is ended. */
+  /** Ends what a finished session still does. */
   async leave(closed: Closed | null): Promise<void> {
     if (closed !== null) await this.#options.sessions.leave(closed);
   }
@@ -138,15 +139,13 @@ export class Effects {
 
   async #lookAtSession(id: SessionId): Promise<Outcome | null> {
     const { store, sessions, waiting } = this.#options;
-    const verdict = await judge(store.read, id, waiting);
+    const verdict = await judge(store.read, id, waiting, workerFailures);
     if (verdict.kind !== "ended") return null;
-    const { ending, stillTrue } = verdict;
-    const outcome =
-      ending.status === "completed"
-        ? { status: "ok" as const, result: ending.result, error: null }
-        : { status: "error" as const, result: ending.words, error: ending.status === "failed" ? ending.error : null };
+    const { turn, error, stillTrue } = verdict;
     return {
-      ...outcome,
+      status: error === null ? "ok" : "error",
+      result: error === null && turn !== null ? turn.text : await sessions.lastText(store.read, id),
+      error,
       async settle(tx) {
         if (!(await stillTrue(tx))) return null;
         const row = await tx.sessions.get(id);

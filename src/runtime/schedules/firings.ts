@@ -1,36 +1,40 @@
 /**
- * The life of firings after they were claimed: started, watched, stopped, ended. What is on record says what comes next, so
- * that after a crash the same steps are simply taken again.
+ * Starts, watches, stops and ends claimed firings. The stored row determines the next step, so that recovery after a
+ * crash uses the same code.
  */
-import { isAegisError } from "../../contract/errors.ts";
+import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import type { FiringId } from "../../contract/ids.ts";
 import type { Firing } from "../../contract/schedule.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
 import type { Store } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
+import { nodeOf } from "../remote/node-of.ts";
 import { Drains } from "../sessions/drains.ts";
+import { endEvents } from "../work/session-events.ts";
 import { promote } from "./claims.ts";
 import type { Effects, Outcome } from "./effects.ts";
 
 export type FiringsOptions = {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
   effects: Effects;
-  /** There is something to look at again, and its time may run out. */
+  /** The reason why a schedule must not fire now, or null. */
+  refusal: (name: string) => Promise<string | null>;
+  /** Called when a firing changed and timeouts must be computed again. */
   onWatch: () => void;
 };
 
-/** Characters of a result that are kept: all of it is with the run, the task or the session. */
+/** Characters of a result that are stored here. The run, the task or the session has all of it. */
 const resultKept = 500;
 
 export class Firings {
   readonly #options: FiringsOptions;
   readonly #work: Drains<FiringId>;
-  /** Firings under way by what they started. */
+  /** Running firings by the id of their work. */
   readonly #watched = new Map<string, { id: FiringId; deadline: number | null }>();
   readonly #forget: () => void;
 
@@ -40,35 +44,37 @@ export class Firings {
       (id, signal) => this.#advance(id, signal),
       (id, error) => options.log.error("a firing could not be looked after", { firing: id, error: errorText(error) }),
     );
-    this.#forget = options.store.onCommit((events) => this.#notice(events));
+    this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes);
   }
 
   get isWatching(): boolean {
     return this.#watched.size > 0;
   }
 
-  /** Looks after the firing from now on. A hint, safe to repeat. */
+  /** Starts or continues a firing. Idempotent. */
   wake(id: FiringId): void {
     this.#work.wake(id);
   }
 
-  /** Takes up everything that is not over. */
+  /** Continues all firings that have not ended. */
   async resume(): Promise<void> {
-    const open = await this.#options.store.read.firings.unfinished();
+    const { store } = this.#options;
+    const open = await store.read.firings.unfinishedOf(nodeOf(store));
     for (const schedule of new Set(open.map((firing) => firing.schedule))) {
-      const next = await this.#options.store.transact((tx) => promote(tx, schedule));
+      const next = await store.transact((tx) => promote(tx, schedule));
       if (next !== null) this.wake(next);
     }
     await this.recheck();
   }
 
-  /** Looks again at everything that was started or should have been, for what no event tells of. */
+  /** Checks all open firings again, for changes that have no event. */
   async recheck(): Promise<void> {
-    const open = await this.#options.store.read.firings.unfinished();
+    const { store } = this.#options;
+    const open = await store.read.firings.unfinishedOf(nodeOf(store));
     for (const firing of open) if (firing.status !== "waiting") this.wake(firing.id);
   }
 
-  /** Stops what has used up its time. Gives when to look again, or null. */
+  /** Stops firings that reached their timeout. Returns the time of the next check, or null. */
   async expire(): Promise<number | null> {
     const now = this.#options.clock.now();
     for (const { id, deadline } of this.#watched.values()) {
@@ -85,7 +91,7 @@ export class Firings {
     return left.length === 0 ? null : Math.min(...left);
   }
 
-  /** Starts nothing any more; what is under way goes on with the next start. */
+  /** Starts no more firings. The next daemon start continues the running ones. */
   async stop(): Promise<void> {
     this.#forget();
     await this.#work.stop();
@@ -104,9 +110,11 @@ export class Firings {
   }
 
   async #start(firing: Firing): Promise<Firing | null> {
-    const { effects, persist, clock, log } = this.#options;
+    const { effects, transact, clock, log } = this.#options;
     let effect: string;
     try {
+      const refusal = await this.#options.refusal(firing.schedule);
+      if (refusal !== null) throw new AegisError("forbidden", refusal);
       effect = await effects.start(firing);
     } catch (error) {
       if (!isAegisError(error) || error.code === "storage_full" || error.code === "unavailable") throw error;
@@ -115,7 +123,7 @@ export class Firings {
       return null;
     }
     const { id, schedule } = firing;
-    const running = await persist(async (tx) => {
+    const running = await transact(async (tx) => {
       const now = clock.now();
       await tx.firings.update(id, { status: "running", effect, started_at: now });
       const data = { schedule, firing: id, effect };
@@ -126,11 +134,11 @@ export class Firings {
     return running;
   }
 
-  /** The end and the start of the next one that waits are one step, so that none is forgotten. */
+  /** One transaction ends a firing and starts the next waiting one, so that none is skipped by a crash. */
   async #end(firing: Firing, outcome: Outcome): Promise<void> {
-    const { persist, clock, effects } = this.#options;
+    const { transact, clock, effects } = this.#options;
     const { id, schedule } = firing;
-    const done = await persist(async (tx) => {
+    const done = await transact(async (tx) => {
       const row = await tx.firings.get(id);
       if (row === null || row.ended_at !== null) return null;
       const settled = outcome.settle === undefined ? { closed: null } : await outcome.settle(tx);
@@ -160,7 +168,7 @@ export class Firings {
     if (!before) this.#options.onWatch();
   }
 
-  /** Hints only: what is on record decides. */
+  /** Events are only hints; the stored rows decide. */
   #notice(events: readonly Event[]): void {
     if (this.#watched.size === 0) return;
     for (const event of events) {
@@ -171,19 +179,24 @@ export class Firings {
   }
 }
 
+/** The event types that `effectOf` handles. */
+const effectTypes: readonly Event["type"][] = [
+  "run.ended",
+  "task.ended",
+  "turn.ended",
+  "session.closed",
+  "ask.settled",
+  "message.cancelled",
+  "subagent.ended",
+];
+
 function effectOf(event: Event): string | null {
   switch (event.type) {
     case "run.ended":
       return event.data.run;
     case "task.ended":
       return event.data.task;
-    case "turn.ended":
-    case "session.closed":
-    case "ask.settled":
-    case "message.cancelled":
-    case "subagent.ended":
-      return event.session;
     default:
-      return null;
+      return endEvents.has(event.type) ? event.session : null;
   }
 }

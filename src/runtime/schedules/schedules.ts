@@ -1,6 +1,6 @@
 /**
- * Schedules: what the project's files say is done at its times, once for each slot. A slot is on record before anything
- * is done about it; what it started is known by the firing's id, so that no stop doubles or loses it.
+ * Schedules of the project: each slot fires once. A slot is stored before its work starts, and the id of the work is
+ * derived from the firing's id, so that a crash neither repeats nor loses it.
  */
 import { AegisError } from "../../contract/errors.ts";
 import type { FiringId } from "../../contract/ids.ts";
@@ -8,72 +8,89 @@ import type { Firing, ScheduleSettings, ScheduleView } from "../../contract/sche
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { Persist } from "../../store/persist.ts";
-import type { FiringFilter, ScheduleRow, Store } from "../../store/store.ts";
+import type { FiringFilter, ScheduleRow, Store, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
 import { type Claimed, claimManual, claimSlot } from "./claims.ts";
-import { Clockwork, lookEveryMs } from "./clockwork.ts";
 import { Effects, type EffectsOptions } from "./effects.ts";
 import { Firings } from "./firings.ts";
-import { decide, upcoming } from "./slots.ts";
-import { bringInStep } from "./standing.ts";
+import { lookEveryMs, ScheduleTimer } from "./schedule-timer.ts";
+import { type Decision, decide, upcoming } from "./slots.ts";
+import { bringInStep } from "./sync.ts";
 
 export type DeclaredSchedule = { settings: ScheduleSettings /** Relative to the project. */; file: string };
 
 export type SchedulesOptions = EffectsOptions & {
   store: Store;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   log: Logger;
-  /** The schedules of the configuration in force. */
+  /** The schedules of the current configuration. */
   declared: () => Readonly<Record<string, DeclaredSchedule>>;
-  /** Those of its files that have no effect, and why. */
+  /** Schedule files without effect, with the reason. */
   held: () => HeldSchedule[];
+  /** The reason why a schedule must not fire now, or null. Evaluated each time, because consent can be withdrawn. */
+  refusal: (name: string) => Promise<string | null>;
+  /** Why this node neither decides slots nor stores its schedules, or null. Absent without a cluster. */
+  whyHeld?: (tx: StoreTx) => Promise<string | null>;
 };
 
 export type HeldSchedule = { name: string; reason: string };
 
-/** What is kept in mind of a schedule, so that nothing is read while nothing is due. */
+/** Cached state of a schedule, so that nothing is read while nothing is due. */
 type Kept = { row: ScheduleRow; next: number | null };
 
 export class Schedules {
   readonly #options: SchedulesOptions;
   readonly #effects: Effects;
   readonly #firings: Firings;
-  readonly #clockwork: Clockwork;
+  readonly #clockwork: ScheduleTimer;
   readonly #kept = new Map<string, Kept>();
-  /** One change at a time: a slot is decided with the settings that are in force. */
+  /** Serializes changes, so that each slot is decided with the current configuration. */
   #line: Promise<unknown> = Promise.resolve();
   #recheckAt = 0;
+  #isHeld = false;
 
   constructor(options: SchedulesOptions) {
     this.#options = options;
     this.#effects = new Effects(options);
-    this.#clockwork = new Clockwork({ ...options, work: () => this.#inLine(() => this.#work()) });
+    this.#clockwork = new ScheduleTimer({ ...options, work: () => this.#inLine(() => this.#work()) });
     this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#clockwork.nudge() });
   }
 
-  /** Takes up what an earlier daemon left, then keeps to the clock. */
+  /** Continues what an earlier daemon left, then starts the timer. */
   async start(): Promise<void> {
     await this.#inLine(() => this.#standUp());
     await this.#firings.resume();
     this.#clockwork.start();
   }
 
-  /** New settings are in force. */
+  /** Takes up the firings that this node has got from another one. */
+  resumeFirings(): Promise<void> {
+    return this.#firings.resume();
+  }
+
+  /** Whether only other nodes decide slots. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Called after the configuration changed. */
   async settingsChanged(): Promise<void> {
     await this.#inLine(() => this.#standUp());
     this.#clockwork.nudge();
   }
 
-  /** Fires nothing any more. What is under way is taken up by the next start. */
+  /** Stops firing. The next daemon start continues running firings. */
   async stop(): Promise<void> {
     await this.#clockwork.stop();
     await this.#firings.stop();
   }
 
-  /** Fires now, whatever the clock says. Throws `conflict` when an earlier firing is under way and overlaps are skipped. */
+  /** Fires now, independent of the clock. Throws `conflict` if an earlier firing runs and overlaps are skipped. */
   async run(name: string, { id }: { id?: FiringId | undefined } = {}): Promise<Firing> {
     const { settings } = this.#declared(name);
+    const refusal = await this.#options.refusal(name);
+    if (refusal !== null) throw new AegisError("forbidden", `the schedule "${name}" does not fire: ${refusal}`);
     const claimed = await this.#inLine(() =>
       this.#options.store.transact(async (tx) => {
         const done = await claimManual(tx, { name, settings, now: this.#options.clock.now() }, id);
@@ -115,7 +132,7 @@ export class Schedules {
     };
   }
 
-  /** When it fires next; none while it is switched off. */
+  /** The next firing times; empty while the schedule is disabled. */
   async next(name: string, count: number): Promise<{ timezone: string; times: number[] }> {
     const { settings } = this.#declared(name);
     const row = await this.#options.store.read.schedules.get(name);
@@ -123,7 +140,7 @@ export class Schedules {
     return { timezone: settings.timezone, times };
   }
 
-  /** Newest first. Throws `not_found` for a schedule that is not declared and never fired. */
+  /** Newest first. Throws `not_found` if the schedule is not declared and never fired. */
   async firings(filter: FiringFilter): Promise<Firing[]> {
     const found = await this.#options.store.read.firings.list(filter);
     if (found.length === 0 && filter.schedule !== undefined) this.#declared(filter.schedule);
@@ -136,7 +153,7 @@ export class Schedules {
     return firing;
   }
 
-  /** Throws why this could not be done now. */
+  /** Throws with the reason if the action cannot run now. */
   check(action: ScheduleSettings["action"]): Promise<void> {
     return this.#effects.check(action);
   }
@@ -160,15 +177,15 @@ export class Schedules {
     const { store, clock, declared } = this.#options;
     const settings = Object.fromEntries(Object.entries(declared()).map(([name, entry]) => [name, entry.settings]));
     const now = clock.now();
-    const rows = await store.transact((tx) => bringInStep(tx, settings, now));
+    const rows = await store.transact(async (tx) => ((await this.#decides(tx)) ? bringInStep(tx, settings, now) : []));
     this.#kept.clear();
     for (const row of rows) this.#keep(row);
   }
 
-  /** Decides the slots that have come. Gives when to look again. */
+  /** Decides all due slots. Returns the time of the next check. */
   async #work(): Promise<number | null> {
     const now = this.#options.clock.now();
-    // Side by side, so that many that are due together share their commits.
+    // In parallel, so that schedules that are due together share commits.
     await Promise.all(
       [...this.#kept.values()].map(async ({ row, next }) => {
         if (isAhead(row, now)) await this.#setBack(row, now);
@@ -187,10 +204,11 @@ export class Schedules {
   }
 
   async #decide({ name }: ScheduleRow, now: number): Promise<void> {
+    const refusal = await this.#options.refusal(name);
     const done = await this.#options.store.transact(async (tx) => {
-      const row = await tx.schedules.get(name);
+      const row = await this.#rowToDecide(tx, name);
       if (row === null) return null;
-      const decisions = decide(row.settings, row, now);
+      const decisions = decide(row.settings, row, now).map((decision) => refused(decision, refusal));
       const catchesUp = decisions.some((decision) => decision.what === "fire" && decision.late);
       const context = { name, settings: row.settings, now, catchesUp };
       const all: Claimed = { firings: [], fires: 0 };
@@ -203,20 +221,41 @@ export class Schedules {
       await tx.schedules.put(moved);
       return { all, moved };
     });
-    if (done === null) return;
+    if (done === null) {
+      this.#kept.delete(name);
+      return;
+    }
     this.#keep(done.moved);
     this.#lookAfter(done.all);
   }
 
-  /** The clock was set back: the times in between come again, and those on record are passed over. */
+  /** The clock was set back: slots in between are due again, and stored ones are skipped. */
   async #setBack({ name }: ScheduleRow, now: number): Promise<void> {
     const moved = await this.#options.store.transact(async (tx) => {
-      const row = await tx.schedules.get(name);
+      const row = await this.#rowToDecide(tx, name);
       if (row === null) return null;
       await tx.schedules.put({ ...row, cursor: now });
       return { ...row, cursor: now };
     });
-    if (moved !== null) this.#keep(moved);
+    if (moved === null) this.#kept.delete(name);
+    else this.#keep(moved);
+  }
+
+  /** Null if the schedule was removed, or if this node does not decide its slots. */
+  async #rowToDecide(tx: StoreTx, name: string): Promise<ScheduleRow | null> {
+    return (await this.#decides(tx)) ? tx.schedules.get(name) : null;
+  }
+
+  async #decides(tx: StoreTx): Promise<boolean> {
+    const reason = (await this.#options.whyHeld?.(tx)) ?? null;
+    const decides = reason === null;
+    if (decides === this.#isHeld) {
+      const { log } = this.#options;
+      if (decides) log.info("this node fires schedules again: it has the settings and the time of the other nodes");
+      else log.warn(`this node fires no schedules: ${reason}`);
+    }
+    this.#isHeld = !decides;
+    return decides;
   }
 
   #keep(row: ScheduleRow): void {
@@ -235,7 +274,14 @@ export class Schedules {
   }
 }
 
-/** A moment that was decided cannot lie in the future, unless the clock was set back since. */
+/** A decided moment lies in the future only if the clock was set back. */
 function isAhead({ cursor, settings }: ScheduleRow, now: number): boolean {
   return settings.cron !== null && cursor > now;
+}
+
+/** Stores a slot that must not fire as skipped, with the reason. */
+function refused(decision: Decision, refusal: string | null): Decision {
+  return refusal === null || decision.what === "skip"
+    ? decision
+    : { what: "skip", slot: decision.slot, reason: refusal };
 }

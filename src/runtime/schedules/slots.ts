@@ -1,35 +1,35 @@
-/** When a schedule fires, and what becomes of the slots that have come. Pure: settings and times in, decisions out. */
+/** Computes the slots of a schedule and decides about those that are due. Pure. */
 import type { ScheduleSettings } from "../../contract/schedule.ts";
 import { cronRhythm } from "../../lib/cron.ts";
 
-/** How far a schedule has come. */
+/** The progress of a schedule. */
 export type Progress = {
-  /** Every slot up to this moment is decided. */
+  /** All slots up to this moment are decided. */
   cursor: number;
-  /** Firings that count for its lifecycle. */
+  /** Firings that count for the lifecycle. */
   fires: number;
 };
 
 export type Decision = { slot: number } & ({ what: "fire"; late: boolean } | { what: "skip"; reason: string });
 
-/** A slot that is seen this much later, because the daemon was restarted or the machine busy, is not missed. */
+/** A slot that is noticed within this time, for example after a restart, does not count as missed. */
 export const graceMs = 60_000;
-/** Slots looked at one by one after a long absence. */
+/** The most missed slots that are decided one by one. */
 export const mostSlots = 1_000;
 
 type Timing = Pick<ScheduleSettings, "cron" | "fire_at" | "timezone" | "lifecycle">;
 
-/** Where a schedule begins that was not there before. A time that has passed already is still to come for it. */
+/** The start position of a new schedule. A `fire_at` in the past still fires. */
 export function firstCursor({ fire_at }: Timing, now: number): number {
   return fire_at === null ? now : fire_at - 1;
 }
 
-/** Whether both fire at the same times. */
+/** True if both fire at the same times. */
 export function sameTiming(a: Timing, b: Timing): boolean {
   return a.cron === b.cron && a.fire_at === b.fire_at && a.timezone === b.timezone;
 }
 
-/** The next slots that are still to be decided, as far as the lifecycle goes. */
+/** The next undecided slots within the lifecycle. */
 export function upcoming(timing: Timing, progress: Progress, count: number): number[] {
   const slots: number[] = [];
   const most = Math.min(count, firesLeft(timing, progress));
@@ -41,7 +41,7 @@ export function upcoming(timing: Timing, progress: Progress, count: number): num
   return slots;
 }
 
-/** What becomes of every slot up to now, oldest first. */
+/** The decisions for all slots up to now, oldest first. */
 export function decide(
   settings: Timing & Pick<ScheduleSettings, "missed">,
   progress: Progress,
@@ -72,7 +72,7 @@ export function stamp(time: number): string {
 
 const missedReason = "missed: Aegis was not running at that time, or the clock went past it";
 
-/** `unlisted` is the first of those that are too many to be looked at one by one. */
+/** `unlisted` is the first slot beyond the limit of individual decisions. */
 function due(timing: Timing, cursor: number, end: number): { slots: number[]; unlisted: number | null } {
   const source = slotSource(timing);
   const slots: number[] = [];
@@ -105,7 +105,7 @@ function lastMoment({ lifecycle }: Timing): number {
 
 type SlotSource = {
   next(after: number): number | null;
-  /** The newest ones up to and including this moment, oldest first. */
+  /** The newest slots up to and including this moment, oldest first. */
   before(end: number, count: number): number[];
 };
 

@@ -1,20 +1,20 @@
-/** Closes a session inside a transaction: what waits is refused, and those who sent it are told. */
+/** Closes a session inside a transaction: refuses its pending messages and notifies their senders. */
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Admissions } from "../inbox/admissions.ts";
 import { tellSender } from "./recover.ts";
 import { liveRow } from "./rows.ts";
 
-/** What a close inside a transaction leaves to do after the commit. */
+/** The work that a close leaves for after the commit. */
 export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
 
 export type CloseOptions = {
   reason: string;
-  /** Learns of refused messages elsewhere. */
+  /** The session that learns about refused messages in another way. */
   informed: SessionId | null;
-  inbox: Inbox;
+  inbox: Admissions;
   clock: Clock;
 };
 
@@ -38,7 +38,7 @@ async function tellRefused(
   tx: StoreTx,
   row: SessionRow,
   waiting: readonly Message[],
-  inbox: Inbox,
+  inbox: Admissions,
 ): Promise<SessionId[]> {
   const told: SessionId[] = [];
   for (const message of waiting) {

@@ -1,104 +1,146 @@
-/** The open conversations: at most one per session, started when it is first needed, ended with all its processes. */
+/** The open conversations: at most one per session, opened on demand, and closed together with all its processes. */
 import { basename, dirname } from "node:path";
 import type { Agent } from "../../contract/agent.ts";
-import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import { mayUsePlane } from "../../contract/scope.ts";
-import { type Conversation, type ConversationHost, DriverError, type PlaneAddress } from "../../drivers/driver.ts";
+import { mayUsePlane } from "../../contract/tool-access.ts";
+import {
+  type Conversation,
+  type ConversationHost,
+  DriverError,
+  type DriverEvent,
+  type PlaneAddress,
+} from "../../drivers/driver.ts";
+import type { Environment } from "../../lib/child-env.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { makePrivateDirsBelow } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { expandVariables } from "../../lib/variables.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import type { DriverRegistry } from "../registry/drivers.ts";
+import { missingAgent } from "../registry/agent-problems.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { DriverTable } from "../registry/drivers.ts";
 import { limitedAgent } from "../registry/limits.ts";
-import type { ToolRegistry } from "../registry/tools.ts";
+import type { ToolTable } from "../registry/tools.ts";
 import { Toolset } from "../registry/toolset.ts";
+import { folderOf, joined, type SessionExtensions, type SessionFolder } from "./extensions.ts";
+import { recordMemoryLoss } from "./memory.ts";
+import type { Openings } from "./openings.ts";
 import { systemPrompt } from "./primer.ts";
+import { asStartFailure } from "./refused-start.ts";
 
-/** `profile` is the agent as it is registered; what the session has of it is in its tools. */
+/** `profile` is the registered agent; the tools contain the session's limits. */
 type Open = {
   conversation: Conversation;
   scope: AsyncDisposableStack;
   profile: Agent;
   tools: Toolset;
-  /** Whether plugins judge tool calls now without having done so when it was opened. */
+  /** Whether a plugin gates tool calls now that did not when the conversation was opened. */
   mustAskNow: () => boolean;
+};
+
+export type Opening = {
+  /** The caller will query the harness's record of the conversation. */
+  wantsRecord: boolean;
+  /** The text of the messages for which it is opened. */
+  about: string;
 };
 
 export type ConversationsOptions = {
   store: Store;
-  agents: AgentRegistry;
-  drivers: DriverRegistry;
-  tools: ToolRegistry;
+  clock: Clock;
+  agents: AgentTable;
+  drivers: DriverTable;
+  tools: ToolTable;
   /** The project's folder. */
   cwd: string;
-  /** Holds a private folder per session. */
+  /** The daemon's environment, from which agents may take variables by name. */
+  env: Environment;
+  /** Contains a private folder per session. */
   stateDir: string;
   log: Logger;
-  host: (session: SessionRow, tools: Toolset) => ConversationHost;
+  /** Limits how many external harnesses start in parallel. */
+  openings: Openings;
+  /** Throws `forbidden` if what the agent would run is no longer trusted. */
+  judge: (agent: Agent, folder: string | null) => Promise<unknown>;
+  host: (session: SessionRow, tools: Toolset, spontaneousTurn: ConversationHost["spontaneousTurn"]) => ConversationHost;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
-  /** What the session is told besides its agent's prompt; nothing for most. */
-  briefing: (session: SessionRow) => Promise<string>;
-  /** What the session is told of the skills there are; empty when there are none. */
-  skills: (session: SessionRow, tools: Toolset, opening: boolean) => Promise<string>;
-  /** Told of each conversation that was opened; `resumed` when the session had turns before. */
-  opened: (session: SessionRow, resumed: boolean) => void;
-  /** Told when an open conversation sees other tools from now on. */
+  extensions: SessionExtensions;
+  /** Called when the tools of an open conversation change. */
   toolsChanged: () => void;
 };
+
+type SpontaneousTurn = (session: SessionId, events: AsyncIterable<DriverEvent>) => void;
 
 export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #open = new Map<SessionId, Promise<Open>>();
+  /** Aborts openings that wait for a slot when they are closed. */
+  readonly #closing = new Map<Promise<Open>, AbortController>();
+
+  /** Sessions whose agent or model changed since their conversation was opened. */
+  readonly #reassigned = new Set<SessionId>();
+
+  #spontaneousTurn: SpontaneousTurn = () => {};
 
   constructor(options: ConversationsOptions) {
     this.#options = options;
   }
 
+  /** Sets the listener that records turns started by harnesses themselves. */
+  onSpontaneousTurn(listener: SpontaneousTurn): void {
+    this.#spontaneousTurn = listener;
+  }
+
   /**
-   * The session's conversation. One whose process died, or whose agent has changed since, is opened again with its
-   * memory. Asked for once a turn, so what has changed about its tools is taken over here. Throws `DriverError` when the
-   * harness cannot be started.
+   * Returns the session's conversation. Reopens and resumes it if its process died or its agent changed. Called once
+   * per turn, so it also refreshes the tools. Throws `DriverError` if the harness cannot start.
    */
-  async get(session: SessionId): Promise<Conversation> {
+  async get(session: SessionId, how: Partial<Opening> = {}): Promise<Conversation> {
     const { agents } = this.#options;
     const current = this.#open.get(session);
     if (current) {
       const open = await current;
-      // Agreement may have been taken back while the session rested.
-      if (agents.loadAgent(open.profile.ref) !== null) this.#startable(open.profile.ref);
-      if (open.conversation.alive && !this.#outdated(open)) {
+      // Trust may have been revoked or its content changed while the session was idle.
+      if (agents.loadAgent(open.profile.ref) !== null) await this.#stillStartable(session, open.profile.ref);
+      if (open.conversation.alive && !this.#reassigned.has(session) && !this.#outdated(open)) {
         if (open.tools.refresh()) this.#options.toolsChanged();
         return open.conversation;
       }
       await this.close(session);
     }
-    // Another caller may have opened it while this one waited: at most one live process per session.
-    const pending = this.#open.get(session) ?? this.#start(session);
+    // Another caller may have opened it meanwhile: at most one live process per session.
+    const pending = this.#open.get(session) ?? this.#start(session, { wantsRecord: false, about: "", ...how });
     return (await pending).conversation;
   }
 
-  /** Whether the session's agent still has in mind what was said. */
+  /** Makes the next turn reopen the conversation, because the session's agent or model changed. */
+  reopenNext(session: SessionId): void {
+    if (this.#open.has(session)) this.#reassigned.add(session);
+  }
+
+  /** Whether the session has an open conversation. */
   has(session: SessionId): boolean {
     return this.#open.has(session);
   }
 
-  /** What the session's agent is told before its first message, whether it was told yet or not. */
+  /** The system prompt of the session's agent, whether it was already sent or not. */
   async systemPrompt(id: SessionId): Promise<string> {
     const { store, agents, tools } = this.#options;
     const session = await store.read.sessions.get(id);
     const open = await this.#open.get(id);
     if (!session) return "";
     const agent = limitedAgent(agents.get(session.agent), session.limits);
-    return this.#systemPrompt(session, open?.tools ?? new Toolset(tools, agent), false);
+    return this.#systemPrompt(session, open?.tools ?? new Toolset(tools, agent, session), null);
   }
 
-  /** Ends the conversation and its processes. Resolves when they are gone. */
+  /** Closes the conversation. Resolves when its processes are gone. */
   async close(session: SessionId): Promise<void> {
     const current = this.#open.get(session);
     if (!current) return;
     this.#open.delete(session);
+    this.#reassigned.delete(session);
+    this.#closing.get(current)?.abort(new DriverError({ code: "start", message: "the session was closed" }));
     try {
       const open = await current;
       await open.scope.disposeAsync();
@@ -111,63 +153,90 @@ export class Conversations {
     await Promise.all([...this.#open.keys()].map((session) => this.close(session)));
   }
 
-  #start(session: SessionId): Promise<Open> {
-    const opening = this.#openConversation(session);
+  #start(session: SessionId, how: Opening): Promise<Open> {
+    const closing = new AbortController();
+    const opening = this.#openWithRoom(session, how, closing.signal);
     this.#open.set(session, opening);
-    // A conversation that could not be opened must be tried again by the next message.
-    opening.catch(() => {
-      if (this.#open.get(session) === opening) this.#open.delete(session);
-    });
+    this.#closing.set(opening, closing);
+    // After a failed opening, the next message must retry.
+    opening
+      .catch(() => {
+        if (this.#open.get(session) === opening) this.#open.delete(session);
+      })
+      .finally(() => this.#closing.delete(opening));
     return opening;
   }
 
-  async #openConversation(id: SessionId): Promise<Open> {
-    const { store, drivers, cwd, stateDir, host, plane, opened } = this.#options;
+  /** Reads the session after waiting for a slot, because it may have changed meanwhile. */
+  async #openWithRoom(id: SessionId, how: Opening, closing: AbortSignal): Promise<Open> {
+    const { store, agents, drivers, openings } = this.#options;
+    const session = await store.read.sessions.get(id);
+    const agent = session && agents.loadAgent(session.agent);
+    const startsProgram = agent && drivers.find(agent.harness)?.capabilities.mcp;
+    const open = () => this.#openConversation(id, how);
+    return startsProgram ? openings.run(open, closing) : open();
+  }
+
+  async #openConversation(id: SessionId, { wantsRecord, about }: Opening): Promise<Open> {
+    const { store, drivers, stateDir, host, plane } = this.#options;
     const session = await store.read.sessions.get(id);
     if (!session) throw new Error(`session ${id} is not in the store`);
-    // Closed between the start of its turn and here: nobody would ever end what is opened now.
+    // The session was closed after its turn started; a conversation opened now would never be closed.
     if (session.closed_at !== null) throw new DriverError({ code: "start", message: "the session was closed" });
-    const profile = this.#startable(session.agent);
+    const { cwd, env } = await this.#folder(id);
+    const profile = await this.#startable(session.agent, cwd);
     const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
     const memory = await this.#memory(session);
-    const isSame = session.harness === agent.harness;
+    // A harness cannot resume the conversation of another harness.
+    const resume = session.harness === agent.harness ? session.resume : null;
     await using scope = new AsyncDisposableStack();
-    const tools = new Toolset(this.#options.tools, agent);
+    const tools = new Toolset(this.#options.tools, agent, session);
     const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
-    const own = host(session, tools);
+    const own = host(session, tools, (events) => this.#spontaneousTurn(id, events));
     const wasGated = own.gated;
     const conversation = await driver.open(
       {
         session: { id, handle: session.handle },
-        agent,
+        agent: withVariables(agent, this.#options.env, env),
         cwd,
         stateDir: folder,
-        systemPrompt: await this.#systemPrompt(session, tools, true),
-        // A conversation of another harness means nothing to this one.
-        resume: isSame ? session.resume : null,
-        fork: isSame ? (session.fork_point?.resume ?? null) : null,
+        systemPrompt: await this.#systemPrompt(session, tools, about),
+        resume,
+        fork: session.harness === agent.harness ? (session.fork_point?.resume ?? null) : null,
         memory,
+        wantsRecord,
         plane: address,
         host: own,
       },
       scope,
     );
-    opened(session, (await store.read.turns.countEndedAfter(id, 0)) > 0);
+    if (!conversation.restored.conversation) await this.#beginsAnew(id, resume);
     const mustAskNow = () => own.gated && !wasGated;
     return { conversation, scope: scope.move(), profile, tools, mustAskNow };
   }
 
-  async #systemPrompt(session: SessionRow, tools: Toolset, opening: boolean): Promise<string> {
+  /** A driver that could not resume a named conversation has already reported it through `remember`. */
+  async #beginsAnew(id: SessionId, resume: string | null): Promise<void> {
+    const { store, clock } = this.#options;
+    await store.transact(async (tx) => {
+      const now = (await tx.sessions.get(id))?.resume ?? null;
+      if (resume === null || now === resume) await recordMemoryLoss(tx, id, clock);
+    });
+  }
+
+  /** `about` is null if the conversation is not opened now. */
+  async #systemPrompt(session: SessionRow, tools: Toolset, about: string | null): Promise<string> {
     const { agent } = tools;
-    const briefing = await this.#options.briefing(session);
-    const skills = await this.#options.skills(session, tools, opening);
+    const { briefings, skillSections } = this.#options.extensions;
+    const briefing = await joined(briefings.map((brief) => brief(session)));
+    const skills = await joined(skillSections.map((section) => section(session, tools, about)));
     return systemPrompt(session, agent, { tools: mayUsePlane(agent) ? tools.names : [], briefing, skills });
   }
 
-  /** What the session was given by the one it was forked from goes first. */
+  /** The memory inherited from the forked session comes first. */
   async #memory(session: SessionRow): Promise<unknown[]> {
     const { store } = this.#options;
     const generations: unknown[][] = [];
@@ -180,16 +249,36 @@ export class Conversations {
     return generations.flat();
   }
 
-  #startable(ref: string): Agent {
+  async #folder(id: SessionId): Promise<SessionFolder> {
     try {
-      return this.#options.agents.startable(ref);
+      return await folderOf(this.#options.extensions, id, this.#options.cwd);
     } catch (error) {
-      if (!isAegisError(error) || error.code !== "forbidden") throw error;
-      throw new DriverError({
-        code: "start",
-        message: error.message,
-        ...(error.hint === undefined ? {} : { fix: error.hint }),
-      });
+      throw asStartFailure(error);
+    }
+  }
+
+  async #startable(ref: string, folder: string | null = null): Promise<Agent> {
+    const { agents } = this.#options;
+    if (agents.loadAgent(ref) === null) {
+      const fix = "aegis agent list shows the agents there are; aegis close <session> ends the session";
+      throw new DriverError({ code: "start", message: `the session cannot go on: ${missingAgent(ref)}`, fix });
+    }
+    try {
+      const agent = agents.startable(ref);
+      await this.#options.judge(agent, folder);
+      return agent;
+    } catch (error) {
+      throw asStartFailure(error);
+    }
+  }
+
+  /** Closes a running process that is no longer allowed to start. */
+  async #stillStartable(session: SessionId, ref: string): Promise<void> {
+    try {
+      await this.#startable(ref);
+    } catch (error) {
+      await this.close(session);
+      throw error;
     }
   }
 
@@ -197,11 +286,17 @@ export class Conversations {
     const agent = this.#options.agents.loadAgent(open.profile.ref);
     const able = agent && this.#options.drivers.find(agent.harness)?.capabilities;
     if (!able?.resume) return false;
-    // A process that was started without a gate may not ask about its tools: it would pass the gate by.
+    // A process that was started without a gate may not ask before using its tools and would bypass the gate.
     if (able.mcp && open.mustAskNow()) return true;
     if (agent === open.profile) return false;
     return JSON.stringify(agent) !== JSON.stringify(open.profile);
   }
+}
+
+/** Resolves the variables in the agent's environment. Only its driver sees the values. */
+function withVariables(agent: Agent, env: Environment, more: SessionFolder["env"]): Agent {
+  const own = Object.entries(agent.env).map(([name, text]) => [name, expandVariables(text, env).text]);
+  return { ...agent, env: { ...more, ...Object.fromEntries(own) } };
 }
 
 /** The values that the drivers of a session stored up to an event. */

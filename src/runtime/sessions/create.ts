@@ -1,26 +1,36 @@
-/** Creates a session inside a transaction, with its first message. */
+/** Creates a session inside a transaction, together with its first message. */
+import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
-import type { Admitted, Inbox } from "../inbox/inbox.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import type { DriverRegistry } from "../registry/drivers.ts";
-import { limitsOf } from "../registry/limits.ts";
+import type { Admissions, Admitted } from "../inbox/admissions.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { DriverTable } from "../registry/drivers.ts";
+import { allLabels, requireNodeFor } from "../remote/placement.ts";
+import { admit, type Place } from "../rights/place.ts";
+import type { SubagentSettings } from "../rights/rules.ts";
+import { starterOf } from "../rights/starter.ts";
 import { handleCandidates, seededBy } from "./handles.ts";
 import { type NewSession, newRow } from "./new-session.ts";
 import { publicSession } from "./rows.ts";
 
-export type CreateOptions = { agents: AgentRegistry; drivers: DriverRegistry; inbox: Inbox; clock: Clock };
+export type CreateOptions = {
+  agents: AgentTable;
+  drivers: DriverTable;
+  inbox: Admissions;
+  clock: Clock;
+  /** The node on which the session runs; null without a cluster. */
+  node: string | null;
+  /** The subagent settings of the project. */
+  subagentSettings: () => SubagentSettings;
+};
 
 export type Created = { row: SessionRow; admitted: Admitted | null };
 
-/** Nothing is admitted for an id that is there already. */
-export async function createSession(
-  tx: StoreTx,
-  input: NewSession,
-  { agents, drivers, inbox, clock }: CreateOptions,
-): Promise<Created> {
+/** Idempotent by id: nothing is admitted for an existing session. */
+export async function createSession(tx: StoreTx, input: NewSession, options: CreateOptions): Promise<Created> {
+  const { agents, drivers, inbox, clock } = options;
   const agent = agents.startable(input.agent);
   if (!drivers.find(agent.harness)) {
     throw new AegisError(
@@ -31,16 +41,15 @@ export async function createSession(
   }
   const before = input.id === undefined ? null : await tx.sessions.get(input.id);
   if (before) return { row: before, admitted: null };
-  const starter = input.startedFor ? await tx.sessions.get(input.startedFor) : null;
   const now = clock.now();
   const id = input.id ?? newId("ses", now);
   const handle = input.handle ?? (await freeHandle(tx, id));
-  const inherited = starter && {
-    depth: starter.depth,
-    limits: limitsOf(starter, agents.loadAgent(starter.agent), agent),
-  };
-  const row = newRow(input, { id, agent, handle, inherited, now });
+  const place = input.place ?? (await placeFor(tx, input, agent, options));
+  const at = await nodeOf(tx, allLabels(agent.nodes, input.nodes), options);
+  const row = { ...newRow(input, { id, agent, handle, place, now }), ...at };
   await tx.sessions.insert(row);
+  if ((input.isolation ?? agent.isolation) === "worktree")
+    await tx.worktrees.insert({ session: id, base_ref: input.base ?? null, created_at: now });
   await tx.events.append({ type: "session.created", session: row.id, data: { session: publicSession(row) } }, now);
   if (input.prompt === undefined) return { row, admitted: null };
   const admitted = await inbox.admitIn(tx, {
@@ -52,7 +61,28 @@ export async function createSession(
   return { row, admitted };
 }
 
-/** The same for the same id: a transaction that runs again makes the same session. */
+/** Without a cluster, labels are kept for a later move into one. */
+async function nodeOf(
+  tx: StoreTx,
+  nodes: readonly string[],
+  { node }: CreateOptions,
+): Promise<Pick<SessionRow, "node" | "nodes">> {
+  const wanted = nodes.length === 0 ? {} : { nodes };
+  return node === null ? wanted : { ...wanted, node: await requireNodeFor(tx, node, nodes) };
+}
+
+async function placeFor(
+  tx: StoreTx,
+  { starter }: NewSession,
+  agent: Agent,
+  { agents, clock, subagentSettings }: CreateOptions,
+): Promise<Place | null> {
+  if (starter === null || starter === undefined) return null;
+  const known = typeof starter === "string" ? await starterOf(tx, starter, agents) : starter;
+  return admit(tx, known, agent, { settings: subagentSettings(), now: clock.now() });
+}
+
+/** Deterministic by id, so that a retried transaction creates the same session. */
 async function freeHandle(tx: StoreTx, id: SessionId): Promise<string> {
   for (const handle of handleCandidates(seededBy(id))) {
     if (!(await tx.sessions.byHandle(handle))) return handle;

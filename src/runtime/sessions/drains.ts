@@ -1,5 +1,5 @@
 /**
- * Runs at most one drain per key, such as a session, and never loses a wake. Different ones drain side by side.
+ * Runs at most one drain per key, such as a session, and never loses a wake. Drains of different keys run in parallel.
  */
 import type { SessionId } from "../../contract/ids.ts";
 
@@ -18,7 +18,7 @@ export class Drains<Key extends string = SessionId> {
     this.#onError = onError;
   }
 
-  /** A hint that work may be waiting. Never throws; many wakes become one. */
+  /** A hint that work may be pending. Never throws; multiple wakes are coalesced. */
   wake(key: Key): void {
     if (this.#stop.signal.aborted) return;
     const running = this.#running.get(key);
@@ -26,7 +26,7 @@ export class Drains<Key extends string = SessionId> {
     else this.#start(key);
   }
 
-  /** Starts no new drain and waits for those under way, which see their signal abort between turns. */
+  /** Starts no new drain and waits for the running ones, whose signal aborts between turns. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#running.values()].map((running) => running.done));
@@ -45,7 +45,7 @@ export class Drains<Key extends string = SessionId> {
       this.#onError(key, error);
     }
     this.#running.delete(key);
-    // Work admitted while the drain was finishing or failing still deserves a fresh one.
+    // Work admitted while the drain was finishing or failing needs another drain.
     if (running.wokenAgain) this.wake(key);
   }
 }

@@ -1,38 +1,44 @@
-/** The end of a turn: its event, its row, its messages, the session's state and whom to tell, in one transaction. */
+/** Ends a turn in one transaction: its event, its row, its messages, the session's state and the notices. */
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
 
-/** Tells senders that their messages were kept from the agent, and gives those who have a message now. */
-export type TellBlocked = (
+/** Notifies senders that their messages will not be answered. Returns the sessions that got a message. */
+export type TellUnanswered = (
   tx: StoreTx,
   session: SessionRow,
   messages: readonly Message[],
-  reason: string,
+  fate: { was: "blocked" | "lost"; reason: string },
 ) => Promise<readonly SessionId[]>;
 
-export type FinishOptions = { clock: Clock; tellBlocked: TellBlocked };
+export type FinishOptions = { clock: Clock; tellUnanswered: TellUnanswered };
 
-/** Gives the sessions to wake after the commit. */
+/** Returns the sessions to wake after the commit. */
 export async function finishTurn(
   tx: StoreTx,
   { session, turn, messages }: { session: SessionId; turn: TurnId; messages: readonly Message[] },
   { reason, error, usage, text }: TurnEnded & { text: string },
-  { clock, tellBlocked }: FinishOptions,
+  { clock, tellUnanswered }: FinishOptions,
 ): Promise<readonly SessionId[]> {
   const at = clock.now();
   const event = await tx.events.append({ type: "turn.ended", session, data: { turn, reason, error, text, usage } }, at);
   await tx.turns.end(turn, { at, reason, error, text, usage, seq: event.seq });
+  const isLost = error?.code === "lost";
   await tx.messages.setStatus(
     messages.map((message) => message.id),
-    "done",
+    isLost ? "lost" : "done",
     turn,
   );
+  if (isLost)
+    for (const { id } of messages)
+      await tx.events.append({ type: "message.lost", session, data: { message: id, reason: error.message } }, at);
   const row = await tx.sessions.get(session);
   if (!row) return [];
-  const told = error?.code === "blocked" ? await tellBlocked(tx, row, messages, error.message) : [];
+  const was = isLost ? "lost" : error?.code === "blocked" ? "blocked" : null;
+  const told =
+    was === null ? [] : await tellUnanswered(tx, row, messages, { was, reason: error?.message ?? "no reason given" });
   if (row.closed_at !== null) return told;
   const failed = reason === "failed";
   if (!failed && (await tx.messages.countPending(session)) > 0) return told;

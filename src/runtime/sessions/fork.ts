@@ -1,16 +1,16 @@
-/** Where a session can be left for another that begins with its memory, or why it cannot. */
+/** Finds the point at which a session can be forked, or the reason why it cannot. */
 
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { ForkPoint, SessionRow, StoreTx } from "../../store/store.ts";
-import type { DriverRegistry } from "../registry/drivers.ts";
+import type { DriverTable } from "../registry/drivers.ts";
 
-/** Throws when the harness cannot fork, or there is no settled memory to begin with. */
+/** Throws if the harness cannot fork, or if there is no settled memory to start from. */
 export async function forkPointOf(
   tx: StoreTx,
   session: SessionRow,
   agent: Agent,
-  drivers: DriverRegistry,
+  drivers: DriverTable,
 ): Promise<ForkPoint> {
   const { handle, harness } = session;
   const able = drivers.all().filter((driver) => driver.capabilities.fork);

@@ -1,7 +1,7 @@
-/** Handles are two words a person can say and remember; no two live sessions share one. */
+/** Generates handles: two memorable words. Live sessions have unique handles. */
 import { createHash } from "node:crypto";
 
-const adjectives = [
+export const adjectives = [
   "agile",
   "amber",
   "apt",
@@ -68,7 +68,7 @@ const adjectives = [
   "witty",
 ] as const;
 
-const surnames = [
+export const surnames = [
   "abel",
   "adams",
   "allen",
@@ -135,13 +135,13 @@ const surnames = [
   "yao",
 ] as const;
 
-/** Handles to try, memorable ones first. Never ends. `random` gives numbers in [0, 1). */
+/** An endless sequence of candidates, memorable ones first. `random` returns numbers in [0, 1). */
 export function* handleCandidates(random: () => number): Generator<string, never> {
   for (let attempt = 0; attempt < 50; attempt++) yield `${pick(adjectives, random)}-${pick(surnames, random)}`;
   for (let number = 2; ; number++) yield `${pick(adjectives, random)}-${pick(surnames, random)}-${number}`;
 }
 
-/** Numbers in [0, 1) that only the text decides. */
+/** A deterministic sequence of numbers in [0, 1), seeded by a text. */
 export function seededBy(text: string): () => number {
   let count = 0;
   return () => createHash("sha256").update(`${text}/${count++}`).digest().readUInt32BE() / 2 ** 32;

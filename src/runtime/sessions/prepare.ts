@@ -1,26 +1,30 @@
-/** What is put around a turn's messages before the agent sees them. Each contributor sees what earlier ones made. */
+/**
+ * Composes an agent's input from a turn's messages and contributions. Each contributor sees the result of the earlier
+ * ones.
+ */
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
+import { escapeHeaders } from "../../contract/message-header.ts";
 import type { HistoryMessage } from "../../drivers/driver.ts";
 
 export type TurnToPrepare = {
   session: SessionId;
   turn: TurnId;
   messages: readonly Message[];
-  /** The messages as the agent will read them, unless a contributor gives other text. */
+  /** The rendered messages, unless a contributor replaces the text. */
   text: string;
 };
 
 export type Contribution = {
-  /** Goes ahead of the messages, after what earlier contributors put there. */
+  /** Added before the messages, after the context of earlier contributors. */
   context?: string;
-  /** Replaces the messages' text. */
+  /** Replaces the text of the messages. */
   text?: string;
-  /** Is added to what was said before. */
+  /** Added to the previous conversation. */
   history?: readonly HistoryMessage[];
 };
 
-/** `blocked` stops the turn and says why. */
+/** `blocked` stops the turn and gives the reason. */
 export type TurnContributor = (
   turn: TurnToPrepare,
   signal: AbortSignal,
@@ -40,7 +44,8 @@ export async function prepareTurn(
     const given = await contribute({ ...turn, text }, signal);
     if (given === null) continue;
     if ("blocked" in given) return given;
-    if (given.context !== undefined && given.context !== "") context.push(given.context);
+    // Context from skills or plugins is not a message and must not look like one.
+    if (given.context !== undefined && given.context !== "") context.push(escapeHeaders(given.context));
     if (given.history !== undefined) history.push(...given.history);
     text = given.text ?? text;
   }

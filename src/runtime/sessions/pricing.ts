@@ -1,16 +1,19 @@
-/** Which price counts for a session whose harness does not say what its turns cost. */
+/** Finds the model of a session's turn, and its price if the harness does not report costs. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Store } from "../../store/store.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
+import type { AgentTable } from "../registry/agents.ts";
 import { type Price, type Prices, priceOf } from "../registry/prices.ts";
 
-/** `reported` is what the harness called its model in this turn, null when it did not say. Null when nobody knows. */
-export type FindPrice = (session: SessionId, reported: string | null) => Promise<Price | null>;
+/** What is unknown is null. */
+export type ModelPrice = { model: string | null; price: Price | null };
+
+/** `reported` is the model that the harness named in this turn, or null. */
+export type FindPrice = (session: SessionId, reported: string | null) => Promise<ModelPrice>;
 
 /** A harness names its model when a conversation is opened, which may be many turns ago. */
 const mostReports = 20;
 
-export function priceFinder(options: { store: Store; agents: AgentRegistry; prices: () => Prices }): FindPrice {
+export function priceFinder(options: { store: Store; agents: AgentTable; prices: () => Prices }): FindPrice {
   const { agents, prices } = options;
   const { read } = options.store;
 
@@ -22,13 +25,18 @@ export function priceFinder(options: { store: Store; agents: AgentRegistry; pric
 
   return async (session, reported) => {
     const known = prices();
-    if (Object.keys(known).length === 0) return null;
     const row = await read.sessions.get(session);
     const named = row?.limits?.model ?? (row === null ? null : (agents.loadAgent(row.agent)?.model ?? null));
-    for (const model of [reported ?? (await lastReported(session)), named]) {
-      const price = model === null ? null : priceOf(model, known);
-      if (price !== null) return price;
-    }
-    return null;
+    const told = reported ?? (await lastReported(session));
+    const candidates = [told, named].filter((model) => model !== null);
+    const price = candidates.reduce<Price | null>((found, model) => found ?? priceOf(model, known), null);
+    return { model: storable(told ?? named), price };
   };
 }
+
+/** The name comes from the harness, and becomes part of each turn. */
+function storable(model: string | null): string | null {
+  return model === null ? null : model.replaceAll("\0", "").toWellFormed().slice(0, longestModel);
+}
+
+const longestModel = 200;

@@ -1,22 +1,37 @@
-/** Writes what a driver says during one turn: durable items as events, deltas only to those who watch. */
+/**
+ * Records a driver's output during one turn: durable items as events, deltas only to subscribers. Streaming text is
+ * also saved to the turn's row at intervals, so that an interrupted turn keeps it.
+ */
 import type { LiveDelta, NewEvent } from "../../contract/event.ts";
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Usage } from "../../contract/turn.ts";
 import type { DriverEvent, TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Persist } from "../../store/persist.ts";
-import { costOf, type Price } from "../registry/prices.ts";
-import type { FindPrice } from "./pricing.ts";
+import { cutText } from "../../lib/cut-text.ts";
+import type { OverflowFiles } from "../../lib/overflow.ts";
+import type { Redact, RedactedStream } from "../../lib/redact.ts";
+import type { StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
+import { costOf } from "../registry/prices.ts";
+import { Patience } from "./patience.ts";
+import type { FindPrice, ModelPrice } from "./pricing.ts";
+import { Said } from "./said.ts";
+import { defaultTurnLimits, TurnBounds } from "./turn-bounds.ts";
 
-/** How long a driver has to end a turn that was cut before its conversation is given up. */
-const abortDeadlineMs = 10_000;
-const longestOutput = 256 * 1024;
-/** What a harness says of itself, also when it has not read the prompt. */
+/** The limit of a turn's last message. A truncated message ends with a line that says so. */
+const longestAnswer = defaultTurnLimits.event + 1024;
+/** The maximum streaming time that a crash may lose. */
+const keepEveryMs = 250;
+type SaidText = Extract<DriverEvent, { type: "text" | "thinking" }>;
+/** A write that joins a transaction. It may run again if the transaction is retried. */
+export type HeldWrite = (tx: StoreTx) => Promise<void>;
+type DurableItem = Exclude<DriverEvent, TurnEnded | { type: "accepted" | "text_delta" | "thinking_delta" }>;
+/** Events about the harness itself, which do not prove that it has read the prompt. */
 const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["mode", "notice", "raw", "context"]);
 
-/** What becomes of an agent's text before it is written down or shown. */
+/** Filters an agent's text before it is stored or shown. */
 export interface OutgoingText {
-  /** Whether text is kept back until it is complete: nobody watches it grow then. */
+  /** Whether text is withheld until it is complete, so that it is not streamed. */
   readonly isHeld: boolean;
   /** The text to use, or null to withhold it. Never rejects. */
   pass(said: { session: SessionId; turn: TurnId; text: string }): Promise<string | null>;
@@ -25,34 +40,59 @@ export interface OutgoingText {
 export type RecorderOptions = {
   session: SessionId;
   turn: TurnId;
-  persist: Persist;
+  transact: Transact;
   clock: Clock;
   publishDelta: (delta: LiveDelta) => void;
+  redact: Redact;
+  /** Redacts text that arrives in chunks. */
+  redactedStream: () => RedactedStream;
   outgoing: OutgoingText;
   price: FindPrice;
+  /** Stores what is too large for an event. */
+  overflow: OverflowFiles;
 };
 
 export class TurnRecorder {
   readonly #options: RecorderOptions;
   #usage: Usage | null = null;
   #model: string | null = null;
-  #price: Promise<Price | null> | null = null;
-  #lastMessage: string | null = null;
-  #text = "";
+  #price: Promise<ModelPrice> | null = null;
+  readonly #said = new Said(longestAnswer);
   #isAnswering = false;
-  /** How much of each text has been told as deltas since it was last told whole. */
-  readonly #streamed = new Map<string, number>();
+  /** The text that the turn's row contains. */
+  #kept = "";
+  #keeping = false;
+  readonly #over = new AbortController();
+  readonly #bounds: TurnBounds;
+  /** The message whose text is not stored as an event because the turn exceeded its limit. */
+  #unstored: string | null = null;
+  #toldLimit = false;
+  /** The last text, until the next event or the next event-loop iteration: a turn mostly ends right after it. */
+  #held: HeldWrite | null = null;
+  #holding: NodeJS.Immediate | null = null;
+  /** Never rejects. */
+  #flushed: Promise<void> = Promise.resolve();
+  #flushFailure: { error: unknown } | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#bounds = new TurnBounds(options);
   }
 
-  /** The whole last assistant message so far. */
+  /** The last assistant message so far; a very long one is truncated. */
   get text(): string {
-    return this.#text;
+    if (this.#said.length <= longestAnswer) return this.#said.text;
+    // The end may be part of a secret.
+    return cutText(this.#options.redact(this.#said.text), longestAnswer, { total: this.#said.length });
   }
 
-  /** The harness has the prompt, or has begun to answer it. */
+  /** Like `text`, including streaming text. Text that plugins must see first counts only when it is complete. */
+  get textSoFar(): string {
+    const isWhole = this.#options.outgoing.isHeld || this.#said.length > longestAnswer;
+    return this.#options.redact(isWhole ? this.text : this.#said.soFar);
+  }
+
+  /** The harness has the prompt or has started to answer it. */
   get isAnswering(): boolean {
     return this.#isAnswering;
   }
@@ -61,77 +101,118 @@ export class TurnRecorder {
     return this.#usage;
   }
 
-  /** With what it cost, where the harness does not say it and the price of its model is known. */
+  /** Adds the model, and the cost if the harness does not report it and the price of the model is known. */
   async priced(usage: Usage): Promise<Usage> {
-    if (usage.cost !== null) return usage;
     this.#price ??= this.#options.price(this.#options.session, this.#model);
-    const price = await this.#price;
-    return price === null ? usage : { ...usage, cost: costOf(usage, price) };
+    const { model, price } = await this.#price;
+    return { ...usage, model, cost: usage.cost ?? (price === null ? null : costOf(usage, price)) };
   }
 
-  /** Tells whoever watches the turn. */
+  /** Notifies subscribers of the turn. */
   async note(text: string): Promise<void> {
     await this.#record({ type: "notice", level: "warning", text });
+  }
+
+  /** Takes over a write that is still held, for the transaction that ends the turn. Earlier writes are durable. */
+  async takeHeld(): Promise<HeldWrite | null> {
+    const held = this.#held;
+    this.#release();
+    await this.#flushed;
+    this.#throwFailure();
+    return held;
+  }
+
+  /** Saves the text so far. */
+  async keep(): Promise<void> {
+    const { turn } = this.#options;
+    await this.#flush();
+    if (this.textSoFar === this.#kept) return;
+    // Read again at the time of the write, because more text may have arrived.
+    this.#kept = await this.#transact(async (tx) => {
+      const text = this.textSoFar;
+      await tx.turns.say(turn, text);
+      return text;
+    });
+  }
+
+  /** The turn was interrupted: records the streamed text so far. */
+  async recordUnfinished(): Promise<void> {
+    for (const said of this.#said.unfinished) {
+      const rest = this.#bounds.rest("text", said.message);
+      await this.#take({ type: "text", message: said.message, text: said.text + rest });
+    }
   }
 
   /** Records everything up to the end of the turn and returns that end. Throws what the driver throws. */
   async consume(events: AsyncIterable<DriverEvent>, signal: AbortSignal): Promise<TurnEnded> {
     const iterator = events[Symbol.asyncIterator]();
-    while (true) {
-      const step = await this.#nextOrGiveUp(iterator.next(), signal);
-      if (step === "gave up") return ended("cancelled", null);
-      if (step.done) return protocolEnd("the driver stopped without ending the turn");
-      if (step.value.type === "turn.ended") {
-        await iterator.return?.();
-        return step.value;
+    const patience = new Patience(this.#options.clock, signal);
+    try {
+      while (true) {
+        const step = await patience.wait(iterator.next());
+        if (step === "gave up") return ended("cancelled", null);
+        if (step.done) return protocolEnd("the driver stopped without ending the turn");
+        if (step.value.type === "turn.ended") {
+          await iterator.return?.();
+          await this.#storeLast();
+          return step.value;
+        }
+        await this.#take(step.value);
       }
-      await this.#take(step.value);
+    } finally {
+      patience.end();
     }
   }
 
-  async #nextOrGiveUp<T>(next: Promise<T>, signal: AbortSignal): Promise<T | "gave up"> {
-    const giveUp = new AbortController();
-    const deadline = aborted(signal, giveUp.signal)
-      .then(() => this.#options.clock.sleep(abortDeadlineMs, giveUp.signal))
-      .then(() => "gave up" as const);
-    // The loser of the race below may still reject after it is over.
-    deadline.catch(() => {});
-    try {
-      return await Promise.race([next, deadline]);
-    } finally {
-      // With a reason of its own, because the default one is an exception with a stack, made for every event.
-      giveUp.abort("over");
-    }
+  /** The turn is over: writes nothing more and closes open files. */
+  async close(): Promise<void> {
+    this.#over.abort("over");
+    await this.#flush();
+    await this.#bounds.close();
   }
 
   async #take(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
     const { session, turn, outgoing } = this.#options;
     if (event.type !== "text" || !outgoing.isHeld) return this.#record(event);
-    const text = await outgoing.pass({ session, turn, text: event.text });
-    if (text !== null) return this.#record({ ...event, text });
-    // An earlier message must not pass for the answer that was withheld.
-    if (event.message !== this.#lastMessage) this.#text = "";
-    this.#lastMessage = event.message;
+    // Truncated before plugins see it, and again after they changed it.
+    const stored = await this.#bounds.whole("text", event.message, event.text, false);
+    const said = stored ?? cutText(this.#options.redact(event.text), defaultTurnLimits.event);
+    const passed = await outgoing.pass({ session, turn, text: said });
+    if (passed !== null) {
+      this.#isAnswering = true;
+      const text = cutText(passed, longestAnswer);
+      return stored === null ? this.#say(event, null, text) : this.#say(event, text);
+    }
+    this.#said.withheld(event.message);
     this.#isAnswering = true;
     await this.#record({ type: "notice", level: "info", text: "A plugin withheld what the agent said." });
   }
 
   async #record(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
-    const { session, turn, persist, publishDelta } = this.#options;
+    const { session, turn, publishDelta } = this.#options;
     if (!saysNothing.has(event.type)) this.#isAnswering = true;
     switch (event.type) {
       case "text_delta":
       case "thinking_delta": {
         const { message, text } = event;
         const type = event.type === "text_delta" ? "text" : "thinking";
-        if (type === "text" && this.#options.outgoing.isHeld) return;
-        const offset = this.#streamed.get(`${type}/${message}`) ?? 0;
-        this.#streamed.set(`${type}/${message}`, offset + text.length);
-        publishDelta({ type, session, turn, message, offset, text });
+        if (type === "text" && this.#options.outgoing.isHeld) {
+          this.#bounds.count(type, message, text);
+          this.#said.streamed(message, text);
+          return;
+        }
+        // Subscribers get the text before this one first.
+        await this.#flush();
+        const shown = await this.#bounds.delta(type, message, text);
+        if (type === "text") {
+          this.#said.streamed(message, shown.text);
+          this.#keepSoon();
+        }
+        if (shown.text !== "") publishDelta({ type, session, turn, message, ...shown });
         return;
       }
       case "accepted":
-        await persist(async (tx) => {
+        await this.#transact(async (tx) => {
           await tx.turns.accept(turn);
           await tx.events.append({ type: "turn.accepted", session, data: { turn } }, this.#options.clock.now());
         });
@@ -146,26 +227,108 @@ export class TurnRecorder {
         this.#price = null;
         break;
       case "text":
-        this.#text = event.message === this.#lastMessage ? `${this.#text}\n\n${event.text}` : event.text;
-        this.#lastMessage = event.message;
-        this.#streamed.delete(`text/${event.message}`);
-        break;
       case "thinking":
-        this.#streamed.delete(`thinking/${event.message}`);
-        break;
+        return this.#say(event, await this.#bounds.whole(event.type, event.message, event.text, true), event.text);
+      case "tool_result":
+        return this.#append(this.#bounds.item({ ...event, output: await this.#bounds.toolResult(event.output) }));
     }
-    const { type, ...item } = event.type === "tool_result" ? { ...event, output: capped(event.output) } : event;
-    // The event union is made from the same item schemas, so the type and its data always belong together.
-    const durable = { type: `turn.${type}`, session, data: { ...item, turn } } as NewEvent;
-    await persist((tx) => tx.events.append(durable, this.#options.clock.now()));
+    await this.#append(this.#bounds.item(event));
   }
 
-  /** What was used counts from now on, not only when the turn has ended. */
+  async #say({ type, message }: SaidText, text: string | null, unstored = ""): Promise<void> {
+    if (type === "text") {
+      this.#said.completed({ message, text: text ?? unstored });
+      this.#unstored = text === null ? message : null;
+    }
+    if (text !== null) return this.#append({ type, message, text });
+    if (this.#toldLimit) return;
+    this.#toldLimit = true;
+    await this.note("The agent has said more in this turn than is stored. Only its last message is kept from now on.");
+  }
+
+  /** The answer is stored regardless of the turn's limit. */
+  async #storeLast(): Promise<void> {
+    const message = this.#unstored;
+    this.#unstored = null;
+    if (message !== null) await this.#append({ type: "text", message, text: this.text });
+  }
+
+  async #append(event: DurableItem): Promise<void> {
+    const { session, turn } = this.#options;
+    const { type, ...item } = event;
+    // The event union is built from the same item schemas, so type and data always match.
+    const durable = { type: `turn.${type}`, session, data: { ...item, turn } } as NewEvent;
+    const write: HeldWrite = async (tx) => {
+      await tx.events.append(durable, this.#options.clock.now());
+      // In one transaction with its event, so that a crash cannot leave the row behind the events.
+      if (type === "text") await tx.turns.say(turn, this.textSoFar);
+    };
+    if (type !== "text") return this.#transact(write);
+    await this.#flush();
+    this.#held = write;
+    this.#holding = setImmediate(() => this.#startFlush());
+  }
+
+  /** Writes after everything that was recorded before, in one transaction with a held write. */
+  async #transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
+    const held = await this.takeHeld();
+    return this.#options.transact(async (tx) => {
+      await held?.(tx);
+      return unit(tx);
+    });
+  }
+
+  async #flush(): Promise<void> {
+    this.#startFlush();
+    await this.#flushed;
+    this.#throwFailure();
+  }
+
+  #startFlush(): void {
+    const held = this.#held;
+    this.#release();
+    if (held === null) return;
+    this.#flushed = this.#flushed
+      .then(() => this.#options.transact(held))
+      .catch((error: unknown) => {
+        this.#flushFailure ??= { error };
+      });
+  }
+
+  /** Throws once that a held write has failed, to what is recorded next. */
+  #throwFailure(): void {
+    const failure = this.#flushFailure;
+    this.#flushFailure = null;
+    if (failure !== null) throw failure.error;
+  }
+
+  #release(): void {
+    if (this.#holding !== null) clearImmediate(this.#holding);
+    this.#holding = null;
+    this.#held = null;
+  }
+
+  /** Saves the first chunk immediately, then at intervals. A later save or the end makes up for a failed one. */
+  #keepSoon(): void {
+    if (this.#keeping) return;
+    this.#keeping = true;
+    const again = async () => {
+      await this.keep();
+      await this.#options.clock.sleep(keepEveryMs, this.#over.signal);
+      this.#keeping = false;
+      if (this.textSoFar !== this.#kept) this.#keepSoon();
+    };
+    again().catch(() => {
+      this.#keeping = false;
+    });
+  }
+
+  /** Usage counts immediately, not only when the turn has ended. */
   async #spend(used: Usage): Promise<void> {
-    const { session, turn, persist, clock } = this.#options;
+    const { session, turn, clock } = this.#options;
     const sum = addUsage(this.#usage, used);
     this.#usage = sum;
-    await persist(async (tx) => {
+    await this.#transact(async (tx) => {
       await tx.turns.spend(turn, sum);
       await tx.events.append({ type: "turn.usage", session, data: { ...used, turn } }, clock.now());
     });
@@ -183,23 +346,10 @@ function addUsage(sum: Usage | null, more: Usage): Usage {
     cache_write: (sum?.cache_write ?? 0) + more.cache_write,
     output: (sum?.output ?? 0) + more.output,
     cost: more.cost === null ? (sum?.cost ?? null) : (sum?.cost ?? 0) + more.cost,
+    model: more.model ?? sum?.model ?? null,
   };
 }
 
 function protocolEnd(message: string): TurnEnded {
   return ended("failed", { code: "protocol", message });
-}
-
-function capped(output: string): string {
-  if (output.length <= longestOutput) return output;
-  return `${output.slice(0, longestOutput)}\n[${output.length - longestOutput} more characters were cut]`;
-}
-
-/** Resolves when `signal` aborts; rejects when `dispose` does. */
-function aborted(signal: AbortSignal, dispose: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true, signal: dispose });
-    dispose.addEventListener("abort", () => reject(dispose.reason), { once: true });
-  });
 }

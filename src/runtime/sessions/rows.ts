@@ -1,4 +1,4 @@
-/** Rows of sessions and turns: how they are found, and what clients see of them. */
+/** Finds rows of sessions and converts them to what clients see. */
 import { AegisError } from "../../contract/errors.ts";
 import { isId, type SessionId } from "../../contract/ids.ts";
 import type { Session } from "../../contract/session.ts";
@@ -6,7 +6,7 @@ import type { Turn } from "../../contract/turn.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionReads, SessionRow, TurnRow } from "../../store/store.ts";
 
-/** By id, else by the handle of a live session, else by that of the one closed last. */
+/** By id, then by the handle of a live session, then by the handle of the most recently closed one. */
 export async function findSession(
   { sessions }: { readonly sessions: SessionReads },
   reference: string,
@@ -27,7 +27,7 @@ export async function findSession(
   });
 }
 
-/** Throws `closed` for one that is. */
+/** Throws `closed` for a closed session. */
 export async function liveRow(from: { readonly sessions: SessionReads }, id: SessionId): Promise<SessionRow> {
   const row = await from.sessions.get(id);
   if (!row) throw unknownSession(id);
@@ -39,13 +39,13 @@ export function unknownSession(id: SessionId): AegisError {
   return new AegisError("not_found", `no session ${id}`);
 }
 
-/** Without what only the runtime needs. */
+/** Removes fields that only the runtime needs. */
 export function publicSession(row: SessionRow): Session {
-  const { resume: _, limits: __, fork_point: ___, ...session } = row;
+  const { resume: _, limits: __, fork_point: ___, started_by: ____, root: _____, ...session } = row;
   return session;
 }
 
 export function publicTurn(row: TurnRow): Turn {
-  const { accepted: _, ...turn } = row;
+  const { accepted: _, handed_over: __, ...turn } = row;
   return turn;
 }

@@ -1,21 +1,25 @@
-/** Sessions: create, find, rename, close; what is waiting in them is drained one turn after the other. */
+/** Creates, finds, renames and closes sessions. Pending messages are drained one turn after the other. */
 import { AegisError } from "../../contract/errors.ts";
 import { type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Receipt } from "../../contract/message.ts";
-import { handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
+import { handleExpected, handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
-import { type Inbox, receiptOf } from "../inbox/inbox.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
-import type { DriverRegistry } from "../registry/drivers.ts";
+import { type Admissions, receiptOf } from "../inbox/admissions.ts";
+import { type SkillRouting, withReason } from "../inbox/routing.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { DriverTable } from "../registry/drivers.ts";
+import { nodeOf } from "../remote/node-of.ts";
+import type { SessionProcesses } from "../remote/session-processes.ts";
+import { type Assignment, assignSession } from "./assign.ts";
 import { type Closed, closeSession } from "./close.ts";
 import type { Conversations } from "./conversations.ts";
-import { type Created, createSession } from "./create.ts";
-import { Drains } from "./drains.ts";
+import { type Created, type CreateOptions, createSession } from "./create.ts";
 import { forkPointOf } from "./fork.ts";
+import { type LastText, lastText } from "./last-text.ts";
 import type { NewSession } from "./new-session.ts";
+import { recordedView } from "./recorded.ts";
 import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
@@ -24,36 +28,39 @@ import { unfinished } from "./unfinished.ts";
 export type SessionsOptions = {
   store: Store;
   clock: Clock;
-  log: Logger;
-  agents: AgentRegistry;
-  drivers: DriverRegistry;
-  inbox: Inbox;
+  node: string | null;
+  agents: AgentTable;
+  drivers: DriverTable;
+  inbox: Admissions;
   turns: Turns;
+  /** Reaches the processes of sessions on any node. */
+  processes: SessionProcesses;
   conversations: Conversations;
+  routing: SkillRouting;
+  subagentSettings: CreateOptions["subagentSettings"];
 };
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #drains: Drains;
-  #resting = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#drains = new Drains(
-      async (session, signal) => {
-        while (!signal.aborted && (await options.turns.next(session))) {}
-      },
-      (session, error) => options.log.error("a session stopped draining", { session, error: errorText(error) }),
-    );
   }
 
+  /** Without an explicit agent, a person's first message may select one by the skill that it requires. */
   async create(input: NewSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
-    const { store, clock } = this.#options;
+    const { store, clock, routing } = this.#options;
+    const { prompt, agent, sender, starter } = input;
+    const isOpen = agent === undefined && (sender === undefined || sender.kind === "human") && !starter;
+    const route = prompt !== undefined && isOpen ? await routing.ofNewSession(prompt) : null;
     const id = input.id ?? newId("ses", clock.now());
-    return this.#opened(await store.transact((tx) => this.createIn(tx, { ...input, id })));
+    const chosen = route === null ? {} : { agent: route.agent.ref };
+    const made = await this.#opened(await store.transact((tx) => this.createIn(tx, { ...input, ...chosen, id })));
+    if (route === null || made.receipt === null) return made;
+    return { ...made, receipt: withReason(made.receipt, route) };
   }
 
-  /** A new session of the same agent that begins with what this one remembers. */
+  /** Creates a session of the same agent that starts with this session's memory. */
   async fork(
     id: SessionId,
     input: Pick<NewSession, "handle" | "title" | "prompt">,
@@ -66,61 +73,72 @@ export class Sessions {
       const point = await forkPointOf(tx, from, agents.get(from.agent), drivers);
       const { agent, ask_policy, depth } = from;
       const limits = from.limits ?? undefined;
-      return this.createIn(tx, { ...input, id: fresh, agent, ask_policy, depth, limits, fork: { from: id, point } });
+      const worktree = await tx.worktrees.get(id);
+      // A fork of a session in a worktree works in a worktree of its own, from the last commit of that branch.
+      const place = worktree === null ? {} : { isolation: "worktree" as const, base: worktree.branch ?? undefined };
+      const fork = { from: id, point };
+      const { nodes } = from;
+      return this.createIn(tx, { ...input, ...place, id: fresh, agent, ask_policy, depth, limits, fork, nodes });
     });
     return this.#opened(made);
   }
 
-  /** Creates inside a transaction of the caller, who wakes the session after the commit. */
+  /** Creates inside the caller's transaction. The caller wakes the session after the commit. */
   createIn(tx: StoreTx, input: NewSession): Promise<Created> {
     return createSession(tx, input, this.#options);
   }
 
   /** A hint that the session has work. Safe to lose. */
   wake(session: SessionId): void {
-    if (!this.#resting) this.#drains.wake(session);
+    this.#options.turns.wake(session);
   }
 
-  /** Lets no turn begin until `wakeAll`: what is admitted meanwhile waits in its row. */
+  /** Starts no turn until `wakeAll`; messages admitted meanwhile stay pending. */
   rest(): void {
-    this.#resting = true;
+    this.#options.turns.rest();
   }
 
-  /** Wakes every session that has waiting messages. */
+  /** Wakes every session with pending messages. */
   async wakeAll(): Promise<void> {
-    this.#resting = false;
-    for (const session of await this.#options.store.read.messages.waiting()) this.wake(session);
+    const { store, turns } = this.#options;
+    turns.resume(await store.read.messages.waiting(nodeOf(store)));
   }
 
-  /** By id, else by the handle of a live session, else by that of the one closed last. */
+  /** By id, then by the handle of a live session, then by the handle of the most recently closed one. */
   resolve(reference: string): Promise<SessionRow> {
     return findSession(this.#options.store.read, reference);
   }
 
   async view(id: SessionId, client: string): Promise<SessionView> {
     const row = await this.#row(id);
-    const pending = await this.#options.store.read.messages.countPending(id);
-    return { ...publicSession(row), pending, unseen: await this.#unseen(id, client) };
+    const { read } = this.#options.store;
+    const [pending, open] = await Promise.all([read.messages.countPending(id), read.asks.openBySession()]);
+    const needs_you = open.get(id) ?? null;
+    const recorded = await recordedView(read, row, this.#options.agents);
+    return { ...publicSession(row), pending, unseen: await this.#unseen(id, client), needs_you, ...recorded };
   }
 
   async list(filter: { closed: boolean; client: string }): Promise<SessionView[]> {
     const { read } = this.#options.store;
-    const [rows, pending] = await Promise.all([
+    const [rows, pending, open] = await Promise.all([
       read.sessions.list(filter.closed ? {} : { closed: false }),
       read.messages.pendingBySession(),
+      read.asks.openBySession(),
     ]);
     return Promise.all(
       rows.map(async (row) => ({
         ...publicSession(row),
         pending: pending.get(row.id) ?? 0,
         unseen: await this.#unseen(row.id, filter.client),
+        needs_you: open.get(row.id) ?? null,
+        ...(await recordedView(read, row, this.#options.agents)),
       })),
     );
   }
 
   async rename(id: SessionId, handle: string): Promise<void> {
     if (!handlePattern.test(handle)) {
-      throw new AegisError("invalid", `"${handle}" is no handle: two or three lower-case words joined by dashes are`);
+      throw new AegisError("invalid", `"${handle}" is no handle: ${handleExpected}`);
     }
     await this.#options.store.transact(async (tx) => {
       const row = await liveRow(tx, id);
@@ -133,7 +151,7 @@ export class Sessions {
     });
   }
 
-  /** An empty title clears it. Throws `conflict` when a title of a higher rank is set. */
+  /** An empty title clears it. Throws `conflict` if a title of a higher rank is set. */
   async setTitle(id: SessionId, text: string, source: TitleSource): Promise<void> {
     const title = cleanTitle(text);
     await this.#options.store.transact(async (tx) => {
@@ -153,14 +171,22 @@ export class Sessions {
     });
   }
 
-  /** Closes for good: waiting messages are refused and their senders told, the turn under way is cut. */
+  /** Changes the agent of a session without turns, or the model from the next turn on. */
+  async assign(id: SessionId, change: Assignment): Promise<void> {
+    const isChanged = await this.#options.store.transact((tx) => assignSession(tx, id, change, this.#options));
+    if (isChanged) await this.#options.processes.reopenNext(id);
+  }
+
+  /**
+   * Closes the session permanently: refuses pending messages, notifies their senders and interrupts the current turn.
+   */
   async close(id: SessionId, reason: string): Promise<MessageId[]> {
     const closed = await this.#options.store.transact((tx) => this.closeIn(tx, id, reason));
     await this.leave(closed);
     return closed.refused;
   }
 
-  /** Closes a session that has nothing left to do; otherwise it stays, and every reason for that is given. */
+  /** Closes a session that has nothing left to do; otherwise returns every reason to keep it open. */
   async closeIdle(id: SessionId, reason: string): Promise<string[]> {
     const { reasons, closed } = await this.#options.store.transact(async (tx) => {
       const reasons = await unfinished(tx, await liveRow(tx, id));
@@ -170,21 +196,33 @@ export class Sessions {
     return reasons;
   }
 
-  /** Closes inside a transaction of the caller, who has it leave after the commit. `informed` learns it elsewhere. */
+  /**
+   * Closes inside the caller's transaction; the caller calls `leave` after the commit. `informed` gets the reason in
+   * another way.
+   */
   closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
     return closeSession(tx, id, { ...this.#options, reason, informed });
   }
 
-  /** Ends what a closed session still does. Resolves when its processes are gone. */
+  /**
+   * Ends what a closed session still does. Resolves when its processes are gone. The node of a session on another node
+   * does it when it sees the event.
+   */
   async leave({ id, told }: Closed): Promise<void> {
     for (const sender of told) this.wake(sender);
     await this.#options.turns.interrupt(id);
     await this.#options.conversations.close(id);
   }
 
+  /** The session's last message, including streaming text; null if there is none. */
+  readonly lastText: LastText = async (from, id) => {
+    const saying = this.#options.turns.saying(id);
+    return saying === "" ? lastText(from, id) : saying;
+  };
+
   async interrupt(id: SessionId): Promise<boolean> {
     await liveRow(this.#options.store.read, id);
-    return this.#options.turns.interrupt(id);
+    return this.#options.processes.interrupt(id);
   }
 
   async markSeen(id: SessionId, client: string, seq: number): Promise<number> {
@@ -204,9 +242,9 @@ export class Sessions {
     return publicTurn(row);
   }
 
-  /** Starts no new turn and waits for those under way. */
+  /** Starts no new turn and waits for the running ones. */
   async stop(): Promise<void> {
-    await this.#drains.stop();
+    await this.#options.turns.drained();
   }
 
   async #opened({ row, admitted }: Created): Promise<{ session: SessionView; receipt: Receipt | null }> {

@@ -1,4 +1,4 @@
-/** Titles: a later one replaces an earlier one only from the same or a higher rank. */
+/** Titles: a new title replaces one of the same or a lower rank. */
 import { type TitleSource, titleMaxLength } from "../../contract/session.ts";
 
 const rank: Record<TitleSource, number> = { auto: 1, agent: 2, human: 3 };
@@ -8,7 +8,7 @@ export function mayRetitle(current: TitleSource | null, next: TitleSource): bool
   return current === null || rank[next] >= rank[current];
 }
 
-/** One line without control characters or surrounding quotes, cut at a word. */
+/** One line without control characters or surrounding quotes, truncated at a word. */
 export function cleanTitle(text: string, maxLength: number = titleMaxLength): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
   const plain = line
@@ -22,7 +22,7 @@ export function cleanTitle(text: string, maxLength: number = titleMaxLength): st
   return `${(space > maxLength / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }
 
-/** A title made from the first thing a session was asked. */
+/** Derives a title from the first message of a session. */
 export function autoTitle(body: string): string {
   return cleanTitle(body, autoTitleLength);
 }

@@ -1,76 +1,138 @@
 /**
- * One turn at a time per session: takes the waiting batch, has the agent answer it, writes how it ended. Whatever
- * happens on the way, a turn that was begun here gets exactly one end.
+ * Runs one turn at a time per session: takes the pending batch, lets the agent answer it and records the end. Every
+ * turn that starts here gets exactly one end.
  */
-import { createHash } from "node:crypto";
 import type { LiveDelta } from "../../contract/event.ts";
-import { newId, type SessionId, type TurnId } from "../../contract/ids.ts";
-import type { Attachment, Message } from "../../contract/message.ts";
-import { type Addition, DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
+import { newId, type SessionId } from "../../contract/ids.ts";
+import type { Message, Sender } from "../../contract/message.ts";
+import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { Persist } from "../../store/persist.ts";
-import type { StoreTx } from "../../store/store.ts";
-import type { Steered } from "../inbox/inbox.ts";
-import { renderBatch } from "../inbox/render.ts";
-import type { Conversations } from "./conversations.ts";
-import { finishTurn, type TellBlocked } from "./finish.ts";
-import { Joining } from "./joining.ts";
-import { prepareTurn, type TurnContributor } from "./prepare.ts";
+import type { OverflowFiles } from "../../lib/overflow.ts";
+import type { Redact, RedactedStream } from "../../lib/redact.ts";
+import type { HandOver, StoreTx } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
+import type { Steered } from "../remote/session-processes.ts";
+import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
+import { Drains } from "./drains.ts";
+import type { SessionExtensions } from "./extensions.ts";
+import { finishTurn, type TellUnanswered } from "./finish.ts";
+import { nextBatch } from "./interrupted-turn.ts";
 import type { FindPrice } from "./pricing.ts";
 import { ended, type OutgoingText, TurnRecorder } from "./recorder.ts";
+import { asStartFailure } from "./refused-start.ts";
+import { Steering } from "./steering.ts";
 import { autoTitle } from "./titles.ts";
+import { unansweredMessages } from "./unanswered.ts";
 
-type Begun = { session: SessionId; turn: TurnId; messages: readonly Message[] };
-type Running = Begun & { controller: AbortController; joining: Joining; done: Promise<void> };
-type Work = (recorder: TurnRecorder, joining: Joining, signal: AbortSignal) => Promise<TurnEnded>;
+type Running = Begun & { recorder: TurnRecorder; controller: AbortController; joining: Steering; done: Promise<void> };
+type Work = (recorder: TurnRecorder, joining: Steering, signal: AbortSignal) => Promise<TurnEnded>;
 
-/** How long a sender waits to hear that a message has joined; a harness in the middle of a step may take longer. */
+/**
+ * How long a sender waits for the confirmation that a message has joined; a harness in the middle of a step may take
+ * longer.
+ */
 const steerWaitMs = 5_000;
+/** Senders that are people: their words may become the title of a session. */
+const personKinds: ReadonlySet<Sender["kind"]> = new Set<Sender["kind"]>(["human", "telegram", "channel"]);
 
-export type TurnsOptions = {
-  persist: Persist;
+export type TurnsOptions = Omit<DeliveryOptions, "contributors"> & {
+  transact: Transact;
+  /** This node; null without a cluster. Turns of a session run only on the session's node. */
+  node: string | null;
+  /** The node of a session; null if it has none. */
+  nodeOf: (session: SessionId) => Promise<string | null>;
   clock: Clock;
   log: Logger;
-  conversations: Conversations;
   publishDelta: (delta: LiveDelta) => void;
-  /** Where the bytes of an attachment are. */
-  attachmentPath: (attachment: Attachment) => string;
-  /** Add to what an agent is sent, in this order. */
-  contributors: readonly TurnContributor[];
+  redact: Redact;
+  redactedStream: () => RedactedStream;
   outgoing: OutgoingText;
   price: FindPrice;
-  tellBlocked: TellBlocked;
-  wake: (session: SessionId) => void;
+  /** Stores what is too large for an event. */
+  overflow: OverflowFiles;
+  tellUnanswered: TellUnanswered;
+  /** Calls `message_received` hooks. */
+  received: {
+    readonly listens: boolean;
+    show(session: SessionId): Promise<void>;
+    shown(message: Message): Promise<Message>;
+  };
+  extensions: SessionExtensions;
 };
 
 export class Turns {
   readonly #options: TurnsOptions;
+  readonly #delivery: Delivery;
   readonly #running = new Map<SessionId, Running>();
-  readonly #lanes = new Map<SessionId, Promise<void>>();
+  /** Turns of one session never overlap, even if the harness starts one by itself. */
+  readonly #lanes = new Lanes();
+  readonly #drains: Drains;
+  #resting = false;
   #abandoned = false;
 
   constructor(options: TurnsOptions) {
+    const { log, conversations, extensions } = options;
     this.#options = options;
+    this.#delivery = new Delivery({ ...options, contributors: extensions.contributors });
+    this.#drains = new Drains(
+      async (session, signal) => {
+        while (!signal.aborted && (await this.next(session))) {}
+      },
+      (session, error) => log.error("a session stopped draining", { session, error: errorText(error) }),
+    );
+    conversations.onSpontaneousTurn((session, events) => {
+      this.spontaneous(session, events).catch((error: unknown) =>
+        log.error("a turn the harness started could not be recorded", { session, error: errorText(error) }),
+      );
+    });
   }
 
-  /** Answers the waiting messages with one turn. False when none waits. */
+  /** A hint that the session has work. Safe to lose. */
+  wake(session: SessionId): void {
+    if (!this.#resting) this.#drains.wake(session);
+  }
+
+  /** Starts no turn until `resume`; messages admitted meanwhile stay pending. */
+  rest(): void {
+    this.#resting = true;
+  }
+
+  /** Lets turns start; those of the given sessions start now. */
+  resume(sessions: readonly SessionId[]): void {
+    this.#resting = false;
+    for (const session of sessions) this.wake(session);
+  }
+
+  /** Starts no new turn and waits for the running ones. */
+  drained(): Promise<void> {
+    return this.#drains.stop();
+  }
+
+  /** Answers the pending messages with one turn. Returns false if there are none. */
   next(session: SessionId): Promise<boolean> {
-    return this.#oneByOne(session, () => this.#next(session));
+    return this.#lanes.run(session, () => this.#next(session));
   }
 
   /** Records a turn that the harness started by itself. */
   spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
-    return this.#oneByOne(session, async () => {
-      const begun = await this.#options.persist((tx) => this.#insert(tx, session, []));
+    return this.#lanes.run(session, async () => {
+      const begun = await this.#options.transact((tx) => this.#insert(tx, session, [], []));
       await this.#perform(begun, (recorder, _joining, signal) => recorder.consume(events, signal));
     });
   }
 
-  /** Adds a waiting message to the turn under way, where there is one and its harness can. */
+  /** Adds a pending message to the running turn, if there is one and its harness supports it. */
   async steer(message: Message): Promise<Steered> {
     const running = this.#running.get(message.session);
     if (!running) return { joined: false, why: null };
+    const shown = await this.#options.received.shown(message);
+    for (const refusal of this.#options.extensions.steerRefusals) {
+      const why = await refusal(shown);
+      if (why !== null) return { joined: false, why };
+    }
+    if (shown.attachments.length > 0) await this.#options.fetchAttachments(shown.attachments);
     const answered = new AbortController();
     const later = this.#options.clock.sleep(steerWaitMs, answered.signal).then(
       (): Steered => ({
@@ -78,16 +140,16 @@ export class Turns {
         why: "it joins the turn under way as soon as its harness looks for messages",
       }),
     );
-    // The loser of the race below may still reject after it is over.
+    // The loser of the race below may still reject afterwards.
     later.catch(() => {});
     try {
-      return await Promise.race([running.joining.add(message), later]);
+      return await Promise.race([running.joining.add(shown), later]);
     } finally {
       answered.abort("over");
     }
   }
 
-  /** Cuts the turn under way and waits for its end. False when there is none. */
+  /** Interrupts the running turn and waits for its end. Returns false if there is none. */
   async interrupt(session: SessionId): Promise<boolean> {
     const running = this.#running.get(session);
     if (!running) return false;
@@ -96,23 +158,28 @@ export class Turns {
     return true;
   }
 
-  /** The messages that the session is answering now: what it does next is caused by them. */
+  /** The messages that the session is answering now: the cause of what it does next. */
   current(session: SessionId): readonly Message[] {
     const running = this.#running.get(session);
     return running ? [...running.messages, ...running.joining.messages] : [];
+  }
+
+  /** The session's text in the running turn, including streaming text; empty if there is none. */
+  saying(session: SessionId): string {
+    return this.#running.get(session)?.recorder.textSoFar ?? "";
   }
 
   get count(): number {
     return this.#running.size;
   }
 
-  /** Waits until no turn is under way. */
+  /** Waits until no turn is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((running) => running.done));
   }
 
   /**
-   * Stops the turns under way without writing their end, as a crash would: the next start finds them and sends their
+   * Stops the running turns without recording their end, like a crash: the next start recovers them and sends their
    * messages again or reports them.
    */
   async abandon(): Promise<void> {
@@ -121,68 +188,52 @@ export class Turns {
     await this.idle();
   }
 
-  /** Turns of one session never overlap, also when the harness starts one by itself. */
-  #oneByOne<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
-    const result = (this.#lanes.get(session) ?? Promise.resolve()).then(work);
-    const settled = result.then(
-      () => {},
-      () => {},
-    );
-    this.#lanes.set(session, settled);
-    settled.then(() => {
-      if (this.#lanes.get(session) === settled) this.#lanes.delete(session);
-    });
-    return result;
-  }
-
   async #next(session: SessionId): Promise<boolean> {
     if (this.#abandoned) return false;
-    const begun = await this.#options.persist((tx) => this.#begin(tx, session));
-    if (!begun) return false;
-    await this.#perform(begun, (recorder, joining, signal) => this.#answer(begun, recorder, joining, signal));
+    const { node } = this.#options;
+    if (node !== null && (await this.#options.nodeOf(session)) !== node) return false;
+    const begun = await this.#received(session);
+    if (begun === null) return false;
+    await this.#perform(begun, (recorder, joining, signal) => this.#delivery.answer(begun, recorder, joining, signal));
     return true;
   }
 
-  async #answer(begun: Begun, recorder: TurnRecorder, joining: Joining, signal: AbortSignal): Promise<TurnEnded> {
-    const { session, turn, messages } = begun;
-    const { contributors, conversations } = this.#options;
-    const unprepared = { session, turn, messages, text: renderBatch(messages) };
-    const prepared = await unlessAborted(prepareTurn(contributors, unprepared, signal), signal);
-    if (prepared === "aborted") return ended("cancelled", null);
-    if ("blocked" in prepared) return ended("refused", { code: "blocked", message: prepared.blocked });
-    const prompt = { ...prepared, ...this.#addition(messages), text: prepared.text, turn };
-    const deliver = async () => {
-      const conversation = await unlessAborted(conversations.get(session), signal);
-      if (conversation === "aborted") return ended("cancelled", null);
-      joining.opened(conversation);
-      return recorder.consume(conversation.send(prompt, signal), signal);
-    };
-    const wasOpen = conversations.has(session);
-    const end = await deliver();
-    const diedIdle = wasOpen && end.error?.code === "died" && !recorder.isAnswering;
-    if (!diedIdle || signal.aborted) return end;
-    await recorder.note("The harness had ended just before it was sent this. It was started again.");
-    return deliver();
+  /** Starts a turn with messages that hooks have seen. A message admitted after that call waits. */
+  async #received(session: SessionId): Promise<Begun | null> {
+    const { received, transact } = this.#options;
+    for (;;) {
+      await received.show(session);
+      if (this.#abandoned) return null;
+      const begun = await transact((tx) => this.#begin(tx, session));
+      if (begun !== "unseen") return begun;
+    }
   }
 
-  /** What a harness is given of messages: their text, their pictures, and a key for what they cause. */
-  #addition(messages: readonly Message[]): Addition {
-    const images = messages
-      .flatMap((message) => message.attachments)
-      .map((attachment) => ({ path: this.#options.attachmentPath(attachment), media_type: attachment.media_type }));
-    return { text: renderBatch(messages), images, key: batchKey(messages) };
-  }
-
-  async #begin(tx: StoreTx, id: SessionId): Promise<Begun | null> {
+  async #begin(tx: StoreTx, id: SessionId): Promise<Begun | "unseen" | null> {
     const session = await tx.sessions.get(id);
-    if (!session || session.closed_at !== null) return null;
-    const batch = firstBatch(await tx.messages.list(id, { status: "pending" }));
-    if (batch.length === 0) return null;
+    if (!session || session.closed_at !== null || (session.node ?? null) !== this.#options.node) return null;
+    const waiting = await tx.messages.list(id, { status: "pending" });
+    if (waiting.length === 0) return null;
+    const unseen = new Set(this.#options.received.listens ? (await tx.messages.unseen(id)).map((one) => one.id) : []);
+    const { batch: next, interrupted } = await nextBatch(tx, { session: id, conversation: session.resume }, waiting);
+    const firstUnseen = next.findIndex((message) => unseen.has(message.id));
+    const batch = firstUnseen === -1 ? next : next.slice(0, firstUnseen);
+    if (batch.length === 0) return "unseen";
     if (session.title_source === null) await this.#titleFrom(tx, id, batch);
-    return this.#insert(tx, id, batch);
+    const unanswered = await unansweredMessages(tx, id);
+    const hasPast = (await tx.turns.list(id, 1)).length > 0;
+    // In the new turn, they are the messages with which it starts.
+    const handed = (interrupted?.handed ?? []).map(({ joined: _, ...one }) => one);
+    const begun = await this.#insert(tx, id, batch, handed);
+    return { ...begun, unanswered, hasPast, interrupted };
   }
 
-  async #insert(tx: StoreTx, session: SessionId, messages: readonly Message[]): Promise<Begun> {
+  async #insert(
+    tx: StoreTx,
+    session: SessionId,
+    messages: readonly Message[],
+    handed: readonly HandOver[],
+  ): Promise<Begun> {
     const now = this.#options.clock.now();
     const turn = newId("trn", now);
     const ids = messages.map((message) => message.id);
@@ -196,6 +247,7 @@ export class Turns {
       text: "",
       usage: null,
       accepted: false,
+      handed_over: handed,
     });
     await tx.messages.setStatus(ids, "dispatched", turn);
     await tx.events.append(
@@ -207,11 +259,11 @@ export class Turns {
       await tx.sessions.update(session, { state: "working", error: null });
       await tx.events.append({ type: "session.state", session, data: { state: "working", error: null } }, now);
     }
-    return { session, turn, messages };
+    return { session, turn, messages, unanswered: [], hasPast: false, interrupted: null };
   }
 
   async #titleFrom(tx: StoreTx, session: SessionId, batch: readonly Message[]): Promise<void> {
-    const first = batch.find((message) => message.sender.kind === "human");
+    const first = batch.find(({ sender }) => personKinds.has(sender.kind));
     const title = first ? autoTitle(first.body) : "";
     if (title === "") return;
     await tx.sessions.update(session, { title, title_source: "auto" });
@@ -223,42 +275,71 @@ export class Turns {
 
   async #perform(begun: Begun, work: Work): Promise<void> {
     const controller = new AbortController();
-    // A turn whose start was being written while the others were abandoned belongs to them.
+    // A turn whose start was being recorded while the others were abandoned is abandoned too.
     if (this.#abandoned) controller.abort();
     const recorder = new TurnRecorder({ ...this.#options, session: begun.session, turn: begun.turn });
-    const addition = (message: Message) => this.#addition([message]);
-    const joining = new Joining({ ...this.#options, turn: begun.turn, addition });
+    const addition = (message: Message, joined: readonly Message[]) =>
+      this.#delivery.addition([message], [...begun.unanswered, ...begun.messages, ...joined]);
+    const joining = new Steering({ ...this.#options, session: begun.session, turn: begun.turn, addition });
     const answering = () => work(recorder, joining, controller.signal);
     const done = this.#work(begun, recorder, joining, answering, controller.signal);
-    this.#running.set(begun.session, { ...begun, controller, joining, done });
+    this.#running.set(begun.session, { ...begun, recorder, controller, joining, done });
     await done;
   }
 
   async #work(
     begun: Begun,
     recorder: TurnRecorder,
-    joining: Joining,
+    joining: Steering,
     work: () => Promise<TurnEnded>,
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      // The entry in the map of running turns must exist before the agent is asked anything.
+      // The turn must be in the map of running turns before the agent is called.
       await Promise.resolve();
-      const end = await work().catch((error: unknown) => this.#endOf(begun, error, signal));
+      let end = await this.#begins(begun)
+        .then(work)
+        .catch((error: unknown) => this.#endOf(begun, error, signal));
       await joining.close();
-      if (this.#abandoned) return;
+      if (this.#abandoned) return await recorder.keep();
+      await this.#ends(begun);
+      if (end.reason !== "completed") await recorder.recordUnfinished();
+      const last = await recorder.takeHeld().catch((error: unknown) => {
+        end = this.#endOf(begun, error, signal);
+        return null;
+      });
       const messages = [...begun.messages, ...joining.messages];
       const usage = end.usage === null ? recorder.usage : await recorder.priced(end.usage);
       const said = { text: recorder.text, usage };
-      const told = await this.#options.persist((tx) =>
-        finishTurn(tx, { ...begun, messages }, { ...end, ...said }, this.#options),
-      );
-      for (const sender of told) this.#options.wake(sender);
+      const told = await this.#options.transact(async (tx) => {
+        await last?.(tx);
+        return finishTurn(tx, { ...begun, messages }, { ...end, ...said }, this.#options);
+      });
+      for (const sender of told) this.wake(sender);
     } catch (error) {
       this.#options.log.error("a turn could not be ended", { turn: begun.turn, error: errorText(error) });
     } finally {
+      await recorder.close();
       this.#running.delete(begun.session);
     }
+  }
+
+  /** Throws if the turn cannot start, for example because its folder is missing. */
+  async #begins({ session, turn }: Begun): Promise<void> {
+    try {
+      for (const edges of this.#options.extensions.turnEdges) await edges.begins(session, turn);
+    } catch (error) {
+      throw asStartFailure(error);
+    }
+  }
+
+  /** A turn that has ended does not fail because something beside it could not be recorded. */
+  async #ends({ session, turn }: Begun): Promise<void> {
+    const { extensions, log } = this.#options;
+    for (const edges of extensions.turnEdges)
+      await edges
+        .ends(session, turn)
+        .catch((error: unknown) => log.error("the end of a turn was not noted", { turn, error: errorText(error) }));
   }
 
   #endOf(begun: Begun, error: unknown, signal: AbortSignal): TurnEnded {
@@ -270,26 +351,4 @@ export class Turns {
     });
     return ended("failed", { code: "internal", message: errorText(error) });
   }
-}
-
-/** Messages that a crash cut off are sent again as the batch they were, alone: effects are keyed by that batch. */
-function firstBatch(pending: readonly Message[]): readonly Message[] {
-  const cut = pending[0]?.turn ?? null;
-  return pending.filter((message) => message.turn === cut);
-}
-
-/** The same for the same messages, whatever turn carries them. */
-function batchKey(messages: readonly Message[]): string {
-  const hash = createHash("sha256");
-  for (const message of messages) hash.update(message.id).update("\n");
-  return hash.digest("hex").slice(0, 32);
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve("aborted");
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,7 +1,7 @@
-/** What a session still has to do or will still be told of, in words: every reason not to close it. */
+/** Lists every reason not to close a session: open work and results that it still expects. */
 import type { SessionRow, StoreReads } from "../../store/store.ts";
 
-/** More than anybody reads. */
+/** More than a person would read. */
 const mostChildren = 100;
 
 export async function unfinished(read: StoreReads, session: SessionRow): Promise<string[]> {

@@ -1,24 +1,24 @@
-/** Which skills an agent may have, and which it is given before it begins. */
+/** Decides which skills an agent may use, and which are preloaded. */
 import type { Agent } from "../../contract/agent.ts";
 import { type Skill, skillKey } from "./skill.ts";
 
-/** What is known of whoever uses skills; for a person who only looks, nothing but that all are meant. */
+/** The user of skills. A person who only lists skills has access to all of them. */
 export type SkillHolder = Pick<Agent, "skills"> & Partial<Pick<Agent, "harness" | "tools" | "deny_tools">>;
 
-/** Claude Code reads these folders itself and tells its model of what it finds there. */
+/** Claude Code reads these folders itself and offers their skills to its model. */
 export function isOfferedByHarness(holder: SkillHolder, skill: Skill): boolean {
   if (holder.harness !== "claude-code" || (skill.source !== "claude" && skill.source !== "user-claude")) return false;
   return holder.tools === null && holder.deny_tools?.includes("Skill") !== true;
 }
 
-/** The strongest says it all: `null` is every skill, an empty list none. */
+/** `null` allows every skill, an empty list none. */
 export function allowedSkills(skills: readonly Skill[], list: readonly string[] | null): readonly Skill[] {
   if (list === null) return skills;
   const entries = list.map((entry) => skillKey(entry));
   return skills.filter((skill) => entries.some((entry) => meets(entry, skill)));
 }
 
-/** An agent's file names the skills it works by: they are given in full. The configuration only says what it may use. */
+/** The skills in an agent's file are preloaded in full. The configuration only restricts what it may use. */
 export function preloadedSkills(
   agent: Pick<Agent, "skills" | "file" | "source">,
   allowed: readonly Skill[],

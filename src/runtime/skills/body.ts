@@ -1,11 +1,11 @@
-/** The text of a skill as an agent gets it: read when needed, with its places filled in, and what lies beside it. */
+/** The text of a skill for an agent: read on demand, with placeholders filled in and a list of the files beside it. */
 import { createHash } from "node:crypto";
 import { type Dirent, readdirSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { errorText } from "../../lib/log.ts";
+import { splitPage } from "../../lib/page-header.ts";
 import { splitWords } from "../../lib/split-words.ts";
-import { splitPage } from "./header.ts";
 import { maxPageBytes, readPage } from "./read-page.ts";
 import type { Skill } from "./skill.ts";
 
@@ -13,14 +13,14 @@ export type SkillBody = {
   text: string;
   folder: string | null;
   resources: string[];
-  /** How many more files there are than are listed. */
+  /** The number of files that are not listed. */
   leftOut: number;
-  /** The same as long as the page is. */
+  /** A hash of the page. */
   version: string;
 };
 
 export type BodyContext = {
-  /** What followed the name when a person or an agent called it; null when nobody called it by name. */
+  /** The text after the name when a person or an agent called it; null if it was not called by name. */
   arguments: string | null;
   session: string;
   /** The project's folder. */
@@ -30,7 +30,7 @@ export type BodyContext = {
 const mostResources = 100;
 const resourceDepth = 3;
 
-/** Throws `unavailable` when the page cannot be read any more. */
+/** Throws `unavailable` if the page can no longer be read. */
 export function readBody(skill: Skill, context: BodyContext): SkillBody {
   const page = readText(skill);
   const folder = skill.folder ?? (skill.file === null ? null : dirname(skill.file));
@@ -40,7 +40,7 @@ export function readBody(skill: Skill, context: BodyContext): SkillBody {
   return { text: fill(page, skill, folder, context), folder, resources, leftOut, version };
 }
 
-/** How it reads to an agent. What it holds is marked as the skill's, whoever it may claim to be from. */
+/** Renders it for an agent. The content is marked as the skill's, regardless of what it claims to be. */
 export function renderBody(skill: Skill, body: SkillBody): string {
   const name = skill.name.replace(/["<>&\n]/g, " ");
   const lines = [`<skill name="${name}">`, body.text.trim().replaceAll("</skill>", "<\\/skill>"), "</skill>"];
@@ -71,7 +71,10 @@ function cutNote(text: string, cut: number): string {
   return cut === 0 ? text : `${text}\n\n[cut: ${cut} more bytes; read the file for the rest]`;
 }
 
-/** Places that name a folder are always filled; arguments only where somebody gave some, for prose is full of `$1`. */
+/**
+ * Folder placeholders are always filled in; argument placeholders only if there are arguments, because prose often
+ * contains `$1`.
+ */
 function fill(text: string, skill: Skill, folder: string | null, context: BodyContext): string {
   const places: Record<string, string> = {
     "{baseDir}": folder ?? "",
@@ -107,7 +110,7 @@ function indexOf(names: readonly string[], name: string | undefined): number | u
   return index === -1 ? undefined : index;
 }
 
-/** Files below the folder; links are named, never followed. */
+/** The files below the folder; links are listed but not followed. */
 function resourcesOf(folder: string, page: string | null): { resources: string[]; leftOut: number } {
   const resources: string[] = [];
   let leftOut = 0;

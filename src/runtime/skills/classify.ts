@@ -1,4 +1,4 @@
-/** Has a model say which skills a message calls for. It is never waited for long, and never needed. */
+/** Asks a model which skills a message requires. It has a short timeout and is optional. */
 import { createHash } from "node:crypto";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
@@ -10,7 +10,7 @@ export type AskModel = (
 ) => Promise<string>;
 
 export type ClassifierOptions = {
-  /** The model's id; null when none is configured. */
+  /** The model's id; null if none is configured. */
   model: () => string | null;
   ask: AskModel;
   log: Logger;
@@ -26,14 +26,14 @@ const system = `You choose which skills an assistant needs for a message. Answer
 
 export class Classifier {
   readonly #options: ClassifierOptions;
-  /** The same message is asked about when it is routed and when it is answered. */
+  /** A message is classified when it is routed and again when it is answered. */
   readonly #answers = new Map<string, readonly string[]>();
 
   constructor(options: ClassifierOptions) {
     this.#options = options;
   }
 
-  /** The skills it names; null when there is no model, or none that answered in time. Never rejects. */
+  /** The skills that the model names; null if there is no model or it did not answer in time. Never rejects. */
   async choose(text: string, candidates: readonly Skill[], signal: AbortSignal): Promise<Skill[] | null> {
     const model = this.#options.model();
     if (model === null || candidates.length === 0 || text.trim() === "") return null;
@@ -51,7 +51,7 @@ export class Classifier {
     const { ask, log, timeoutMs = defaultTimeoutMs } = this.#options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      // A model that ignores the signal must not hold up the turn.
+      // A model that ignores the signal must not delay the turn.
       return namesIn(await untilAborted(ask({ model, system, prompt }, limit), limit));
     } catch (error) {
       if (!signal.aborted)
@@ -67,7 +67,7 @@ export class Classifier {
   }
 }
 
-/** Models like to say more than they were asked to. Throws when there is no list in what they said. */
+/** Models often add text around the list. Throws if the answer contains no list. */
 function namesIn(answer: string): string[] {
   const list: unknown = JSON.parse(/\[[^[\]]*\]/.exec(answer)?.[0] ?? "");
   if (!Array.isArray(list)) throw new Error("expected a list of names");

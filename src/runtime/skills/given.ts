@@ -1,4 +1,4 @@
-/** Which skills a session has been given, from the record: so that none is given twice, and none is lost on the way. */
+/** Reads from the event log which skills a session received, so that none is sent twice and none gets lost. */
 import type { EventOf } from "../../contract/event.ts";
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { SkillHow } from "../../contract/skill.ts";
@@ -8,9 +8,9 @@ import type { Store } from "../../store/store.ts";
 export type GivenSkill = { name: string; version: string; how: SkillHow };
 
 export type Given = {
-  /** Name → version of what the agent has in mind. */
+  /** Name → version of the skills that the agent remembers. */
   current: ReadonlyMap<string, string>;
-  /** What it had in mind before its conversation was summed up, the last one first. */
+  /** The skills it had before its conversation was compacted or lost, most recent first. */
   forgotten: readonly string[];
 };
 
@@ -26,12 +26,10 @@ export class GivenSkills {
     this.#clock = clock;
   }
 
-  /** `remembers` is false for a conversation that begins anew: then nothing was given. */
-  async of(session: SessionId, remembers: boolean): Promise<Given> {
-    if (!remembers) return nothing;
+  async of(session: SessionId): Promise<Given> {
     const events = await this.#store.read.events.list({
       session,
-      types: ["skill.given", "turn.compaction"],
+      types: ["skill.given", "turn.compaction", "session.memory_lost"],
       limit: mostEvents,
       from: "newest",
     });
@@ -39,13 +37,13 @@ export class GivenSkills {
     let current = new Map<string, string>();
     const forgotten = new Map<string, number>();
     for (const event of events) {
-      if (event.type === "turn.compaction") {
+      if (event.type === "turn.compaction" || event.type === "session.memory_lost") {
         for (const name of current.keys()) forgotten.set(name, event.seq);
         current = new Map();
       }
       if (event.type !== "skill.given" || !(await this.#arrived(event))) continue;
       for (const { name, version } of event.data.skills) {
-        // What was given last stands last.
+        // Reinsert, so that the most recent one comes last.
         current.delete(name);
         current.set(name, version);
         forgotten.delete(name);
@@ -54,7 +52,7 @@ export class GivenSkills {
     return { current, forgotten: [...forgotten.keys()].reverse() };
   }
 
-  /** Written before the agent sees them: a turn that a crash cuts is told apart by its row. */
+  /** Recorded before the agent gets them: the row of an interrupted turn shows whether they arrived. */
   async record(session: SessionId, turn: TurnId | null, skills: readonly GivenSkill[]): Promise<void> {
     if (skills.length === 0) return;
     await this.#store.transact((tx) =>
@@ -65,7 +63,7 @@ export class GivenSkills {
     );
   }
 
-  /** How often each skill was used lately, in all sessions. */
+  /** How often each skill was used recently, in all sessions. */
   async uses(): Promise<Map<string, number>> {
     const uses = new Map<string, number>();
     const events = await this.#store.read.events.list({ types: ["skill.given"], limit: mostEvents, from: "newest" });
@@ -75,7 +73,7 @@ export class GivenSkills {
     return uses;
   }
 
-  /** Whether the agent has on record what its turn began with. */
+  /** Whether the agent got the messages with which its turn started. */
   async #arrived({ data: { opening: turn } }: EventOf<"skill.given">): Promise<boolean> {
     if (turn === null) return true;
     const row = await this.#store.read.turns.get(turn);

@@ -1,11 +1,11 @@
-/** What an agent may use without asking, because a skill in use says so: for the turn it is used in, and no longer. */
+/** Tool calls that need no approval because a skill in use allows them, for the current turn only. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { SkillSource } from "../../contract/skill.ts";
 import { matchesEntry, parseToolEntry, type ToolEntry } from "../../contract/tool-names.ts";
 import type { PermissionRequest } from "../../drivers/driver.ts";
 import type { Skill } from "./skill.ts";
 
-/** Folders that only the user fills. What comes with a project or a plugin counts only where a person names it. */
+/** Folders that only the user fills. Skills of a project or plugin count only if a person names them. */
 const trusted: ReadonlySet<SkillSource> = new Set<SkillSource>([
   ...(["user", "user-agents", "user-claude", "bundled", "configured"] as const),
 ]);
@@ -13,12 +13,12 @@ const trusted: ReadonlySet<SkillSource> = new Set<SkillSource>([
 export class SkillGrants {
   readonly #entries = new Map<SessionId, ToolEntry[]>();
 
-  /** Forgets what the turn before was allowed. */
+  /** Drops the grants of the previous turn. */
   begin(session: SessionId): void {
     this.#entries.delete(session);
   }
 
-  /** `named` when a person called the skill by its name. */
+  /** `named` is true if a person called the skill by name. */
   add(session: SessionId, skill: Skill, named: boolean): void {
     if (skill.allowedTools.length === 0 || (!named && !trusted.has(skill.source))) return;
     const entries = skill.allowedTools.map(parseToolEntry);
@@ -34,12 +34,12 @@ export class SkillGrants {
   }
 }
 
-/** Only commands are understood well enough to allow a part of them. */
+/** Patterns are supported only for commands. */
 function withinLimit({ pattern, limit }: ToolEntry, input: unknown): boolean {
   if (pattern !== "bash" || limit === null || typeof input !== "object" || input === null) return false;
   const command: unknown = "command" in input ? input.command : null;
   if (typeof command !== "string") return false;
-  // What could start a second command, or write somewhere, is not what was allowed.
+  // Characters that could start a second command or redirect output are not covered by the grant.
   if (/[;&|`$<>\\\n\r(){}]/.test(command)) return false;
   const start = /^(.*?)(?::\*| \*|\*)$/s.exec(limit)?.[1];
   if (start === undefined) return command.trim() === limit;

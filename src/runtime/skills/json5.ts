@@ -1,6 +1,6 @@
-/** JSON with the freedoms people take: comments, single quotes, bare keys, commas too many. */
+/** Parses lenient JSON: comments, single quotes, bare keys and trailing commas. */
 
-/** Plain data, or undefined when it cannot be read. Never throws. */
+/** Returns plain data, or undefined if it cannot be parsed. Never throws. */
 export function parseLooseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -16,7 +16,7 @@ export function parseLooseJson(text: string): unknown {
 const token =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|,(?=\s*[\]}])|[A-Za-z_$][\w$-]*(?=\s*:)/g;
 
-/** One pass from token to token, so that nothing inside a string is taken for syntax. */
+/** Converts token by token, so that string content is never treated as syntax. */
 function strict(text: string): string {
   return withoutLastCommas(
     text.replace(token, (part) => {
@@ -28,7 +28,7 @@ function strict(text: string): string {
   );
 }
 
-/** A comment may have stood between a comma and the bracket. */
+/** A comment may have been between a comma and the bracket. */
 function withoutLastCommas(text: string): string {
   return text.replace(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])/g, (part) => (part === "," ? "" : part));
 }

@@ -1,30 +1,31 @@
 /**
- * The skills there are: found on disk and added by plugins, the strongest of each name in front. Nothing is watched;
- * whoever uses them has it looked whether anything changed, which costs a look at each file and nothing in between.
+ * All skills from disk and from plugins, sorted by precedence. Nothing is watched; each use checks for changes, which
+ * costs one stat per file.
  */
 import { realpathSync } from "node:fs";
 import type { SkillDiagnostic } from "../../contract/skill.ts";
+import { Slices } from "../../lib/slices.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { parsePage } from "./page.ts";
 import type { ParsedSkill } from "./parse.ts";
 import type { SkillRoot } from "./places.ts";
-import { maxPageBytes, readPage } from "./read-page.ts";
-import { type FoundPage, isOutdated, type Scan, type ScanLimits, Slices, scanLimits, scanRoots } from "./scan.ts";
+import { headBytes, maxPageBytes, readPage } from "./read-page.ts";
+import { type FoundPage, isOutdated, type Scan, type ScanLimits, scanLimits, scanRoots } from "./scan.ts";
 import { type Skill, skillKey } from "./skill.ts";
 
 export type LibraryState = {
-  /** Grows with each change. */
+  /** Increases with each change. */
   version: number;
-  /** The strongest of each name, by name. */
+  /** The effective skill of each name, sorted by name. */
   skills: readonly Skill[];
   byKey: ReadonlyMap<string, Skill>;
-  /** Those that stand behind another of the same name. */
+  /** The skills that another one with the same name hides. */
   hidden: ReadonlyMap<Skill, readonly Skill[]>;
   diagnostics: readonly SkillDiagnostic[];
 };
 
 export type LibraryOptions = {
-  /** Asked each time: the configuration may name other folders. */
+  /** Called each time, because the configuration may name other folders. */
   roots: () => { above: readonly SkillRoot[]; below: readonly SkillRoot[] };
   limits?: ScanLimits;
   now: () => number;
@@ -32,11 +33,12 @@ export type LibraryOptions = {
 
 type Known = {
   stamp: string;
-  parsed: ParsedSkill /** It changed so late that it may change again unseen. */;
+  parsed: ParsedSkill;
+  /** The file changed so recently that another change could go unnoticed. */
   fresh: boolean;
 };
 
-/** A file that is written twice within this time may look as if it was written once. */
+/** A file that is written twice within this time may have the same timestamp. */
 const clockGrainMs = 50;
 
 export class SkillLibrary {
@@ -48,14 +50,14 @@ export class SkillLibrary {
   #addedChanged = false;
   #state: LibraryState = { version: 0, skills: [], byKey: new Map(), hidden: new Map(), diagnostics: [] };
   #refreshing: Promise<LibraryState> | null = null;
-  /** A look is for everybody who waits for it; limits end it soon enough. */
+  /** A refresh is shared by all callers, so it has no signal of a single caller; limits bound its time. */
   readonly #lasting = new AbortController();
 
   constructor(options: LibraryOptions) {
     this.#options = options;
   }
 
-  /** What a plugin brings, with what is wrong with it. Returns its undo. */
+  /** Adds a plugin's skill with its diagnostics. Returns a function that removes it. */
   add(parsed: ParsedSkill): () => void {
     this.#added.add(parsed);
     this.#addedChanged = true;
@@ -64,12 +66,12 @@ export class SkillLibrary {
     };
   }
 
-  /** As they were when they were last looked at. */
+  /** The state of the last refresh. */
   get state(): LibraryState {
     return this.#state;
   }
 
-  /** Takes over what has changed. Calls at the same time share one look, so none of them can end it for the others. */
+  /** Applies changes. Concurrent calls share one refresh, so no caller can abort it for the others. */
   refresh(signal: AbortSignal): Promise<LibraryState> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -92,8 +94,9 @@ export class SkillLibrary {
     );
     const known = new Map<string, Known>();
     const parsed: { page: FoundPage; result: ParsedSkill }[] = [];
+    const room = Buffer.allocUnsafe(headBytes);
     for (const page of scan.pages) {
-      parsed.push({ page, result: this.#parse(page, known) });
+      parsed.push({ page, result: this.#parse(page, known, room) });
       await slices.rest();
     }
     const state = await this.#arrange(scan, parsed, new Set(below), slices);
@@ -109,7 +112,7 @@ export class SkillLibrary {
     return false;
   }
 
-  #parse(page: FoundPage, known: Map<string, Known>): ParsedSkill {
+  #parse(page: FoundPage, known: Map<string, Known>, room: Buffer): ParsedSkill {
     const key = `${page.root.source}\n${page.file}`;
     const before = this.#known.get(key);
     if (before !== undefined && before.stamp === page.stamp && !before.fresh) {
@@ -119,7 +122,7 @@ export class SkillLibrary {
     const fresh = this.#options.now() - page.changedAt < clockGrainMs;
     const { root, file, folder } = page;
     const origin = { source: root.source, plugin: null, file, folder, headerless: root.headerless };
-    const parsed = parsePage(origin);
+    const parsed = parsePage(origin, room);
     known.set(key, { stamp: page.stamp, parsed, fresh });
     return parsed;
   }
@@ -154,7 +157,7 @@ export class SkillLibrary {
   }
 }
 
-/** The same file by another way, or a copy of it, is no collision. */
+/** The same file by another path, or a copy of it, is not a collision. */
 function isSame(a: Skill, b: Skill): boolean {
   if (a.file === null || b.file === null) return a.text !== null && a.text === b.text;
   try {

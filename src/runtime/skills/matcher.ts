@@ -1,67 +1,123 @@
-/** Which skills a text is about, by whole words: an index from each word to the skills that say it. */
+/**
+ * Ranks skills for a text with BM25 over names, descriptions and tags, with stemmed words and word pairs. Rare words
+ * weigh more than common ones, and everyday words weigh least. `npx vitest run test/runtime/skills/matching` measures
+ * it.
+ */
+import { type QueryTerm, queryTerms } from "./query.ts";
 import type { Skill } from "./skill.ts";
-import { wordsOf } from "./words.ts";
+import { Vocabulary } from "./vocabulary.ts";
+import { clausesOf, pairsIn } from "./words.ts";
 
 export type Match = {
   skill: Skill;
-  /** How much of what tells this skill from the others the text says. */
   score: number;
-  /** So much that the skill is taken to be meant. */
+  /** The text contains enough distinguishing words to select this skill. */
   strong: boolean;
 };
 
-type Posting = { index: number; weight: number; inName: boolean };
+type Posting = { index: number; frequency: number; inName: boolean };
 
-const nameWeight = 3;
-/** So many words of a description make a match, or fewer when they are this part of what was said. */
-const enoughWords = 4;
-const fewestWords = 2;
-const enoughShare = 0.5;
+/** BM25 parameters: the saturation of repeated words, and the penalty of long descriptions. */
+const saturation = 0.8;
+const lengthWeight = 0.2;
+/** The factor of words in the name. */
+const nameWeight = 2;
+/** A word that no skill contains suggests that the text is about something else. */
+const unknownWeight = 0.35;
+/**
+ * The thresholds of a match: the score, where 1 is the weight of a word that only one skill has, and the share of the
+ * text that it covers. Several shared words are the best evidence, then a word of the name.
+ */
+const several = { score: 0.7, coverage: 0.2 };
+const oneOfName = { score: 0.8, coverage: 0.15 };
+const oneOther = { score: 0.9, coverage: 0.2 };
+/** A skill that scores below this share of the best one is not selected. */
+const nearBest = 0.5;
+
+type Tally = {
+  score: number;
+  weight: number;
+  /** The number of distinguishing words that the skill and the text share. */
+  telling: number;
+  inName: boolean;
+};
 
 export class SkillMatcher {
   readonly #skills: readonly Skill[];
   readonly #postings = new Map<string, Posting[]>();
-  /** How many words each name has. */
-  readonly #nameLengths: number[] = [];
+  readonly #vocabulary: Vocabulary;
+  readonly #lengths: number[] = [];
+  readonly #averageLength: number;
+  /** The weight of a word that only one skill has. */
+  readonly #unit: number;
 
   constructor(skills: readonly Skill[]) {
     this.#skills = skills;
     for (const [index, skill] of skills.entries()) {
-      const name = new Set(wordsOf(skill.name.replace(/[-_:]/g, " ")));
-      this.#nameLengths.push(name.size);
-      for (const word of name) this.#post(word, { index, weight: nameWeight, inName: true });
-      for (const word of wordsOf(`${skill.description} ${skill.whenToUse}`))
-        if (!name.has(word)) this.#post(word, { index, weight: 1, inName: false });
+      const name = clausesOf(skill.name.replace(/[-_:]/g, " "));
+      const description = clausesOf(`${skill.description}\n${skill.whenToUse}\n${skill.keywords}`);
+      const frequencies = new Map<string, number>();
+      const count = (word: string, weight: number) => frequencies.set(word, (frequencies.get(word) ?? 0) + weight);
+      const named = [...name.flat(), ...pairsIn(name)];
+      for (const word of named) count(word, nameWeight);
+      for (const word of [...description.flat(), ...pairsIn(description)]) count(word, 1);
+      for (const [word, frequency] of frequencies) this.#post(word, { index, frequency, inName: named.includes(word) });
+      this.#lengths.push(name.flat().length + description.flat().length);
     }
+    this.#averageLength = this.#lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, skills.length);
+    this.#unit = rarity(1, skills.length);
+    this.#vocabulary = new Vocabulary(this.#postings.keys());
   }
 
-  /** The best first; those that nothing was said of are not among them. */
+  /** Best first, without skills that share no word with the text. */
   match(text: string): Match[] {
-    const words = wordsOf(text);
-    const tallies = new Map<number, { score: number; words: number; nameWords: number }>();
-    for (const word of words) {
-      const postings = this.#postings.get(word);
-      if (postings === undefined) continue;
-      const rarity = Math.log(1 + (this.#skills.length - postings.length + 0.5) / (postings.length + 0.5));
-      for (const { index, weight, inName } of postings) {
-        const tally = tallies.get(index);
-        if (tally === undefined) tallies.set(index, { score: rarity * weight, words: 1, nameWords: inName ? 1 : 0 });
-        else {
-          tally.score += rarity * weight;
-          tally.words += 1;
-          if (inName) tally.nameWords += 1;
-        }
+    const tallies = new Map<number, Tally>();
+    let said = 0;
+    for (const term of queryTerms(text, this.#vocabulary)) {
+      said += this.#count(tallies, term);
+    }
+    const matches = [...tallies].flatMap(([index, tally]) => {
+      const skill = this.#skills[index];
+      return skill === undefined ? [] : [{ skill, score: tally.score, strong: this.#isEnough(tally, said) }];
+    });
+    matches.sort((a, b) => b.score - a.score);
+    const best = matches[0]?.score ?? 0;
+    return matches.map((match) => ({ ...match, strong: match.strong && match.score >= best * nearBest }));
+  }
+
+  #isEnough({ score, weight, telling, inName }: Tally, said: number): boolean {
+    if (telling === 0) return false;
+    const least = telling > 1 ? several : inName ? oneOfName : oneOther;
+    return score >= least.score * this.#unit && weight >= said * least.coverage;
+  }
+
+  /** Returns the term's weight in the text. Each skill counts its best-matching alternative. */
+  #count(tallies: Map<number, Tally>, { alternatives, importance, telling, isPair }: QueryTerm): number {
+    const best = new Map<number, { score: number; weight: number; inName: boolean }>();
+    let heaviest = 0;
+    for (const { word, factor } of alternatives) {
+      const postings = this.#postings.get(word) ?? [];
+      if (postings.length === 0) continue;
+      const weight = rarity(postings.length, this.#skills.length) * importance * factor;
+      heaviest = Math.max(heaviest, weight);
+      for (const { index, frequency, inName } of postings) {
+        const length = (this.#lengths[index] ?? 0) / this.#averageLength;
+        const damped = frequency + saturation * (1 - lengthWeight + lengthWeight * length);
+        const score = (weight * frequency * (saturation + 1)) / damped;
+        if (score > (best.get(index)?.score ?? 0)) best.set(index, { score, weight, inName });
       }
     }
-    const matches: Match[] = [];
-    for (const [index, { score, words: count, nameWords }] of tallies) {
-      const skill = this.#skills[index];
-      if (skill === undefined) continue;
-      const named = nameWords > 0 && nameWords === this.#nameLengths[index];
-      const described = count >= enoughWords || (count >= fewestWords && count >= words.length * enoughShare);
-      matches.push({ skill, score: named ? score + 1 : score, strong: named || described });
+    for (const [index, { score, weight, inName }] of best) {
+      const tally = tallies.get(index) ?? { score: 0, weight: 0, telling: 0, inName: false };
+      tallies.set(index, tally);
+      tally.score += score;
+      // The words of a pair already count individually.
+      if (!isPair) tally.weight += weight;
+      if (telling) tally.telling += 1;
+      tally.inName ||= inName && telling;
     }
-    return matches.sort((a, b) => Number(b.strong) - Number(a.strong) || b.score - a.score);
+    if (isPair) return 0;
+    return heaviest > 0 ? heaviest : unknownWeight * this.#unit * importance;
   }
 
   #post(word: string, posting: Posting): void {
@@ -69,4 +125,9 @@ export class SkillMatcher {
     if (known === undefined) this.#postings.set(word, [posting]);
     else known.push(posting);
   }
+}
+
+/** Inverse document frequency: high for a word that few skills have. */
+function rarity(having: number, all: number): number {
+  return Math.log(1 + (all - having + 0.5) / (having + 0.5));
 }

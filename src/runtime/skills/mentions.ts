@@ -1,23 +1,27 @@
-/** How a message calls skills by name: `/skill name …`, `/name …` at its start, `$name` anywhere. */
+/** Finds skills that a message calls by name: `/skill name …`, `/name …` at its start, `$name` anywhere. */
 import { didYouMean } from "../../lib/nearest.ts";
 import { commandOf, type Skill, skillKey } from "./skill.ts";
 
-export type Mention = { skill: Skill /** What followed a slash; null for a mere mention. */; arguments: string | null };
+export type Mention = {
+  skill: Skill;
+  /** The text after a slash command; null for a mention. */
+  arguments: string | null;
+};
 
 export type Mentions = {
   found: Mention[];
-  /** What `/skill` named and nothing answers to, in words. */
+  /** The message for an unknown name after `/skill`. */
   problem: string | null;
 };
 
-/** A text that mentions more names them for another reason. */
+/** A text with more mentions names them for another reason. */
 const mostMentions = 8;
 
 export class SkillNames {
   readonly #byName = new Map<string, Skill>();
 
   constructor(skills: readonly Skill[]) {
-    // By name goes before by command: the latter may be short for several.
+    // Names take precedence over commands, which may be ambiguous.
     for (const skill of skills) {
       this.#add(skillKey(skill.name), skill);
       if (skill.plugin !== null) this.#add(`${skill.plugin}:${skillKey(skill.name)}`, skill);
@@ -53,7 +57,7 @@ export function findMentions(text: string, names: SkillNames): Mentions {
           : `the skill "${skill.name}" is for agents only`;
   }
   for (const [, mark, word = ""] of text.matchAll(/(\\?)\$([A-Za-z][-\w:]*)/g)) {
-    // All capitals are a variable of a shell.
+    // Upper-case names are shell variables.
     if (mark === "\\" || word === word.toUpperCase() || found.size >= mostMentions) continue;
     const skill = names.find(word.replace(/[-:]+$/, ""));
     if (skill?.userInvocable === true && !found.has(skill)) found.set(skill, { skill, arguments: null });

@@ -1,43 +1,85 @@
-/** What a skill says about its needs and its agent, under whichever of the usual keys it says it. */
+/** Reads a skill's requirements and agent from any of the usual metadata keys. */
 import { readYaml } from "../../lib/frontmatter.ts";
 import { parseLooseJson } from "./json5.ts";
 import type { SkillNeeds } from "./skill.ts";
 
-/** The strongest first. Each runtime that reads these files has brought a name of its own. */
+/** In order of precedence. Each runtime that reads these files introduced its own key. */
 export const metadataKeys = ["aegis", "openclaw", "clawdbot", "moltbot", "clawdis", "conduit"] as const;
 
 export type Metadata = { needs: SkillNeeds; agent: string | null; homepage: string | null; problems: string[] };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `value` is a map, or text that holds one. Never throws. */
+/**
+ * `value` is a map, or text that contains one. Never throws. Unreadable metadata is a problem; if it is or may contain
+ * a requirement, the skill counts as not meeting it.
+ */
 export function readMetadata(value: unknown, topLevel: Fields): Metadata {
   const problems: string[] = [];
+  const unreadable: string[] = [];
+  const fail = (problem: string, hidesNeeds: boolean) => {
+    problems.push(problem);
+    if (hidesNeeds) unreadable.push(`what it needs cannot be read: ${problem}`);
+  };
   const all = asMap(value);
   if (value !== undefined && value !== null && all === null)
-    problems.push("metadata: expected a map, or text that holds one; it was left out");
-  const blocks: Fields[] = metadataKeys.map((key) => asMap(own(all ?? {}, key))).filter((block) => block !== null);
-  // Some authors leave the key out and write the needs where everything else stands.
-  blocks.push(...[all ?? {}, topLevel].filter((block) => own(block, "requires") !== undefined));
+    fail("metadata: expected a map, or text that holds one; it was left out", mentionsNeeds(value));
+  const blocks: Fields[] = [];
+  for (const key of metadataKeys) {
+    const found = own(all ?? {}, key);
+    const block = asMap(found);
+    if (block !== null) blocks.push(block);
+    else if (found !== undefined) fail(`metadata.${key}: expected a map`, true);
+  }
+  // Some authors write the requirements at the top level without the key.
+  const loose = [all ?? {}, topLevel].filter((block) => needKeys.some((key) => own(block, key) !== undefined));
+  blocks.push(...loose);
   const first = (name: string) => blocks.map((block) => own(block, name)).find((found) => found !== undefined);
-  const list = (found: unknown, name: string) => textList(found, name, problems);
-  const requires = blocks.map((block) => asMap(own(block, "requires"))).filter((block) => block !== null);
-  const required = (name: string) => [...new Set(requires.flatMap((block) => list(own(block, name), name)))];
+  const list = (found: unknown, name: string) => textList(found, name, (problem) => fail(problem, true));
+  const os = list(first("os"), "os").map(platformOf);
+  const always = isTrue(first("always"));
+  const needs: Record<(typeof requireKeys)[number], string[]> = { bins: [], anyBins: [], env: [], config: [] };
+  for (const block of blocks) {
+    const found = own(block, "requires");
+    if (found === undefined || always) continue;
+    const requires = asMap(found);
+    if (requires === null) fail("requires: expected a map with bins, anyBins, env or config", true);
+    for (const [key, value] of Object.entries(requires ?? {})) {
+      const known = requireKeys.find((one) => one === key);
+      if (known !== undefined) needs[known].push(...list(value ?? undefined, known));
+      else if (!isEmpty(value)) fail(`requires.${key.slice(0, 40)}: expected bins, anyBins, env or config`, true);
+    }
+  }
   return {
     needs: {
-      os: list(first("os"), "os").map(platformOf),
-      always: isTrue(first("always")),
-      bins: required("bins"),
-      anyBins: required("anyBins"),
-      env: required("env"),
-      config: required("config"),
+      os: os.includes("any") ? [] : os,
+      always,
+      bins: [...new Set(needs.bins)],
+      anyBins: [...new Set(needs.anyBins)],
+      env: [...new Set(needs.env)],
+      config: [...new Set(needs.config)],
       primaryEnv: textOf(first("primaryEnv")),
+      unreadable,
     },
-    // Affinity is ours: what other runtimes mean by `agent` is not to whom a message goes.
+    // Routing is an Aegis feature: other runtimes use `agent` with another meaning.
     agent: agentOf(asMap(own(all ?? {}, "aegis"))) ?? agentOf(asMap(own(all ?? {}, "conduit"))),
     homepage: textOf(first("homepage")),
     problems,
   };
+}
+
+const requireKeys = ["bins", "anyBins", "env", "config"] as const;
+const needKeys = ["requires", "os"] as const;
+
+/** Whether a value that is not a map may have been meant to contain requirements. */
+function mentionsNeeds(value: unknown): boolean {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return /^\s*[{[]|\b(?:requires|bins|anyBins|os|env|config|always|primaryEnv)\b/i.test(text);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "" || value === false) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
 }
 
 function agentOf(block: Fields | null): string | null {
@@ -57,18 +99,21 @@ function own(map: Fields, key: string): unknown {
   return Object.hasOwn(map, key) ? (map[key] ?? undefined) : undefined;
 }
 
-/** One text stands for a list of one. */
-function textList(value: unknown, name: string, problems: string[]): string[] {
+/** A single text counts as a list with one item. */
+function textList(value: unknown, name: string, fail: (problem: string) => void): string[] {
   if (value === undefined) return [];
   const items = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : null;
   if (items === null || !items.every((item) => typeof item === "string" || typeof item === "number")) {
-    problems.push(`metadata: expected ${name} to be a list of names; what else was there is left out`);
+    fail(`metadata: expected ${name} to be a list of names; what else was there is left out`);
     return (items ?? []).filter((item) => typeof item === "string");
   }
   return items.map((item) => String(item).trim()).filter((item) => item !== "");
 }
 
-const platforms: Readonly<Record<string, string>> = { macos: "darwin", mac: "darwin", osx: "darwin", windows: "win32" };
+const platforms: Readonly<Record<string, string>> = {
+  ...{ macos: "darwin", mac: "darwin", osx: "darwin", windows: "win32", win: "win32" },
+  ...{ any: "any", all: "any", "*": "any" },
+};
 
 function platformOf(name: string): string {
   const lower = name.toLowerCase();
@@ -80,7 +125,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }
 
-/** As YAML 1.1 and people write it. */
+/** True values of YAML 1.1 and common spellings. */
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1 || (typeof value === "string" && /^(?:true|yes|on|1)$/i.test(value.trim()));
 }

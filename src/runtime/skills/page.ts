@@ -1,4 +1,4 @@
-/** From a page on disk to a skill. */
+/** Reads a page from disk as a skill. */
 import { basename } from "node:path";
 import type { SkillDiagnostic } from "../../contract/skill.ts";
 import { errorText } from "../../lib/log.ts";
@@ -7,15 +7,15 @@ import { headBytes, maxPageBytes, readPage } from "./read-page.ts";
 
 export type PageOrigin = Pick<SkillOrigin, "source" | "plugin" | "folder" | "headerless"> & { file: string };
 
-/** Never throws: a page that cannot be read is a diagnostic. */
-export function parsePage(origin: PageOrigin): ParsedSkill {
+/** Never throws: an unreadable page becomes a diagnostic. */
+export function parsePage(origin: PageOrigin, room?: Buffer): ParsedSkill {
   const { file, folder } = origin;
   const fallbackName = folder === null ? basename(file).replace(/\.md$/i, "") : basename(folder);
   const note = (level: SkillDiagnostic["level"], code: string, name: string | null, message: string) => ({
     ...{ level, code, skill: name, file, line: null, message },
   });
   try {
-    const { text, cut, broken } = readPage(file, headBytes);
+    const { text, cut, broken } = readPage(file, headBytes, room);
     const { skill, diagnostics } = parseSkill(text, { ...origin, text: null, fallbackName });
     const name = skill?.name ?? fallbackName;
     const size = cut + (cut === 0 ? 0 : headBytes);

@@ -1,63 +1,85 @@
-/** From the text of a page to a skill. Never throws: what is wrong is in the diagnostics, each with its line. */
+/** Parses the text of a page into a skill. Never throws: problems become diagnostics with line numbers. */
 import type { SkillDiagnostic } from "../../contract/skill.ts";
-import { firstParagraph, splitPage } from "./header.ts";
+import { findHeader } from "../../lib/find-header.ts";
+import { type HeaderFields, readHeader } from "../../lib/header-repair.ts";
+import { firstParagraph, sectionAbout } from "../../lib/page-header.ts";
 import { isTrue, readMetadata, textOf } from "./metadata.ts";
-import { type HeaderFields, readHeader } from "./repair.ts";
 import type { Skill } from "./skill.ts";
 
 export type SkillOrigin = Pick<Skill, "source" | "plugin" | "file" | "folder" | "text"> & {
-  /** The name when the page gives none: that of its folder or file. */
+  /** The name if the page has none: that of its folder or file. */
   fallbackName: string;
-  /** A page without a header is a skill too. */
+  /** Pages without a header are common in this place, so they get no warning. */
   headerless: boolean;
 };
 
 export type ParsedSkill = { skill: Skill | null; diagnostics: SkillDiagnostic[] };
 
 export const maxNameLength = 64;
-/** Longer ones crowd out the others in what every agent is told. */
+/** A longer description would displace others in the list that every agent gets. */
 export const maxDescriptionLength = 1_536;
+/** A shorter limit for text that was not written as a description. */
+const maxTakenLength = 300;
+
+/** Keys that start a field even in invalid YAML. */
+const knownKeys = new Set([
+  ...["name", "description", "when_to_use", "when-to-use", "argument-hint", "arguments", "disable-model-invocation"],
+  ...["user-invocable", "allowed-tools", "disallowed-tools", "model", "effort", "context", "agent", "background"],
+  ...["hooks", "paths", "shell", "metadata", "license", "compatibility", "homepage", "version", "author", "tags"],
+  ...["keywords", "triggers", "category", "emoji", "command-dispatch", "command-tool", "command-arg-mode", "summary"],
+  ...["read_when", "title", "tools", "language", "requires", "os", "always", "install", "created", "updated", "slug"],
+  ...["globs", "alwaysApply", "type", "source", "domain", "desc", "trigger", "icon", "color", "status", "priority"],
+]);
 
 type Note = (level: SkillDiagnostic["level"], code: string, line: number | null, message: string) => void;
 
-/** `text` is the page, or as much of its beginning as holds the header. */
+/** `text` is the page, or at least its header. */
 export function parseSkill(text: string, origin: SkillOrigin): ParsedSkill {
   const diagnostics: SkillDiagnostic[] = [];
   const note: Note = (level, code, line, message) =>
     diagnostics.push({ level, code, skill: origin.fallbackName, file: origin.file, line, message });
-  const page = splitPage(text);
+  const { page, repairs } = findHeader(text, knownKeys);
   if (page.kind === "open") {
     note("error", "quarantine", page.line, "expected a second --- line that ends the header; it is not used");
     return { skill: null, diagnostics };
   }
   if (page.kind === "bare") {
-    if (!origin.headerless) {
-      note("error", "quarantine", 1, "expected a header between two --- lines at the top; it is not used");
+    if (page.body.trim() === "") {
+      note("error", "empty", 1, "is empty; expected a header between two --- lines and instructions below it");
       return { skill: null, diagnostics };
     }
-    return { skill: bareSkill(page.body, origin, note), diagnostics };
+    if (!origin.headerless)
+      note("warning", "header", 1, "expected a header between two --- lines at the top; the page has none");
+    const skill = toSkill({ fields: {}, repairs: [], lineOf: () => 1 }, page.body, origin, note);
+    return { skill, diagnostics };
   }
-  // A copy: parts of a text keep the whole of it in memory, and thousands of pages are not to be kept.
-  const header = readHeader(Buffer.from(page.yaml).toString(), page.before);
+  // A copy: substrings keep the whole text in memory, and there may be thousands of pages.
+  const header = readHeader(Buffer.from(page.yaml).toString(), page.before, knownKeys);
   if ("fault" in header) {
     note("error", "quarantine", header.fault.line, `${header.fault.message}; it is not used`);
     return { skill: null, diagnostics };
   }
-  for (const { line, message } of header.repairs) note("warning", "repair", line, message);
+  for (const { line, message } of [...repairs, ...header.repairs]) note("warning", "repair", line, message);
   const skill = toSkill(header, page.body, origin, note);
   return { skill, diagnostics: diagnostics.map((one) => ({ ...one, skill: skill?.name ?? one.skill })) };
 }
 
-function bareSkill(body: string, origin: SkillOrigin, note: Note): Skill | null {
-  return toSkill({ fields: {}, repairs: [], lineOf: () => 1 }, body, { ...origin, headerless: true }, note);
-}
-
 function toSkill({ fields, lineOf }: HeaderFields, body: string, origin: SkillOrigin, note: Note): Skill | null {
   const at = (key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
-  const description = describe(at("description") ?? at("summary"), body, origin, (message) =>
-    note("error", "field", lineOf("description"), message),
-  );
-  if (description === null) return null;
+  const written = ["description", "summary", "desc", ...whenKeys].map((key) => proseOf(at(key))).find(isSome);
+  const description = written ?? taken(body);
+  if (description === "") {
+    const message = "description: expected a sentence that says when the skill is of use; the page has no text either";
+    note("error", "field", lineOf("description"), `${message}, so it is not used`);
+    return null;
+  }
+  if (written === undefined && !origin.headerless)
+    note(
+      "warning",
+      "field",
+      lineOf("description"),
+      `description: expected one; taken from the text: ${quoted(description)}`,
+    );
   const metadata = readMetadata(at("metadata"), fields);
   for (const problem of metadata.problems) note("warning", "field", lineOf("metadata"), problem);
   const { source, plugin, file, folder, text } = origin;
@@ -67,7 +89,14 @@ function toSkill({ fields, lineOf }: HeaderFields, body: string, origin: SkillOr
   return {
     name: nameOf(at("name"), origin.fallbackName, (message) => note("warning", "field", lineOf("name"), message)),
     description: capped(description, (message) => note("warning", "cap", lineOf("description"), message)),
-    whenToUse: (textOf(at("when_to_use") ?? at("when-to-use")) ?? "").slice(0, maxDescriptionLength),
+    whenToUse: (whenKeys.map((key) => proseOf(at(key))).find(isSome) ?? whenSection(body)).slice(
+      0,
+      maxDescriptionLength,
+    ),
+    keywords: keywordKeys
+      .flatMap((key) => proseOf(at(key)) ?? [])
+      .join("\n")
+      .slice(0, maxDescriptionLength),
     source,
     plugin,
     file,
@@ -98,12 +127,41 @@ function nameOf(value: unknown, fallback: string, warn: (message: string) => voi
   return clean.slice(0, maxNameLength).trim();
 }
 
-function describe(value: unknown, body: string, origin: SkillOrigin, fail: (message: string) => void): string | null {
-  const written = Array.isArray(value) ? textOf(value.map(String).join(" ")) : textOf(value);
-  const text = written ?? (origin.headerless ? firstParagraph(body) : "");
-  if (text !== "") return text.replace(/\s+/g, " ");
-  fail("description: expected a sentence that says when the skill is of use; it is not used");
-  return null;
+const whenKeys = ["when_to_use", "when-to-use", "read_when", "use_when"] as const;
+const keywordKeys = ["tags", "keywords", "triggers", "trigger", "category", "domain"] as const;
+
+/** Text on one line: lists are joined, and a map results from an unquoted colon in a text. Null if empty. */
+function proseOf(value: unknown): string | null {
+  if (Array.isArray(value)) return textOf(value.flatMap((item) => proseOf(item) ?? []).join(", "));
+  if (typeof value === "object" && value !== null)
+    return textOf(
+      Object.entries(value)
+        .map(([key, item]) => `${key}: ${proseOf(item) ?? ""}`)
+        .join(" "),
+    );
+  return textOf(value)?.replace(/\s+/g, " ") ?? null;
+}
+
+/** The first words of a page without a description. */
+function taken(body: string): string {
+  const text = firstParagraph(body);
+  return text.length <= maxTakenLength ? text : `${text.slice(0, maxTakenLength - 1).trimEnd()}…`;
+}
+
+/** Many authors describe in the body when to use a skill. Used for matching only, never displayed. */
+function whenSection(body: string): string {
+  return sectionAbout(
+    body,
+    /^(?:when (?:to|should you|you should) (?:use|apply|activate|invoke)|use (?:this|it|when)|triggers?\b|activation)/i,
+  );
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
+}
+
+function isSome<T>(value: T | null): value is T {
+  return value !== null;
 }
 
 function capped(text: string, warn: (message: string) => void): string {
@@ -112,13 +170,13 @@ function capped(text: string, warn: (message: string) => void): string {
   return `${text.slice(0, maxDescriptionLength - 1).trimEnd()}…`;
 }
 
-/** A list, or text with commas or blanks between its items; those inside brackets belong to an item. */
+/** A list, or text separated by commas or blanks; separators inside brackets belong to an item. */
 function toolList(value: unknown): string[] {
   const items = Array.isArray(value) ? value.map(String) : (textOf(value) ?? "").split(/[\s,]+(?![^()]*\))/);
   return items.map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/** Without what could end a line or hide in one. */
+/** Removes line breaks and control characters. */
 function oneLine(text: string): string {
   return text
     .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ")

@@ -1,4 +1,4 @@
-/** The folders skills are read from, the strongest first. */
+/** The skill folders in order of precedence. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { SkillSource } from "../../contract/skill.ts";
@@ -8,7 +8,7 @@ export type SkillRoot = {
   folder: string;
   /** Single pages directly in the folder are skills too. */
   flat: boolean;
-  /** A page without a header is one too, as Claude Code reads it. */
+  /** Pages without a header are skills too, as in Claude Code. */
   headerless: boolean;
 };
 
@@ -16,9 +16,9 @@ export type PlaceOptions = {
   /** The project's folder. */
   root: string;
   home: string;
-  /** What ships with Aegis. */
+  /** The skills bundled with Aegis. */
   bundled: string;
-  /** `skills.dirs` of the configuration: absolute, from the project, or from `~`. */
+  /** `skills.dirs` of the configuration: absolute, relative to the project, or starting with `~`. */
   dirs: readonly string[];
 };
 
@@ -40,7 +40,7 @@ export function skillRoots({ root, home, bundled, dirs }: PlaceOptions): { above
       at("user-agents", join(home, ".agents", "skills")),
       at("user-claude", join(home, ".claude", "skills"), { headerless: true }),
     ],
-    // The skills of plugins stand between these.
+    // Plugin skills rank between the two lists.
     below: [at("bundled", bundled), ...dirs.map((dir) => at("configured", fromHome(dir, root, home), { flat: true }))],
   };
 }

@@ -1,11 +1,22 @@
-/** From what a plugin brings to a skill. */
+/** Converts a plugin's contribution to a skill. */
 import { basename } from "node:path";
 import { writeFrontmatter } from "../../lib/frontmatter.ts";
+import { Slices } from "../../lib/slices.ts";
 import type { PluginSkill } from "../plugins/contribute.ts";
+import type { FindSkills } from "../plugins/files.ts";
 import { parsePage } from "./page.ts";
 import { type ParsedSkill, parseSkill } from "./parse.ts";
+import type { SkillRoot } from "./places.ts";
+import { scanLimits, scanRoots } from "./scan.ts";
 
-/** Never throws: what is wrong with it is in the diagnostics. */
+/** Single pages are skills too, and headers are optional. */
+export const findPluginSkills: FindSkills = (folders, most) => {
+  const roots = folders.map((folder): SkillRoot => ({ source: "plugin", folder, flat: true, headerless: true }));
+  // The limits bound its time.
+  return scanRoots(roots, { ...scanLimits, pages: most }, new Slices(), new AbortController().signal);
+};
+
+/** Never throws: problems become diagnostics. */
 export function parsePluginSkill(brought: PluginSkill): ParsedSkill {
   const { plugin } = brought;
   const source = "plugin";

@@ -1,4 +1,4 @@
-/** The skills an agent may load by itself, the best for a text first. */
+/** The skills that an agent may load itself, the best match for a text first. */
 import type { HookSkill } from "../../contract/hook.ts";
 import type { SkillHolder } from "./access.ts";
 import type { Skills } from "./skills.ts";

@@ -1,28 +1,33 @@
-/** Reads pages from disk: only regular files, only as much as counts. */
+/** Reads pages from disk: regular files only, up to a limit. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
-/** What a page may be long; the rest is cut. */
+/** The limit of a page; the rest is cut. */
 export const maxPageBytes = 256 * 1024;
-/** More than any header, little enough to read of thousands of files. */
+/** More than any header, and small enough to read from thousands of files. */
 export const headBytes = 40 * 1024;
 
 export type PageText = {
-  text: string /** Bytes that were left out. */;
-  cut: number /** Bytes that are no text were there. */;
+  text: string;
+  /** The number of bytes that were cut. */
+  cut: number;
+  /** The file contained invalid UTF-8. */
   broken: boolean;
 };
 
-/** At most `most` bytes from the start. Throws when it cannot be read, also when it is no regular file. */
-export function readPage(file: string, most: number): PageText {
-  // A pipe would never answer without this.
+/**
+ * Reads at most `most` bytes. Throws if the file cannot be read or is not a regular file. `room` is a reusable buffer.
+ */
+export function readPage(file: string, most: number, room?: Buffer): PageText {
+  // Opening a pipe would block without this flag.
   const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(handle);
     if (!stat.isFile()) throw new Error("expected a file, found something else");
-    const buffer = Buffer.allocUnsafe(Math.min(stat.size, most));
+    const wanted = Math.min(stat.size, most);
+    const buffer = room !== undefined && room.length >= wanted ? room : Buffer.allocUnsafe(wanted);
     let length = 0;
-    while (length < buffer.length) {
-      const read = readSync(handle, buffer, length, buffer.length - length, length);
+    while (length < wanted) {
+      const read = readSync(handle, buffer, length, wanted - length, length);
       if (read === 0) break;
       length += read;
     }
@@ -34,7 +39,7 @@ export function readPage(file: string, most: number): PageText {
   }
 }
 
-/** Where the last whole character ends. */
+/** The end of the last complete character. */
 function characterEnd(buffer: Buffer, length: number): number {
   let end = length;
   while (end > 0 && length - end < 4 && ((buffer[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1;

@@ -1,10 +1,10 @@
-/** Whether a message is for another agent than the one it was sent to, because the skill it calls for is. */
+/** Decides whether a message goes to another agent because the skill that it requires belongs to that agent. */
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { allowedSkills } from "./access.ts";
 import type { Classifier } from "./classify.ts";
 import { findMentions } from "./mentions.ts";
-import type { Skill } from "./skill.ts";
+import { type Skill, whoeverAnswers } from "./skill.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
 
 export type Route = { skill: Skill; agent: Agent };
@@ -12,12 +12,9 @@ export type Route = { skill: Skill; agent: Agent };
 export type RouteOptions = {
   skills: Skills;
   classifier: Classifier;
-  /** By name; the default agent without one. Null when there is none of that name. */
+  /** The agent with a name, or the default agent. Null if there is none. */
   find: (name: string | undefined) => Agent | null;
 };
-
-/** What skills of other makers call whoever answers when nobody is named. */
-const whoeverAnswers = "default";
 
 export class SkillRouter {
   readonly #options: RouteOptions;
@@ -27,8 +24,8 @@ export class SkillRouter {
   }
 
   /**
-   * Where a person's message goes instead of `current`; null when it stays. Throws `not_found` for a `/skill` that is
-   * not there, so that the sender learns it at once.
+   * The new target of a person's message; null if it stays with `current`. Throws `not_found` for an unknown `/skill`,
+   * so that the sender gets the error immediately.
    */
   async route(text: string, current: Agent | null, signal: AbortSignal): Promise<Route | null> {
     const { skills } = this.#options;
@@ -45,13 +42,15 @@ export class SkillRouter {
       if (agent === null || agent.ref === current?.ref) continue;
       if (allowedSkills([skill], agent.skills).length > 0) return { skill, agent };
     }
-    if (named !== undefined && current !== null && !own.skills.includes(named.skill))
+    // Compared by name, because the library may have reloaded the page between the two views.
+    const mayUse = (skill: Skill) => own.skills.some((one) => one.plugin === skill.plugin && one.name === skill.name);
+    if (named !== undefined && current !== null && !mayUse(named.skill))
       throw new AegisError("forbidden", `the agent "${current.slug}" may not use the skill "${named.skill.name}"`);
     return null;
   }
 
   async #about(text: string, { matcher, skills }: AgentSkills, signal: AbortSignal): Promise<Skill[]> {
-    // Without a skill that is for somebody in particular there is nothing to decide.
+    // Without a skill that belongs to an agent there is nothing to decide.
     if (!skills.some((skill) => skill.agent !== null)) return [];
     const most = this.#options.skills.settings.max_per_turn;
     const matches = matcher.match(text).filter(({ skill }) => skill.modelInvocable);

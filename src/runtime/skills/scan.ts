@@ -1,12 +1,14 @@
 /**
- * Finds the pages of skills below a root. Looks with synchronous calls, which cost a tenth of the others, in short
- * slices, so that nothing else has to wait for a large tree.
+ * Finds skill pages below a root. Uses synchronous calls, which cost a tenth of asynchronous ones, in short slices, so
+ * that a large tree does not block other work.
  */
 import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { SkillDiagnostic } from "../../contract/skill.ts";
 import { isErrno, isInside } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
+import type { Slices } from "../../lib/slices.ts";
+import { isPage, mainPage, pageName, rankOf, resourceFolders } from "./page-names.ts";
 import type { SkillRoot } from "./places.ts";
 
 export type FoundPage = {
@@ -23,7 +25,7 @@ export type FoundPage = {
 export type Scan = {
   pages: FoundPage[];
   diagnostics: SkillDiagnostic[];
-  /** Everything whose change makes another scan necessary, with the state it was found in. */
+  /** Every path whose change requires another scan, with its stamp. */
   seen: Map<string, string>;
 };
 
@@ -31,20 +33,10 @@ export type ScanLimits = { pages: number; entries: number; depth: number };
 
 export const scanLimits: ScanLimits = { pages: 10_000, entries: 100_000, depth: 6 };
 
-const sliceMs = 8;
+/** How deep nested skills are searched inside a skill. */
+const nestingDepth = 2;
 
-/** Lets others have their turn when a slice is over. */
-export class Slices {
-  #until = performance.now() + sliceMs;
-
-  async rest(): Promise<void> {
-    if (performance.now() < this.#until) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#until = performance.now() + sliceMs;
-  }
-}
-
-/** Never throws for what the disk holds. */
+/** Never throws because of what is on disk. */
 export async function scanRoots(
   roots: readonly SkillRoot[],
   limits: ScanLimits,
@@ -62,7 +54,7 @@ export async function scanRoots(
   return scan;
 }
 
-/** True when anything a scan saw is not as it was. */
+/** Returns true if anything that a scan saw has changed. */
 export async function isOutdated(seen: ReadonlyMap<string, string>, slices: Slices): Promise<boolean> {
   let count = 0;
   for (const [path, stamp] of seen) {
@@ -72,7 +64,7 @@ export async function isOutdated(seen: ReadonlyMap<string, string>, slices: Slic
   return false;
 }
 
-/** The state of a path: the same as long as its content is. */
+/** The stamp of a path: unchanged as long as its content is. */
 export function stampAt(path: string): string {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -115,39 +107,81 @@ class Walk {
 
   *#folder(folder: string, depth: number): Generator<void> {
     yield;
-    const entries = this.#list(folder);
-    if (entries === null) return;
-    if (this.#isSkill(folder, entries)) {
-      // Nothing else in it matters, so the page alone is looked at from now on.
-      if (depth > 0) this.#scan.seen.delete(folder);
-      return;
+    // Only the page matters in a skill's folder, so the folder needs no stamp.
+    if (depth > 0) {
+      const inside = this.#entriesOf(folder);
+      if (inside?.some(({ name }) => pageName.test(name)) && this.#isSkill(folder, inside)) return;
     }
+    const entries = this.#list(folder);
+    if (entries === null || (depth === 0 && this.#isSkill(folder, entries))) return;
     const flat = this.#root.flat && depth === 0;
     for (const entry of entries) {
       if (this.#full) return;
       const path = join(folder, entry.name);
       if (flat && isPage(entry.name) && !entry.isDirectory()) this.#page(path, null, entry.isSymbolicLink());
+      else if (depth === 0 && isPage(entry.name) && !entry.isDirectory())
+        this.#note("warning", "name", path, "is not read: a skill in this folder is a folder with a SKILL.md");
       else if (entry.isSymbolicLink()) this.#linked(path);
-      else if (entry.isDirectory() && depth < this.#limits.depth) yield* this.#folder(path, depth + 1);
+      else if (!entry.isDirectory()) continue;
+      else if (depth < this.#limits.depth) yield* this.#folder(path, depth + 1);
+      else this.#note("warning", "depth", path, `is not read: it lies more than ${this.#limits.depth} folders deep`);
+    }
+  }
+
+  /** Skills inside a skill are ignored; a diagnostic tells the author. */
+  #nested(folder: string, entries: readonly Dirent[], inside = folder, depth = 0): void {
+    for (const entry of entries) {
+      if (!entry.isDirectory() || resourceFolders.has(entry.name.toLowerCase())) continue;
+      const inner = join(inside, entry.name);
+      const below = this.#peek(inner);
+      const page = below.find(({ name }) => mainPage.test(name));
+      if (page !== undefined) {
+        const message = `lies inside the skill ${basename(folder)} and is no skill of its own; move it beside that one`;
+        this.#note("warning", "nesting", join(inner, page.name), message);
+      } else if (depth < nestingDepth) this.#nested(folder, below, inner, depth + 1);
+    }
+  }
+
+  #peek(folder: string): Dirent[] {
+    try {
+      return readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
+    } catch {
+      return [];
     }
   }
 
   /** A page in the folder makes the whole folder one skill. */
   #isSkill(folder: string, entries: readonly Dirent[]): boolean {
-    const pages = entries.filter((entry) => isMainPage(entry.name));
+    const pages = entries.filter((entry) => mainPage.test(entry.name) || this.#isOnlyPage(folder, entry, entries));
     const [page, ...more] = pages.sort((a, b) => rankOf(a.name) - rankOf(b.name));
     if (page === undefined) return false;
     const file = join(folder, page.name);
     for (const other of more)
       this.#note("warning", "collision", join(folder, other.name), `${page.name} beside it is taken instead`);
-    if (!page.isDirectory()) this.#page(file, folder, page.isSymbolicLink());
-    else this.#note("error", "unreadable", file, "expected a file, found a folder");
+    if (!page.isDirectory()) {
+      this.#page(file, folder, page.isSymbolicLink());
+      this.#nested(folder, entries);
+    } else this.#note("error", "unreadable", file, "expected a file, found a folder");
     return !page.isDirectory();
   }
 
-  /** A link may lead anywhere as long as it leads to a skill: one copy linked from several places is usual. */
+  /** `SKILLS.md` is either a misnamed skill page or an index of the skills in the folders beside it. */
+  #isOnlyPage(folder: string, page: Dirent, entries: readonly Dirent[]): boolean {
+    if (!/^skills\.md$/i.test(page.name) || entries.some((entry) => mainPage.test(entry.name))) return false;
+    const others = entries.filter((entry) => entry.isDirectory() && !resourceFolders.has(entry.name.toLowerCase()));
+    const path = join(folder, page.name);
+    if (others.length > 0 || this.#root.folder === folder) {
+      this.#note("warning", "name", path, "is taken for an index, not for a skill: a skill's page is called SKILL.md");
+      return false;
+    }
+    this.#note("warning", "name", path, "expected SKILL.md; it is taken as the skill's page");
+    return true;
+  }
+
+  /** A link may lead anywhere, provided that it leads to a skill: linking one copy from several places is common. */
   #linked(path: string): void {
     const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) this.#note("warning", "unreadable", path, "is a link to something that does not exist");
     if (stat === undefined || !stat.isDirectory()) return;
     const entries = this.#list(path);
     if (entries === null || this.#isSkill(path, entries) || this.#inRoot(path)) return;
@@ -186,10 +220,14 @@ class Walk {
     }
   }
 
+  /** Takes the stamp first, so that a change in between is noticed by the next check. */
   #list(folder: string): Dirent[] | null {
+    this.#scan.seen.set(folder, stampAt(folder));
+    return this.#entriesOf(folder);
+  }
+
+  #entriesOf(folder: string): Dirent[] | null {
     try {
-      // The stamp comes first: what changes in between is then seen the next time.
-      this.#scan.seen.set(folder, stampAt(folder));
       const entries = readdirSync(folder, { withFileTypes: true });
       this.#entries += entries.length;
       if (this.#entries > this.#limits.entries) {
@@ -213,22 +251,6 @@ class Walk {
   #note(level: SkillDiagnostic["level"], code: string, file: string, message: string): void {
     this.#scan.diagnostics.push({ level, code, skill: null, file, line: null, message });
   }
-}
-
-/** In the order of preference. */
-const mainPages = ["SKILL.md", "skill.md", "Skill.md"];
-
-function isMainPage(name: string): boolean {
-  return /^skills?\.md$/i.test(name);
-}
-
-function rankOf(name: string): number {
-  const rank = mainPages.indexOf(name);
-  return rank === -1 ? mainPages.length : rank;
-}
-
-function isPage(name: string): boolean {
-  return /\.md$/i.test(name) && !/^(?:readme|changelog|license|contributing)\.md$/i.test(basename(name));
 }
 
 function unreadable(error: unknown): string {

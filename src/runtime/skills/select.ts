@@ -1,4 +1,4 @@
-/** Which skills a turn's messages call for: those they name, then those they are about. */
+/** Selects the skills for a turn's messages: those that they name, then those that match. */
 import type { Message, Sender } from "../../contract/message.ts";
 import type { SkillHow } from "../../contract/skill.ts";
 import type { Classifier } from "./classify.ts";
@@ -8,7 +8,7 @@ import type { AgentSkills } from "./skills.ts";
 
 export type NamedSkill = Mention & {
   message: Message;
-  /** A person named it, or something that a person set up. */
+  /** A person named it, directly or in something that a person set up. */
   byPerson: boolean;
 };
 
@@ -29,7 +29,7 @@ export async function selectSkills(
     const byPerson = speaksForPerson(message.sender);
     const { found, problem } = findMentions(message.body, names);
     if (problem !== null && byPerson) selected.problems.push(problem);
-    // Only a person may call what is kept from models.
+    // Only a person may call a skill that is hidden from models.
     for (const mention of found)
       if (byPerson || mention.skill.modelInvocable) selected.named.push({ ...mention, message, byPerson });
   }
@@ -48,7 +48,7 @@ export async function selectSkills(
   return selected;
 }
 
-/** Word of what became of something asks for nothing. */
+/** A notification about a result requests no work. */
 function asksForWork(sender: Sender): boolean {
   if (sender.kind === "queue" || sender.kind === "workflow") return sender.status === null;
   return sender.kind !== "substrate";

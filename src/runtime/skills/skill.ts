@@ -1,39 +1,43 @@
-/** A skill as it was read: everything about it but its text, which is read when it is needed. */
+/** A parsed skill without its text, which is read on demand. */
 import type { SkillSource } from "../../contract/skill.ts";
 
 export type SkillNeeds = {
-  /** Platforms it runs on; any when empty. */
+  /** The supported platforms; any if empty. */
   os: readonly string[];
-  /** Programs, variables and settings do not matter. */
+  /** Ignores requirements for programs, variables and settings. */
   always: boolean;
   bins: readonly string[];
   anyBins: readonly string[];
   env: readonly string[];
   config: readonly string[];
-  /** The variable that holds its main key. */
+  /** The variable of its main API key. */
   primaryEnv: string | null;
+  /** Descriptions of requirements that cannot be parsed. They count as not met. */
+  unreadable: readonly string[];
 };
 
 export type Skill = {
   name: string;
   description: string;
-  /** More words about when it fits. */
+  /** Additional text about when to use it. */
   whenToUse: string;
+  /** The author's tags, triggers and similar keywords. */
+  keywords: string;
   source: SkillSource;
   plugin: string | null;
   file: string | null;
-  /** Where its files are; null for one that is a single page. */
+  /** The folder of its files; null for a single page. */
   folder: string | null;
-  /** The text of one that has no file. */
+  /** The text of a skill without a file. */
   text: string | null;
   needs: SkillNeeds;
   modelInvocable: boolean;
   userInvocable: boolean;
   allowedTools: readonly string[];
   context: "inline" | "fork";
-  /** The agent that runs it when it is forked. */
+  /** The agent that runs it in a subagent. */
   forkAgent: string | null;
-  /** The agent that messages about it go to. */
+  /** The agent to which messages about it are routed. */
   agent: string | null;
   argumentHint: string | null;
   argumentNames: readonly string[];
@@ -41,7 +45,10 @@ export type Skill = {
   license: string | null;
 };
 
-/** Two skills are the same when only capitals and blanks tell their names apart. */
+/** The name that other runtimes use for the answering agent. */
+export const whoeverAnswers = "default";
+
+/** Names that differ only in case and blanks mean the same skill. */
 export function skillKey(name: string): string {
   return name
     .normalize("NFKC")
@@ -50,7 +57,7 @@ export function skillKey(name: string): string {
     .replace(/[\s_]+/g, "-");
 }
 
-/** What follows the slash: short, and nothing but letters, digits, - and _. */
+/** The slash command: short, only letters, digits, - and _. */
 export function commandOf(name: string): string {
   return skillKey(name)
     .replace(/[^\p{L}\p{N}_:-]+/gu, "-")

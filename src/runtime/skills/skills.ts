@@ -1,38 +1,40 @@
-/** The skills that can be used now, and by whom. Looked at anew whenever somebody asks, so that an edit counts at once. */
-import { AegisError } from "../../contract/errors.ts";
+/**
+ * The skills that can be used now, per agent. Checked for changes on each use, so that edits take effect immediately.
+ */
+import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { CatalogSize, SkillDetail, SkillDiagnostic, SkillHit, SkillView } from "../../contract/skill.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { allowedSkills, isOfferedByHarness, type SkillHolder } from "./access.ts";
 import { readBody } from "./body.ts";
-import { buildCatalog } from "./catalog.ts";
-import type { Gates } from "./gate.ts";
 import type { LibraryState, SkillLibrary } from "./library.ts";
 import { SkillMatcher } from "./matcher.ts";
 import { SkillNames } from "./mentions.ts";
 import type { ParsedSkill } from "./parse.ts";
-import { commandOf, type Skill, skillKey } from "./skill.ts";
+import type { SkillRequirements } from "./requirements.ts";
+import { commandOf, type Skill, skillKey, whoeverAnswers } from "./skill.ts";
+import { buildCatalog } from "./skill-list.ts";
 
 export type SkillSettings = {
   enabled: boolean;
   max_per_turn: number;
-  /** How many characters an agent may be told of the skills there are. */
+  /** The limit of the skill list in the system prompt, in characters. */
   catalog_chars: number;
 };
 
 export type SkillsOptions = {
   library: SkillLibrary;
-  gates: Gates;
+  gates: SkillRequirements;
   settings: () => SkillSettings;
-  /** The agent of a name. Throws `not_found` with the nearest one. */
+  /** The agent with a name. Throws `not_found` with the nearest name. */
   agent: (name: string) => SkillHolder;
   /** The project's folder. */
   project: string;
 };
 
-/** What one agent has of them. Made once for each list of allowed names. */
+/** The skills of one agent. Computed once per list of allowed names. */
 export type AgentSkills = {
   skills: readonly Skill[];
-  /** Those that a model may load by itself and hears of from nobody else. */
+  /** The skills that a model may load itself and that its harness does not already offer. */
   listed: readonly Skill[];
   names: SkillNames;
   matcher: SkillMatcher;
@@ -48,14 +50,14 @@ export class Skills {
     this.#options = options;
   }
 
-  /** What a plugin brings, with what is wrong with it. Returns its undo. */
+  /** Adds a plugin's skill with its diagnostics. Returns a function that removes it. */
   add(parsed: ParsedSkill): () => void {
     return this.#options.library.add(parsed);
   }
 
   /**
-   * Somebody else tells agents of the skills from now on: they are still loaded, searched and called by name here, but
-   * Aegis itself puts nothing into a prompt that nobody asked for. Returns its undo.
+   * A plugin offers the skills from now on: they can still be loaded, searched and called by name here, but Aegis adds
+   * nothing to a prompt without a request. Returns a function that ends this.
    */
   takeOver(owner: string): () => void {
     if (this.#offeredBy !== null && this.#offeredBy !== owner)
@@ -66,7 +68,7 @@ export class Skills {
     };
   }
 
-  /** Whether Aegis itself tells agents what there is, and gives them what a message is about. */
+  /** Whether Aegis itself offers skills to agents and adds those that match a message. */
   get offers(): boolean {
     return this.#options.settings().enabled && this.#offeredBy === null;
   }
@@ -75,12 +77,12 @@ export class Skills {
     return this.#options.settings();
   }
 
-  /** Whether there is any skill at all. Most projects have none, and their turns need not know more. */
+  /** Whether there is any skill. Most projects have none, and their turns skip the rest. */
   async any(signal: AbortSignal): Promise<boolean> {
     return this.#options.settings().enabled && (await this.#options.library.refresh(signal)).skills.length > 0;
   }
 
-  /** What the agent may use now. Never throws for what files hold. */
+  /** The skills that the agent may use now. Never throws because of file content. */
   async of(agent: SkillHolder, signal: AbortSignal): Promise<AgentSkills> {
     if (!this.#options.settings().enabled) return viewOf([], agent);
     const { library, gates } = this.#options;
@@ -99,7 +101,15 @@ export class Skills {
     return view;
   }
 
-  /** By name or `plugin:name`, of those the agent may have. Throws `not_found` with the nearest one or the reason. */
+  /** The agent of this name, or the holder of every skill. Throws `not_found` with the nearest name. */
+  holder(agent: string | undefined): SkillHolder {
+    return agent === undefined ? { skills: null } : this.#options.agent(agent);
+  }
+
+  /**
+   * By name or `plugin:name`, among those that the agent may use. Throws `not_found` with the nearest name or the
+   * reason.
+   */
   async get(name: string, agent: SkillHolder, signal: AbortSignal): Promise<Skill> {
     const { names } = await this.of(agent, signal);
     const skill = names.find(name);
@@ -117,12 +127,12 @@ export class Skills {
     }));
   }
 
-  /** For clients: what there is, why some of it cannot be used, and what is wrong with the files. */
+  /** For clients: all skills, why some cannot be used, and problems of the files. */
   async list(
     query: { agent?: string | undefined; all: boolean },
     signal: AbortSignal,
   ): Promise<{ skills: SkillView[]; diagnostics: SkillDiagnostic[]; catalog: CatalogSize }> {
-    const agent = query.agent === undefined ? { skills: null } : this.#options.agent(query.agent);
+    const agent = this.holder(query.agent);
     const { skills: usable, listed } = await this.of(agent, signal);
     const { state } = this.#options.library;
     const shown = query.all ? allowedSkills(state.skills, agent.skills) : usable;
@@ -130,7 +140,11 @@ export class Skills {
     const { size } = buildCatalog(listed, { budget, rank: () => 0, canLoad: true, canSearch: true });
     return {
       skills: shown.map((skill) => this.#view(skill)),
-      diagnostics: [...state.diagnostics, ...unknownNames(agent.skills, state, query.agent)],
+      diagnostics: [
+        ...state.diagnostics,
+        ...this.#unknownAgents(state.skills),
+        ...unknownNames(agent.skills, state, query.agent),
+      ],
       catalog: size,
     };
   }
@@ -153,6 +167,28 @@ export class Skills {
       hides: (state.hidden.get(skill) ?? []).map(({ source, file }) => ({ source, file })),
       diagnostics: state.diagnostics.filter((one) => one.file === skill.file && skill.file !== null),
     };
+  }
+
+  /** Reports skills that name an unknown agent; their messages stay with the addressed agent. */
+  #unknownAgents(skills: readonly Skill[]): SkillDiagnostic[] {
+    return skills.flatMap((skill) => {
+      const named = [skill.agent, skill.context === "fork" ? skill.forkAgent : null];
+      return named.flatMap((name) => {
+        const problem = name === null || name === whoeverAnswers ? null : this.#agentProblem(name);
+        if (problem === null) return [];
+        const message = `agent: ${problem}; the skill is for everyone`;
+        return [{ level: "warning" as const, code: "agent", skill: skill.name, file: skill.file, line: null, message }];
+      });
+    });
+  }
+
+  #agentProblem(name: string): string | null {
+    try {
+      this.#options.agent(name);
+      return null;
+    } catch (error) {
+      return isAegisError(error) && error.code === "not_found" ? error.message : null;
+    }
   }
 
   #view(skill: Skill): SkillView {
@@ -196,7 +232,7 @@ function viewOf(skills: readonly Skill[], holder: SkillHolder): AgentSkills {
   return { skills, listed, names: new SkillNames(skills), matcher: new SkillMatcher(skills) };
 }
 
-/** Names in an agent's list that no skill has. */
+/** Names in an agent's list that match no skill. */
 function unknownNames(
   list: readonly string[] | null,
   state: LibraryState,

@@ -1,13 +1,13 @@
-/** Finds the subagent that a caller means. Nobody reaches any but those below itself. */
+/** Finds the subagent that a caller names. A caller reaches only its own descendants. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { StoreReads, StoreTx, SubagentRow } from "../../store/store.ts";
 
-/** A subagent with its place below the caller: `build`, or `build/lint` for a child of that one. */
+/** A subagent with its path below the caller: `build`, or `build/lint` for a child of `build`. */
 export type Placed = SubagentRow & { path: string };
 
-/** Everyone below the caller, archived ones too. */
+/** All descendants of the caller, including archived ones. */
 export async function placedBelow(from: StoreReads | StoreTx, caller: SessionId): Promise<Placed[]> {
   const paths = new Map<SessionId, string>();
   return (await from.subagents.below(caller)).map((row) => {
@@ -18,7 +18,7 @@ export async function placedBelow(from: StoreReads | StoreTx, caller: SessionId)
   });
 }
 
-/** By run id or label. Of two with one label the one that is still listed is meant, else the last. */
+/** Finds by run id or label. If two have the same label, prefers a listed one, else the newest. */
 export async function findBelow(from: StoreReads | StoreTx, caller: SessionId, reference: string): Promise<Placed> {
   const all = await placedBelow(from, caller);
   const byId = all.find((row) => row.run_id === reference);

@@ -1,19 +1,19 @@
 /**
- * Ends subagents. Status, what ends with it and the announcement are one transaction, so that every end is told exactly
- * once, whatever stops in between.
+ * Ends subagents. One transaction writes the status, the ends of descendants and the announcement, so that each end is
+ * announced exactly once, also across a crash.
  */
 import type { SessionId } from "../../contract/ids.ts";
+import type { CheckReceipt } from "../../contract/receipt.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx, SubagentRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Closed } from "../sessions/close.ts";
-import { lastWords } from "../sessions/last-words.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { announcement, type Ending } from "./words.ts";
 
 export type EndingsOptions = { clock: Clock; inbox: Inbox; sessions: Sessions; maxHops: () => number };
 
-/** Wake `told` and have `closed` leave after the commit. `rows` are all that ended, the one that was meant first. */
+/** After the commit, wake `told` and stop `closed`. `rows` are all that ended, the requested one first. */
 export type Ended = { rows: SubagentRow[]; closed: Closed[]; told: SessionId | null };
 
 export class Endings {
@@ -24,17 +24,17 @@ export class Endings {
   }
 
   /**
-   * Null when it has ended before. Whoever is still at work below it ends with it. `answered` is a session that learns
-   * of the end as the answer to its own call.
+   * Returns null if it had already ended. Running descendants end with it. `answered` is a session that learns of the
+   * end from the result of its own call.
    */
   async end(tx: StoreTx, runId: string, ending: Ending, answered: SessionId | null = null): Promise<Ended | null> {
     const row = await tx.subagents.get(runId);
     if (row?.status !== "running") return null;
     const closed: Closed[] = [];
     const below = (await tx.subagents.below(row.session)).filter((one) => one.status === "running");
-    // From the leaves up, so that nobody is told of the end of somebody below it.
+    // From the leaves up, so that no ended subagent receives an announcement of its descendants.
     for (const one of below.reverse()) {
-      const result = await lastWords(tx, one.session);
+      const result = await this.#options.sessions.lastText(tx, one.session);
       const status = ending.status === "error" ? "error" : "killed";
       await this.#write(tx, one, { status, result, error: `ended together with "${row.label}"` });
       closed.push(...(await this.#close(tx, one)));
@@ -54,7 +54,7 @@ export class Endings {
     return { rows: [row, ...below], closed, told: to.announcement === null ? null : to.announced_to };
   }
 
-  /** Tells of an end again whose announcement nobody read. Gives the session to wake. */
+  /** Repeats an announcement that no session has read. Returns the session to wake. */
   async forward(tx: StoreTx, row: SubagentRow): Promise<SessionId | null> {
     if (row.status === "running" || row.announced_to === null) return null;
     const { status, result, error } = row;
@@ -67,7 +67,7 @@ export class Endings {
     return to.announced_to;
   }
 
-  /** Takes an ended one off the list, and closes it if it is still open. */
+  /** Archives an ended subagent and closes its session if it is open. */
   async archive(tx: StoreTx, row: SubagentRow): Promise<Closed[]> {
     const { run_id, label, parent } = row;
     const now = this.#options.clock.now();
@@ -88,8 +88,13 @@ export class Endings {
     const ended = await tx.subagents.get(run_id);
     if (ended === null || ended.status === "running" || ended.ended_at === null) return;
     const { status, result, error, ended_at } = ended;
+    const receipt = (await receiptOf(tx, run_id))?.id ?? null;
     await tx.events.append(
-      { type: "subagent.ended", session: parent, data: { run_id, session, label, status, result, error, ...to } },
+      {
+        type: "subagent.ended",
+        session: parent,
+        data: { run_id, session, label, status, result, error, ...to, receipt },
+      },
       ended_at,
     );
   }
@@ -100,7 +105,7 @@ export class Endings {
     return [await this.#options.sessions.closeIn(tx, row.session, `the subagent "${row.label}" has ended`, row.parent)];
   }
 
-  /** To the nearest session upwards that is open; with none left, a person sees the event. */
+  /** The nearest open ancestor. If there is none, only the event reports the end. */
   async #tell(
     tx: StoreTx,
     row: SubagentRow,
@@ -113,12 +118,17 @@ export class Endings {
     const { message } = await this.#options.inbox.admitIn(tx, {
       session: reader,
       sender: { kind: "substrate" },
-      body: announcement(row, ending),
-      // The answer to what was accepted is never refused for the length of its chain.
+      body: announcement(row, ending, await receiptOf(tx, row.run_id)),
+      // The answer to an accepted request is never refused because of its hop count.
       cause: chain === null ? undefined : { chain, hops: Math.min(hops + 1, this.#options.maxHops() - 1) },
     });
     return { announced_to: reader, announcement: message.id };
   }
+}
+
+async function receiptOf(tx: StoreTx, runId: string): Promise<CheckReceipt | null> {
+  const [newest] = await tx.receipts.list({ subject: runId, limit: 1 });
+  return newest === undefined || newest.status === "running" ? null : newest;
 }
 
 async function nearestOpen(tx: StoreTx, from: SessionId): Promise<SessionId | null> {

@@ -1,15 +1,15 @@
-/** A subagent's conversation as text, short enough to be read by whoever started it. */
+/** Renders a subagent's conversation as text, short enough for the agent that started it. */
 import type { Event } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { EventReads } from "../../store/store.ts";
 
 export const historyMaxChars = 10_000;
-/** More would be cut anyway. */
+/** More would be truncated. */
 const mostEvents = 500;
 const longestCall = 200;
 const cutNote = "[older part cut]\n\n";
 
-/** The newest part that fits. */
+/** Returns the newest part that fits. */
 export async function historyOf(from: { readonly events: EventReads }, session: SessionId): Promise<string> {
   const events = await from.events.list({
     session,

@@ -1,21 +1,21 @@
 /** Waits for the turn that answers a message. */
 import { AegisError } from "../../contract/errors.ts";
-import type { Event } from "../../contract/event.ts";
 import type { MessageId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, TurnRow } from "../../store/store.ts";
-import { until } from "./until.ts";
+import { answerEvents } from "../work/session-events.ts";
+import { until } from "../work/until.ts";
 
 export type Reply = { text: string; turn: TurnRow };
 
-export type ReplyOptions = { store: Store; clock: Clock; signal: AbortSignal; timeoutMs: number | null };
+export type ReplyOptions = { store: Store; clock: Clock; signal: AbortSignal; deadline: number };
 
-/** Null when the time is over. Throws when the message will never be answered, or the signal aborts. */
+/** Returns null after the timeout. Throws if the message can never be answered, or if the signal aborts. */
 export function replyTo(id: MessageId, options: ReplyOptions): Promise<Reply | null> {
   const { read } = options.store;
   return until({
     ...options,
-    mayChange: (event) => hints.has(event.type),
+    mayChange: (event) => answerEvents.has(event.type),
     async look() {
       const message = await read.messages.get(id);
       if (message === null) throw new AegisError("not_found", `no message ${id}`);
@@ -28,10 +28,3 @@ export function replyTo(id: MessageId, options: ReplyOptions): Promise<Reply | n
     },
   });
 }
-
-const hints: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "turn.ended",
-  "session.closed",
-  "message.cancelled",
-  "message.lost",
-]);

@@ -1,16 +1,18 @@
-/** Starts a subagent: every check, the session, its first message and its row in one transaction. */
+/** Starts a subagent. One transaction makes all checks and writes the session, its first message and its row. */
 import { createHash } from "node:crypto";
 import type { Agent } from "../../contract/agent.ts";
+import type { NamedCheck } from "../../contract/check.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import { type Cleanup, subagentLabelMaxLength } from "../../contract/subagent.ts";
+import type { Isolation } from "../../contract/worktree.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx, SubagentRow } from "../../store/store.ts";
+import { checkBody } from "../inbox/admissions.ts";
 import { derivedId } from "../inbox/derived-id.ts";
-import { checkBody } from "../inbox/inbox.ts";
-import type { AgentRegistry } from "../registry/agents.ts";
+import type { AgentTable } from "../registry/agents.ts";
 import { limitsBelow } from "../registry/limits.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import { branchEnd, lastDepth, positionBelow, timeUsedUp } from "../rights/place.ts";
 import {
   checkAllowed,
   checkBudget,
@@ -20,30 +22,34 @@ import {
   rulesFor,
   type SpawnRules,
   type SubagentSettings,
-  spawningTools,
-} from "./rules.ts";
-import { standingOf } from "./standing.ts";
+} from "../rights/rules.ts";
+import { starterOf } from "../rights/starter.ts";
+import { standingOf } from "../rights/tree-position.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 
 export type NewSubagent = {
-  /** The agent that calls, with the limits it has itself. */
+  /** The calling agent with its limits. */
   callerAgent: Agent;
   caller: SessionId;
-  /** The same for a repeated call: it starts one subagent. */
+  /** The idempotency key: a repeated call starts one subagent. */
   key: string;
-  /** The caller's own agent when absent. */
+  /** Default: the caller's agent. */
   agent?: string | undefined;
   task: string;
   label?: string | undefined;
   model?: string | undefined;
+  isolation?: Isolation | undefined;
   /** Seconds. */
   timeout?: number | undefined;
   cleanup?: Cleanup | undefined;
+  /** A command that must succeed before it is done. */
+  check?: NamedCheck | undefined;
   cause?: { chain: MessageId; hops: number } | undefined;
 };
 
 export type SpawnOptions = {
   clock: Clock;
-  agents: AgentRegistry;
+  agents: AgentTable;
   sessions: Sessions;
   settings: () => SubagentSettings;
 };
@@ -62,9 +68,9 @@ export async function spawnIn(
   checkEnabled(rules);
   const caller = await liveCaller(tx, input.caller);
   checkDepth(rules, caller);
-  checkChildren(rules, await tx.subagents.countRunning(caller.id));
+  checkChildren(rules, await tx.subagents.children(caller.id));
   const agent = options.agents.get(input.agent ?? caller.agent);
-  checkAllowed(rules, agent);
+  checkAllowed(rules, input.callerAgent, agent);
   const { own, root } = await standingOf(tx, caller.id);
   if (own !== null && own.status !== "running") {
     const who = own.session === caller.id ? "you have ended as" : "you work for";
@@ -72,12 +78,15 @@ export async function spawnIn(
   }
   await checkBudget(tx, rules, root);
   const timeout = input.timeout ?? rules.default_timeout;
-  const deadline = await deadlineOf(tx, own, now + timeout * 1_000, rules, now);
+  const deadline = await deadlineOf(tx, caller.id, own, now + timeout * 1_000, rules, now);
   const label = await freeLabel(tx, caller.id, input.label ?? agent.slug);
-  const depth = caller.depth + 1;
+  // The caller's agent as of its turn, which may be older than the profile.
+  const starter = { ...(await starterOf(tx, caller.id, options.agents)), agent: input.callerAgent };
+  const position = positionBelow(starter);
+  const { depth } = position;
   const model = input.model ?? null;
   const { row: session } = await options.sessions.createIn(tx, {
-    // The same for a transaction that runs again.
+    // The id is stable if the transaction is retried.
     id: derivedId("ses", `subagent/${input.key}`),
     agent: agent.ref,
     title: label,
@@ -85,12 +94,12 @@ export async function spawnIn(
     sender: { kind: "agent", session: caller.id, handle: caller.handle },
     cause: input.cause,
     parent: caller.id,
-    depth,
     ask_policy: caller.ask_policy,
-    limits: limitsBelow(input.callerAgent, agent, {
-      model,
-      deny_tools: depth < rules.max_spawn_depth ? [] : spawningTools,
-    }),
+    isolation: input.isolation,
+    place: {
+      ...position,
+      limits: limitsBelow(input.callerAgent, agent, { model, ...lastDepth(starter, options.settings()) }),
+    },
   });
   const row: SubagentRow = {
     run_id,
@@ -117,6 +126,7 @@ export async function spawnIn(
     hops: input.cause?.hops ?? 0,
   };
   await tx.subagents.insert(row);
+  if (input.check !== undefined) await tx.receipts.setCheck(run_id, input.check);
   const { chain: _, hops: __, ...subagent } = row;
   await tx.events.append({ type: "subagent.spawned", session: caller.id, data: { subagent } }, now);
   return { row, duplicate: false };
@@ -131,34 +141,31 @@ function sameAs(before: SubagentRow, { caller, task }: NewSubagent): SubagentRow
   throw new AegisError("conflict", `the run ${before.run_id} was started before for another task`);
 }
 
-/** The row as it is now: what the caller's conversation knew when it was opened may be old. */
+/** The current row: the data that the caller's conversation was opened with may be outdated. */
 async function liveCaller(tx: StoreTx, id: SessionId): Promise<SessionRow> {
   const caller = await tx.sessions.get(id);
   if (caller === null || caller.closed_at !== null) throw new AegisError("closed", "refused: your session is closed");
   return caller;
 }
 
-/** Nobody is given more time than whoever started it has left, and no branch more than the budget. */
+/** A subagent gets at most the remaining time of its parent, and at most the budget of the tree. */
 async function deadlineOf(
   tx: StoreTx,
+  caller: SessionId,
   own: SubagentRow | null,
   wanted: number,
-  { budget }: SpawnRules,
+  rules: SpawnRules,
   now: number,
 ): Promise<number> {
-  let top = own;
-  for (let next = own; next !== null; next = (await standingOf(tx, next.parent)).own) top = next;
-  const branchEnd = budget.minutes === undefined ? wanted : (top?.created_at ?? now) + budget.minutes * 60_000;
-  const deadline = Math.min(wanted, own?.deadline ?? wanted, branchEnd);
+  const end = await branchEnd(tx, caller, rules, now);
+  const deadline = Math.min(wanted, own?.deadline ?? wanted, end ?? wanted);
   if (deadline > now) return deadline;
-  throw new AegisError("too_many", "refused: your tree of agents has used up its time", {
-    hint: "finish with what you have",
-  });
+  throw timeUsedUp();
 }
 
-/** A label that is taken gets a number. */
+/** Adds a number to a label that is in use. */
 async function freeLabel(tx: StoreTx, parent: SessionId, wanted: string): Promise<string> {
-  // A number may take the place of the end of a long one.
+  // The number may replace the end of a long label.
   const prefix = wanted.slice(0, subagentLabelMaxLength - 8);
   const taken = new Set(await tx.subagents.labels(parent, prefix));
   for (let number = 1; ; number++) {

@@ -1,32 +1,37 @@
-/** Subagents: sessions that a session starts for a task of its own, and whose results come back to it by themselves. */
+/** Subagents: sessions that a session starts for a task, and whose results Aegis delivers to it. */
 import { AegisError } from "../../contract/errors.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import type { KillOutcome, SubagentStatus, SubagentView, Tree, TreeBudgetView } from "../../contract/subagent.ts";
 import { errorText } from "../../lib/log.ts";
-import type { SessionRow, StoreReads, SubagentRow } from "../../store/store.ts";
+import type { SessionRow, StoreReads, StoreTx, SubagentRow } from "../../store/store.ts";
+import type { ReceiptViews } from "../checks/views.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { lastWords } from "../sessions/last-words.ts";
+import { isHere, nodeOf } from "../remote/node-of.ts";
 import { findBelow, type Placed, placedBelow } from "./address.ts";
 import { type Ended, Endings } from "./endings.ts";
 import { historyOf } from "./history.ts";
-import { interruptedError, judge } from "./judge.ts";
 import { type Reply, replyTo } from "./reply.ts";
 import { type NewSubagent, type SpawnOptions, spawnIn } from "./spawn.ts";
 import { listTrees } from "./trees.ts";
+import { endingOf, subagentFailures } from "./verdict.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
 import { awaitingDelivery, preamble } from "./words.ts";
 
-export type SubagentsOptions = Omit<WatchOptions, "endings"> & SpawnOptions & { inbox: Inbox; maxHops: () => number };
+export type SubagentsOptions = Omit<WatchOptions, "endings"> &
+  SpawnOptions & { inbox: Inbox; maxHops: () => number; receipts: ReceiptViews };
 
 export type RecoveredSubagents = { finished: number; interrupted: number };
+
+/** `unchecked` have said their last word, and their check is still to run. */
+export type SettledSubagents = RecoveredSubagents & { unchecked: SubagentRow[] };
 
 export type Sent = {
   caller: SessionId;
   sender: Sender;
   to: string;
   text: string;
-  /** The same for a repeated call. */
+  /** The idempotency key of the call. */
   id: MessageId;
   cause?: Pick<Message, "chain" | "hops"> | undefined;
   timeoutMs: number;
@@ -41,23 +46,28 @@ export class Subagents {
   readonly #endings: Endings;
   readonly #watch: Watch;
   readonly #stop = new AbortController();
+  /** Those that a stop left between their last turn and the result of their check. */
+  readonly #unchecked: SubagentRow[] = [];
 
   constructor(options: SubagentsOptions) {
     this.#options = options;
     this.#endings = new Endings(options);
     this.#watch = new Watch({ ...options, endings: this.#endings });
-    options.store.onCommit((events) => {
-      this.#watch.notice(events);
-      const refused = events.some((event) => event.type === "session.closed" && event.data.refused.length > 0);
-      if (refused) this.#inBackground("results could not be passed on", this.#forward());
-      for (const event of events) {
-        if (event.type !== "pool.released" || event.session === null) continue;
-        this.#inBackground("the subagents of a pooled agent could not be ended", this.#endBelow(event.session));
-      }
-    });
+    options.store.onCommit(
+      (events) => {
+        const refused = events.some((event) => event.type === "session.closed" && event.data.refused.length > 0);
+        if (refused) this.#inBackground("results could not be passed on", this.#forward());
+        for (const event of events) {
+          if (event.type !== "pool.released" || event.session === null) continue;
+          this.#inBackground("the subagents of a pooled agent could not be ended", this.#endBelow(event.session));
+        }
+      },
+      ["session.closed", "pool.released"],
+      "own",
+    );
   }
 
-  /** Returns as soon as it is on record. Throws with the reason when it may not be started. */
+  /** Returns once the subagent is stored. Throws with the reason if it may not start. */
   async spawn(input: NewSubagent): Promise<SubagentRow> {
     const { row, duplicate } = await this.#options.store.transact((tx) => spawnIn(tx, input, this.#options));
     if (duplicate) return row;
@@ -66,7 +76,7 @@ export class Subagents {
     return row;
   }
 
-  /** Asks one of the caller's own and waits for the answer; null when the time is over, and the message stays. */
+  /** Sends a message to a subagent of the caller and waits for the answer. Null after the timeout. */
   async send({
     caller,
     sender,
@@ -86,16 +96,17 @@ export class Subagents {
           hint: "sessions_history shows what it said; sessions_spawn starts another",
         });
       }
-      // The same text that still waits to be read is the same message, whatever id it was given.
+      // A pending message with the same text counts as the same message, even if its id differs.
       const { message } = await inbox.admitIn(tx, { id, session: target.session, sender, body: text, cause });
       return { target, message: message.id };
     });
     sessions.wake(target.session);
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
-    return { to: target, message, reply: await replyTo(message, { store, clock, signal: stopped, timeoutMs }) };
+    const deadline = clock.now() + timeoutMs;
+    return { to: target, message, reply: await replyTo(message, { store, clock, signal: stopped, deadline }) };
   }
 
-  /** Those below the caller that are still listed. */
+  /** The listed descendants of the caller. */
   async below(caller: SessionId, status?: SubagentStatus): Promise<Placed[]> {
     const all = await placedBelow(this.#options.store.read, caller);
     return all.filter((row) => row.archived_at === null && (status === undefined || row.status === status));
@@ -107,13 +118,13 @@ export class Subagents {
     return historyOf(read, session);
   }
 
-  /** Ends one of the caller's own and everything below it. */
+  /** Ends a descendant of the caller and everything below it. */
   async kill(caller: SessionId, reference: string): Promise<KillOutcome & { label: string }> {
     const found = await findBelow(this.#options.store.read, caller, reference);
     return { label: found.path, ...(await this.#kill(found, caller)) };
   }
 
-  /** The same for a person, who may end any. Throws `not_found`. */
+  /** Like `kill`, for a person, who may end any subagent. Throws `not_found`. */
   async killRun(runId: string): Promise<KillOutcome> {
     return this.#kill(await this.#row(runId), null);
   }
@@ -131,13 +142,14 @@ export class Subagents {
     return Promise.all(rows.map((row) => this.#view(row)));
   }
 
-  async trees(): Promise<{ budget: TreeBudgetView; trees: Tree[] }> {
+  /** All subagents, or the one of a session. */
+  async trees(root?: SessionId): Promise<{ budget: TreeBudgetView; trees: Tree[] }> {
     const { agents, spawns, minutes = null, output_tokens = null, usd = null } = this.#options.settings().budget;
-    const trees = await listTrees(this.#options.store.read);
+    const trees = await listTrees(this.#options.store.read, root);
     return { budget: { agents, spawns, minutes, output_tokens, usd }, trees };
   }
 
-  /** What keeps a session from being done although its turn is over. */
+  /** What a session still waits for after its turn has ended. */
   async stillRunning(session: SessionId): Promise<string[]> {
     const rows = await this.#options.store.read.subagents.list({
       parent: session,
@@ -148,7 +160,7 @@ export class Subagents {
     return rows.map((row) => `the subagent "${row.label}"`);
   }
 
-  /** What the session is told besides its agent's prompt. */
+  /** The text that the session receives in addition to its agent's prompt. */
   async briefing(session: SessionRow): Promise<string> {
     const { read } = this.#options.store;
     const own = await read.subagents.ofSession(session.id);
@@ -164,37 +176,57 @@ export class Subagents {
   }
 
   /**
-   * Ends what a stop left at work; one that had said its last word keeps it. Run it before any other recovery, so that no
-   * message of an ended one is sent again. Safe to run again after a crash in the middle of it.
+   * Ends the subagents that a stop interrupted. A complete last answer is kept, or checked once `start` is called. Runs
+   * before any other recovery, so that no message of an ended subagent is sent again. Idempotent.
    */
   async recover(): Promise<RecoveredSubagents> {
     const { store } = this.#options;
-    const total: RecoveredSubagents = { finished: 0, interrupted: 0 };
-    const running = await store.read.subagents.running();
+    const { unchecked, ...total } = await store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
+    this.#unchecked.push(...unchecked);
+    return total;
+  }
+
+  /** The same for the subagents of one node, as part of a transaction of the caller. */
+  async recoverIn(tx: StoreTx, node: string | null): Promise<SettledSubagents> {
+    const { sessions } = this.#options;
+    const total: SettledSubagents = { finished: 0, interrupted: 0, unchecked: [] };
+    const running = await tx.subagents.running(node);
     for (const row of running.toReversed()) {
-      const ended = await store.transact(async (tx) => {
-        const ending = await judge(tx, row);
-        return ending === null ? null : this.#endings.end(tx, row.run_id, ending);
-      });
+      if (await this.#awaitsCheck(tx, row)) total.unchecked.push(row);
+    }
+    const rest = running.filter((row) => !total.unchecked.includes(row));
+    for (const row of rest.toReversed()) {
+      const ending = await endingOf(tx, row.session, sessions.lastText);
+      const ended = ending === null ? null : await this.#endings.end(tx, row.run_id, ending);
       if (ended !== null) total.finished += 1;
     }
-    for (const row of running) {
-      const ended = await store.transact(async (tx) => {
-        const result = await lastWords(tx, row.session);
-        return this.#endings.end(tx, row.run_id, { status: "error", result, error: interruptedError });
-      });
+    for (const row of rest) {
+      const result = await sessions.lastText(tx, row.session);
+      const ended = await this.#endings.end(tx, row.run_id, { status: "error", result, error: subagentFailures.lost });
       if (ended !== null) total.interrupted += ended.rows.length;
     }
     return total;
   }
 
-  /** Passes on what nobody read, and from now on archives what has had its time. Run it after the other recoveries. */
+  /** Watches subagents of a lost node that run here now. Those that are away are checked when their node is back. */
+  async adopt(rows: readonly SubagentRow[]): Promise<void> {
+    const { store } = this.#options;
+    for (const row of rows) if (isHere(store, await store.read.sessions.get(row.session))) this.#watch.add(row);
+  }
+
+  /** Passes on results that were sent to a session that cannot read them any more. */
+  forward(): Promise<void> {
+    return this.#forward();
+  }
+
+  /** Repeats unread announcements and starts to archive ended subagents. Runs after the other recoveries. */
   async start(): Promise<void> {
     await this.#forward();
+    for (const row of this.#unchecked) this.#watch.add(row);
     this.#inBackground("old subagents are no longer archived", this.#sweepForEver());
   }
 
-  /** Archives those that ended longer ago than their time to live. Gives how many. */
+  /** Archives subagents that ended longer ago than their time to live. Returns their number. */
   async sweep(): Promise<number> {
     const { store, clock, settings } = this.#options;
     const before = clock.now() - settings().session_ttl_minutes * 60_000;
@@ -206,15 +238,21 @@ export class Subagents {
     return expired.length;
   }
 
-  /** No more time limits, nobody waits any longer. */
+  /** Cancels all timeouts and releases all waiting callers. */
   stop(): void {
     this.#stop.abort(new AegisError("unavailable", "Aegis is stopping"));
     this.#watch.stop();
   }
 
-  /** Resolves when everything that had ended is on record and gone. */
+  /** Resolves when all ends are stored and the closed sessions are gone. */
   settled(): Promise<void> {
     return this.#watch.settled();
+  }
+
+  /** True if its last turn completed, and its check has not begun, has no result yet, or its result was not used. */
+  async #awaitsCheck(tx: StoreTx, row: SubagentRow): Promise<boolean> {
+    if ((await tx.receipts.check(row.run_id)) === null) return false;
+    return (await endingOf(tx, row.session, this.#options.sessions.lastText))?.status === "done";
   }
 
   async #kill(row: SubagentRow, by: SessionId | null): Promise<KillOutcome> {
@@ -226,12 +264,12 @@ export class Subagents {
 
   #end(row: SubagentRow, error: string, by: SessionId | null): Promise<Ended | null> {
     return this.#watch.end(async (tx) => {
-      const result = await lastWords(tx, row.session);
+      const result = await this.#options.sessions.lastText(tx, row.session);
       return this.#endings.end(tx, row.run_id, { status: "killed", result, error }, by);
     });
   }
 
-  /** A pooled agent is let go of while others work for it only when its task was cut: nobody waits for them any more. */
+  /** A lease ends before its subagents do only if its task was interrupted; then no caller waits for them. */
   async #endBelow(session: SessionId): Promise<void> {
     const filter = { parent: session, status: "running", archived: false, limit: mostChildren } as const;
     for (const row of await this.#options.store.read.subagents.list(filter)) {
@@ -240,9 +278,9 @@ export class Subagents {
   }
 
   async #forward(): Promise<void> {
-    const { store, persist, sessions } = this.#options;
+    const { store, transact, sessions } = this.#options;
     for (const { run_id } of await store.read.subagents.unheard()) {
-      const reader = await persist(async (tx) => {
+      const reader = await transact(async (tx) => {
         const row = (await tx.subagents.unheard()).find((one) => one.run_id === run_id);
         return row === undefined ? null : this.#endings.forward(tx, row);
       });
@@ -275,7 +313,11 @@ export class Subagents {
   async #view(row: SubagentRow): Promise<SubagentView> {
     const { read } = this.#options.store;
     const { chain: _, hops: __, ...subagent } = row;
-    return { ...subagent, handle: await handleOf(read, row.session), parent_handle: await handleOf(read, row.parent) };
+    const receipt = (await this.#options.receipts.newest([row.run_id])).get(row.run_id) ?? null;
+    return {
+      ...{ ...subagent, handle: await handleOf(read, row.session), parent_handle: await handleOf(read, row.parent) },
+      ...{ receipt, verified: row.status === "done" && receipt?.state === "passed" },
+    };
   }
 }
 

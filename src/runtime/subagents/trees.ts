@@ -1,14 +1,22 @@
-/** What each tree of agents has used up of its budget. */
+/** Computes how much of its budget each tree of agents has used. */
+import type { SessionId } from "../../contract/ids.ts";
 import type { Tree } from "../../contract/subagent.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { offlineHarness } from "../registry/agents.ts";
 
-/** Of the sessions that are open and nobody's subagent, those that ever had somebody work for them. */
-export async function listTrees(read: StoreReads): Promise<Tree[]> {
+/** The number of closed trees that are listed with the open ones. */
+const mostClosed = 200;
+
+/** The root sessions that ever had a descendant, or only the named one. */
+export async function listTrees(read: StoreReads, only?: SessionId): Promise<Tree[]> {
+  const named = only === undefined ? null : await read.sessions.get(only);
+  const roots = only === undefined ? await read.subagents.roots(mostClosed) : named === null ? [] : [named];
   const trees: Tree[] = [];
-  for (const { id: root, handle } of await read.subagents.roots()) {
+  for (const { id: root, handle, closed_at } of roots) {
     const used = await read.subagents.spending(root, offlineHarness);
-    trees.push({ root, handle, ...(await read.subagents.totals(root)), ...used });
+    const { live, spawned } = await read.subagents.totals(root);
+    const pooled = await read.subagents.pooled(root);
+    trees.push({ root, handle, closed_at, live, spawned, ...used, pooled });
   }
   return trees;
 }

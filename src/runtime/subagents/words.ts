@@ -1,8 +1,9 @@
-/** What is said about subagents: to the child at its start, to the parent at its end. */
+/** Texts about subagents: for the child at its start, for the parent at its end. */
+import { type CheckReceipt, isVerified, receiptWords } from "../../contract/receipt.ts";
 import type { SubagentStatus } from "../../contract/subagent.ts";
 import type { SubagentRow } from "../../store/store.ts";
 
-/** A longer result would crowd out whatever else the parent has in mind. */
+/** A longer result would use too much of the parent's context. */
 const longestSummary = 20_000;
 
 export type Ending = {
@@ -11,7 +12,7 @@ export type Ending = {
   error: string | null;
 };
 
-/** What a subagent is told before its first message. */
+/** The text before a subagent's first message. */
 export function preamble(row: SubagentRow, parentHandle: string, maySpawn: boolean): string {
   return [
     `You are a subagent: "${parentHandle}" started you as "${row.label}" for one task, at depth ${row.depth}. You share none of its history.`,
@@ -24,11 +25,18 @@ export function preamble(row: SubagentRow, parentHandle: string, maySpawn: boole
 }
 
 /** The message to the parent. */
-export function announcement(row: Pick<SubagentRow, "label" | "run_id">, ending: Ending): string {
-  return `[Subagent Complete] "${row.label}" (${ending.status}). Result: ${summary(row, ending)}`;
+export function announcement(
+  row: Pick<SubagentRow, "label" | "run_id">,
+  ending: Ending,
+  receipt: CheckReceipt | null,
+): string {
+  const claim = ending.status === "done" ? [isVerified(receipt) ? "verified" : "unverified"] : [];
+  const proof = receipt === null ? [] : [receiptWords(receipt)];
+  const how = [ending.status, ...claim, ...proof].join(", ");
+  return `[Subagent Complete] "${row.label}" (${how}). Result: ${summary(row, ending)}`;
 }
 
-/** What the parent is told at the beginning of a conversation, in case the messages were overlooked. */
+/** The list of results at the start of the parent's conversation, in case it missed the messages. */
 export function awaitingDelivery(rows: readonly SubagentRow[]): string {
   const names = rows.map((row) => `"${row.label}" (${row.status}, run ${row.run_id})`);
   return `Subagents of yours have ended; their results come with your next message: ${names.join(", ")}.`;

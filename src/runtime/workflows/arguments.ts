@@ -1,8 +1,8 @@
-/** What a workflow takes: checked by its schema, read from text where it was typed, shown to those who ask. */
+/** A workflow's arguments: validates them against the schema, parses typed text and describes them. */
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
 import type { WorkflowView } from "../../contract/run.ts";
-import { didYouMean } from "../../lib/nearest.ts";
+import { fieldProblems, problemText } from "../../lib/issue-words.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
 
 export type TextArguments = Readonly<Record<string, string | readonly string[]>>;
@@ -19,7 +19,7 @@ const nothing = z.object({});
 
 type Described = Pick<Workflow, "name" | "description" | "config" | "input"> & { schema?: Record<string, unknown> };
 
-/** Made once for a workflow: to read its schema costs far more than to check arguments by it. */
+/** Created once per workflow: converting its schema costs far more than validating with it. */
 export class Arguments {
   readonly #of: Described;
   readonly #input: z.ZodObject;
@@ -35,7 +35,7 @@ export class Arguments {
     this.#properties = (own.properties ?? {}) as Record<string, PropertySchema>;
   }
 
-  /** Arguments as the body gets them. Throws `invalid` with everything that is wrong with them. */
+  /** Returns the arguments for the body. Throws `invalid` with all problems. */
   check(args: Readonly<Record<string, unknown>>, typed: TextArguments = {}): Record<string, unknown> {
     const properties = this.#properties;
     const problems: string[] = [];
@@ -79,12 +79,11 @@ function usage(properties: Readonly<Record<string, PropertySchema>>): string {
 }
 
 function describe(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => `unknown argument "${key}"${didYouMean(key, known)}`);
-  const where = issue.path.join(".") || "arguments";
-  return [
-    issue.code === "invalid_type" && issue.input === undefined ? `${where} is missing` : `${where}: ${issue.message}`,
-  ];
+  return fieldProblems([issue], { known, noun: "argument" }).map((problem) => {
+    const where = problem.field || "arguments";
+    if (issue.code === "invalid_type" && issue.input === undefined) return `${where} is missing`;
+    return problemText({ ...problem, field: where });
+  });
 }
 
 function jsonSchema(input: z.ZodObject): Record<string, unknown> {

@@ -1,7 +1,8 @@
-/** The engine as a workflow's body sees it, for one run. */
+/** Implements the engine that a workflow's body receives, for one run. */
 import { inspect } from "node:util";
 import type { Json } from "../../contract/run.ts";
 import type { RunContext } from "../../engine/engine.ts";
+import type { Consent } from "../../lib/consent.ts";
 import type { Engine } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { WorkflowDeps } from "./deps.ts";
@@ -15,11 +16,19 @@ const longestLine = 20_000;
 export function authorEngine(
   context: RunContext,
   deps: WorkflowDeps,
-  about: { host: string | null; config: Readonly<Record<string, unknown>> },
+  about: {
+    host: string | null;
+    config: Readonly<Record<string, unknown>>;
+    /** The plugin whose workflow it is; null for a bundled one. */
+    plugin: string | null;
+    /** Called for each command that it runs. */
+    consent: () => Promise<Consent>;
+  },
 ): Engine {
   const own = new OwnSessions();
   if (context.run.host !== null && about.host !== null) own.know(about.host, context.run.host);
-  const talk = sessionSteps(context, deps, own);
+  const mine = { ...deps, consent: about.consent };
+  const talk = sessionSteps(context, mine, own);
   return {
     name: context.run.workflow,
     workflowId: context.run.id,
@@ -31,8 +40,8 @@ export function authorEngine(
       return context.signal;
     },
     ...talk,
-    ...shellSteps(context, deps, talk.send, about.host),
-    ...workSteps(context, deps, own),
+    ...shellSteps(context, mine, talk.send, about.host),
+    ...workSteps(context, { ...mine, plugin: about.plugin }, own),
     parallel: (branches) =>
       context.parallel(branches.map((branch) => async () => (typeof branch === "function" ? branch() : branch))),
     checkpoint: (name, payload) => context.checkpoint(name, payload),
@@ -47,7 +56,7 @@ export function authorEngine(
       return context.step(
         { method: "step", args: { name }, label: name },
         {
-          // Only who must know whether it was begun pays for writing that down.
+          // The start is recorded only if a retry is not allowed, because recording costs a write.
           ...(fails ? { begin: async () => ({ value: null }) } : {}),
           async perform({ again }) {
             if (again && fails)

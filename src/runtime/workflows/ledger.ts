@@ -1,6 +1,6 @@
 /**
- * Files people can read beside the database: `<run>/meta.json` says what a run is, `<run>/ledger.jsonl` what it passed.
- * They are derived from the event log, written whole each time and never read back.
+ * Writes readable files beside the database: `<run>/meta.json` describes a run, `<run>/ledger.jsonl` lists its steps.
+ * They are derived from the event log, rewritten completely each time and never read back.
  */
 import { join } from "node:path";
 import type { Event } from "../../contract/event.ts";
@@ -12,7 +12,7 @@ import { Follower } from "../events/follower.ts";
 
 export type LedgerOptions = {
   store: Store;
-  /** The state folder, which is not made again when it is gone. */
+  /** The state folder, which is not created again if it is deleted. */
   dir: string;
   log: Logger;
 };
@@ -20,7 +20,7 @@ export type LedgerOptions = {
 const kinds: readonly Event["type"][] = ["run.checkpoint", "run.resumed", "run.parked", "run.ended"];
 const mostEntries = 100_000;
 
-/** Follows the store from now on. Closing writes what is still missing. */
+/** Starts following the store. Closing writes what is missing. */
 export async function createLedgers(options: LedgerOptions): Promise<{ close(): Promise<void> }> {
   const behind = new Set<RunId>();
   let isFailing = false;
@@ -38,9 +38,9 @@ export async function createLedgers(options: LedgerOptions): Promise<{ close(): 
   };
   const follower = new Follower({
     store: options.store,
+    types: ["run.started", ...kinds],
     note: (events) => {
       for (const event of events) {
-        if (event.type !== "run.started" && !kinds.includes(event.type)) continue;
         const { run } = event.data as { run: RunId };
         behind.add(run);
       }
@@ -48,7 +48,7 @@ export async function createLedgers(options: LedgerOptions): Promise<{ close(): 
     isBehind: () => behind.size > 0,
     work,
   });
-  // A stop may have come between the last event of a run and its file.
+  // The daemon may have stopped between a run's last event and its file.
   for (const run of await options.store.read.runs.list({ limit: 100 })) behind.add(run.id);
   follower.wake();
   return follower;
@@ -78,7 +78,7 @@ async function writeLedger({ store, dir }: LedgerOptions, id: RunId): Promise<vo
     await writeAtomic(join(folder, "meta.json"), `${JSON.stringify(meta, null, 2)}\n`, { mode: 0o600 });
     await writeAtomic(join(folder, "ledger.jsonl"), entries.join(""), { mode: 0o600 });
   } catch (error) {
-    // A project that was deleted stays deleted.
+    // A deleted project must stay deleted.
     if (!isErrno(error, "ENOENT")) throw error;
   }
 }

@@ -1,11 +1,12 @@
-/** Streams what a command writes into the events of its run, in pieces worth an event each. */
+/** Streams a command's output into the events of its run, in chunks of a reasonable size. */
 import type { RunContext } from "../../engine/engine.ts";
 import { errorText } from "../../lib/log.ts";
+import type { RedactedStream } from "../../lib/redact.ts";
 import type { WorkflowDeps } from "./deps.ts";
 
 const pieceCharacters = 8 * 1024;
 const everyMs = 200;
-/** More than this of one command is not for reading. */
+/** More output of one command is not useful to readers. */
 const mostCharacters = 256 * 1024;
 
 type Stream = "stdout" | "stderr";
@@ -14,6 +15,7 @@ export class OutputLog {
   readonly #context: RunContext;
   readonly #deps: WorkflowDeps;
   readonly #label: string;
+  readonly #clean: Readonly<Record<Stream, RedactedStream>>;
   #waiting: { stream: Stream; text: string } | null = null;
   #written = 0;
   #timer: AbortController | null = null;
@@ -22,20 +24,26 @@ export class OutputLog {
   constructor(context: RunContext, deps: WorkflowDeps, label: string) {
     this.#context = context;
     this.#deps = deps;
+    this.#clean = { stdout: deps.redactedStream(), stderr: deps.redactedStream() };
     this.#label = label.trim().split("\n", 1)[0]?.slice(0, 120) ?? "";
   }
 
   push(stream: Stream, text: string): void {
+    this.#add(stream, this.#clean[stream].push(text));
+  }
+
+  async flush(): Promise<void> {
+    for (const stream of ["stdout", "stderr"] as const) this.#add(stream, this.#clean[stream].flush());
+    this.#write();
+    await this.#last;
+  }
+
+  #add(stream: Stream, text: string): void {
     if (text === "" || this.#written >= mostCharacters) return;
     if (this.#waiting && this.#waiting.stream !== stream) this.#write();
     this.#waiting = { stream, text: (this.#waiting?.text ?? "") + text };
     if (this.#waiting.text.length >= pieceCharacters) this.#write();
     else this.#writeSoon();
-  }
-
-  async flush(): Promise<void> {
-    this.#write();
-    await this.#last;
   }
 
   #writeSoon(): void {

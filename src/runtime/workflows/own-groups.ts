@@ -1,4 +1,4 @@
-/** Whose a group is that bears the name a run asks for. */
+/** Determines whether a group with a requested name belongs to the run. */
 import { isDeepStrictEqual } from "node:util";
 import type { RunId } from "../../contract/ids.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
@@ -9,9 +9,9 @@ import { groupsOf, type SpawnedGroup } from "./run-sessions.ts";
 export type Agents = string[] | { preset: string };
 
 /**
- * The group that the run had before it went back to a checkpoint: who asks for it again is given the very members it had,
- * and none beside them. Null when there is none, and members are to be started. Throws `WorkflowError` where the name is
- * somebody else's: two runs of one workflow use the same names, and members of the one must not be asked by the other.
+ * Returns the group that the run had before it went back to a checkpoint, with exactly the same members. Returns null
+ * if there is none and members must be started. Throws `WorkflowError` if the name belongs to another run: two runs of
+ * one workflow use the same names, and one must not reach the members of the other.
  */
 export async function groupOf(
   tx: StoreTx,

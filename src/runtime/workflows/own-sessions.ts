@@ -1,4 +1,4 @@
-/** The sessions of one run. A handle is only a label: what a run started it finds again after a rename. */
+/** The sessions of one run. A run finds its sessions by id, so a rename does not matter. */
 import { AegisError } from "../../contract/errors.ts";
 import { isId, type SessionId } from "../../contract/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
@@ -8,7 +8,7 @@ export class OwnSessions {
   readonly #byHandle = new Map<string, SessionId>();
   readonly #started = new Set<SessionId>();
 
-  /** One that the run works with and did not start. */
+  /** Adds a session that the run uses but did not start. */
   know(handle: string, session: SessionId): void {
     this.#byHandle.set(handle, session);
   }
@@ -26,7 +26,7 @@ export class OwnSessions {
     return [...this.#started];
   }
 
-  /** Inside or outside of a transaction. Throws `not_found` with the nearest handle. */
+  /** Works inside or outside of a transaction. Throws `not_found` with the nearest handle. */
   async find(from: { sessions: SessionReads }, handle: string): Promise<SessionRow> {
     const id = this.#byHandle.get(handle) ?? (isId("ses", handle) ? handle : undefined);
     const row = id === undefined ? await from.sessions.byHandle(handle) : await from.sessions.get(id);

@@ -1,6 +1,6 @@
-/** What belongs to the end of a run: its host is told, its sessions are closed. */
+/** Handles the end of a run: notifies its host session and closes its sessions. */
 import { isAegisError } from "../../contract/errors.ts";
-import type { SessionId } from "../../contract/ids.ts";
+import type { RunId, SessionId } from "../../contract/ids.ts";
 import { messageMaxBytes } from "../../contract/message.ts";
 import type { Run } from "../../contract/run.ts";
 import type { RunHooks } from "../../engine/engine.ts";
@@ -10,6 +10,7 @@ import type { Groups } from "../groups/groups.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { receiptLines, receiptsOf } from "./run-receipts.ts";
 import { groupsOf } from "./run-sessions.ts";
 
 export type RunEndsOptions = {
@@ -21,7 +22,7 @@ export type RunEndsOptions = {
   maxHops: () => number;
 };
 
-/** Runs looked at after a stop for sessions they should have closed. */
+/** The number of recent runs checked after a restart for sessions that they should have closed. */
 const recentRuns = 200;
 
 export class RunEnds implements RunHooks {
@@ -39,8 +40,8 @@ export class RunEnds implements RunHooks {
         id: derivedId("msg", `${run.id}/${run.retries}/end`),
         session: run.host,
         sender: { kind: "workflow", name: run.workflow, run: run.id, status: run.status === "ok" ? "ok" : "error" },
-        body: callbackBody(run),
-        // The answer to what was accepted is never refused for the length of its chain.
+        body: callbackBody(run, receiptLines(await receiptsOf(tx, run.id), run.id)),
+        // The result of an accepted request is never refused because of the hop limit.
         cause: run.chain === null ? undefined : { chain: run.chain, hops: Math.min(run.hops + 1, maxHops() - 1) },
       });
       return "delivered";
@@ -56,20 +57,27 @@ export class RunEnds implements RunHooks {
     try {
       const own = await store.read.steps.sessions(run.id, { unshared: true });
       for (const session of own) await this.#close(session, run);
+      await this.#closePlace(run);
       await this.#dissolveGroups(run, own);
     } catch (error) {
       log.warn("the sessions of a run could not be closed", { run: run.id, error: errorText(error) });
     }
   }
 
-  /** Closes what runs that ended just before a stop left open. */
+  /** Closes the sessions of runs that ended directly before a stop. */
   async recover(): Promise<void> {
     const { store } = this.#options;
     const recent = await store.read.runs.list({ limit: recentRuns });
     for (const run of recent.filter(({ ended_at }) => ended_at !== null)) {
+      await this.#closePlace(run);
       await this.#dissolveGroups(run, await store.read.steps.sessions(run.id, { unshared: true }));
     }
     for (const session of await store.read.steps.straySessions()) await this.#close(session, null);
+  }
+
+  async #closePlace(run: Run): Promise<void> {
+    const place = placeOfRun(run.id);
+    if (run.starter?.session === place) await this.#close(place, run);
   }
 
   async #close(session: SessionId, run: Run | null): Promise<void> {
@@ -81,7 +89,7 @@ export class RunEnds implements RunHooks {
     });
   }
 
-  /** A group is held by its first member: where that one is not `own`, another run works with it still. */
+  /** The first member holds a group: if it is not in `own`, another run still uses the group. */
   async #dissolveGroups(run: Run, own: readonly SessionId[]): Promise<void> {
     const { store, groups } = this.#options;
     for (const { group, members } of await groupsOf(store.read, run.id)) {
@@ -93,19 +101,32 @@ export class RunEnds implements RunHooks {
   }
 }
 
-function callbackBody(run: Run): string {
-  if (run.status === "ok") return storable(resultText(run.result));
-  const what = run.status === "cancelled" ? "cancelled" : (run.error?.name ?? "error");
-  return storable(`${what}: ${run.error?.message ?? "no reason was given"}`);
+/**
+ * The session that stands for a program which started a run: it determines the rights of the run, and its asks belong to
+ * it.
+ */
+export function placeOfRun(run: RunId): SessionId {
+  return derivedId("ses", `${run}/starter`);
 }
 
-/** Text as it is, anything else as JSON. */
+/** The receipts come first: agents write the rest. */
+function callbackBody(run: Run, receipts: readonly string[]): string {
+  return storable([...receipts, ...(receipts.length === 0 ? [] : [""]), callbackText(run)].join("\n"));
+}
+
+function callbackText(run: Run): string {
+  if (run.status === "ok") return resultText(run.result);
+  const what = run.status === "cancelled" ? "cancelled" : (run.error?.name ?? "error");
+  return `${what}: ${run.error?.message ?? "no reason was given"}`;
+}
+
+/** Returns text unchanged and anything else as JSON. */
 function resultText(result: unknown): string {
   if (typeof result === "string") return result.trim() === "" ? "finished without a result" : result;
   return result === null || result === undefined ? "finished without a result" : JSON.stringify(result);
 }
 
-/** A workflow may give what no inbox takes: the message is cut rather than lost. */
+/** A workflow may return more than an inbox accepts: the message is truncated instead of lost. */
 function storable(text: string): string {
   const clean = text.replaceAll("\0", "\uFFFD").toWellFormed();
   const bytes = Buffer.from(clean);

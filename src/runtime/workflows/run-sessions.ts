@@ -1,11 +1,11 @@
-/** The sessions that work for a run: those it started, the members of its groups, the workers of its tasks. */
+/** Lists the sessions that work for a run: those it started, the members of its groups and the workers of its tasks. */
 import type { RunId, SessionId, TaskId } from "../../contract/ids.ts";
 import type { StoreReads } from "../../store/store.ts";
 
-/** What `spawnGroup` writes down. */
+/** The recorded result of `spawnGroup`. */
 export type SpawnedGroup = {
   group: string;
-  /** What it was asked to start. */
+  /** The requested members. */
   agents?: string[] | { preset: string };
   members: { handle: string; session: SessionId }[];
 };
@@ -18,7 +18,7 @@ export async function groupsOf(read: Pick<StoreReads, "steps">, run: RunId): Pro
   });
 }
 
-/** In the order they were started, those of tasks last. */
+/** In start order, those of tasks last. */
 export async function sessionsOf(read: StoreReads, run: RunId): Promise<SessionId[]> {
   const members = (await groupsOf(read, run)).flatMap((group) => group.members.map(({ session }) => session));
   return [...new Set([...(await read.steps.sessions(run)), ...members, ...(await workersOf(read, run))])];

@@ -1,10 +1,12 @@
-/** Runs as clients see them. */
+/** Converts runs to what clients see. */
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import { type AskId, isId, type RunId } from "../../contract/ids.ts";
 import type { Run, RunStatus, RunView, Step } from "../../contract/run.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
+import type { ReceiptViews } from "../checks/views.ts";
+import { receiptsOf } from "./run-receipts.ts";
 import { sessionsOf } from "./run-sessions.ts";
 
 const mostTurns = 1_000;
@@ -13,13 +15,15 @@ const mostOpenSteps = 100;
 export class RunViews {
   readonly #store: Store;
   readonly #engine: Engine;
+  readonly #receipts: ReceiptViews;
 
-  constructor(store: Store, engine: Engine) {
+  constructor(store: Store, engine: Engine, receipts: ReceiptViews) {
     this.#store = store;
     this.#engine = engine;
+    this.#receipts = receipts;
   }
 
-  /** By id, or by the end of one that no other run has. */
+  /** By id, or by a unique suffix of an id. */
   async find(reference: string): Promise<Run> {
     const id = isId("run", reference) ? reference : await this.#byEnding(reference);
     const run = await this.#engine.get(id);
@@ -49,6 +53,7 @@ export class RunViews {
       }),
       agents,
       asks: begun.flatMap((step) => askOf(step.begun)),
+      receipts: await this.#receipts.views(await receiptsOf(read, run.id)),
       cost: await this.#cost(agents.map((agent) => agent.session)),
     };
   }

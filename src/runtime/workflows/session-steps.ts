@@ -1,45 +1,54 @@
-/** Steps about sessions: start one, talk to it, wait for it, close it. */
+/** Session steps of workflows: start, send, wait and close. */
 import { type AegisError, isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
+import type { Consent } from "../../lib/consent.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Engine } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { cannotWrite, StoreAwayError } from "../../store/transact.ts";
 import { derivedId } from "../inbox/derived-id.ts";
+import { endableSession, endRefusal } from "../rights/may-end.ts";
+import { starterOfRun } from "../rights/starter.ts";
+import { answerEvents } from "../work/session-events.ts";
+import { until } from "../work/until.ts";
+import { checkedReply, readCheck } from "./checked-reply.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import { replyTo } from "./replies.ts";
-import { until } from "./until.ts";
 
 export type SessionSteps = Pick<Engine, "spawn" | "send" | "drain" | "close">;
 
 type Sent = { message: MessageId; session: SessionId; deadline: number | null };
 
-const endings: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
-  "turn.ended",
-  "message.cancelled",
-  "message.lost",
-  "session.closed",
-  "session.state",
-]);
-
-export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessions): SessionSteps {
-  const { store, clock, sessions, inbox, log } = deps;
+export function sessionSteps(
+  context: RunContext,
+  deps: Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> },
+  own: OwnSessions,
+): SessionSteps {
+  const { store, clock, agents, sessions, inbox, log } = deps;
   const { run } = context;
   const cause = run.chain === null ? undefined : { chain: run.chain, hops: run.hops };
   const sender = { kind: "workflow" as const, name: run.workflow, run: run.id, status: null };
 
   const waitForReply = async ({ message, session, deadline }: Sent, handle: string, signal: AbortSignal) => {
     const onAbort = () => {
-      // A daemon that stops leaves the message to the next one; a run that ends takes it back.
+      // A stopping daemon leaves the message for the next one; a cancelled run withdraws it.
       if (signal.reason instanceof RunCancelled) void takeBack(message, session);
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const reply = await until(store, clock, {
-        look: () => replyTo(store.read, message, session),
-        mayChange: (event) => event.session === session && endings.has(event.type),
+      const reply = await until({
+        store,
+        clock,
+        async look() {
+          // The message that a cancelled run takes back must not count as a failure to answer.
+          signal.throwIfAborted();
+          return replyTo(store.read, message, session);
+        },
+        mayChange: ({ session: of, type }) => of === session && (answerEvents.has(type) || type === "session.state"),
         signal,
         deadline,
       });
@@ -60,6 +69,13 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
     }
   };
 
+  /** A person's run may close any session; an agent's run only its own and those that the agent may end. */
+  const checkMayClose = async (row: SessionRow) => {
+    const starter = own.has(row.id) ? null : await starterOfRun(store.read, run, agents);
+    const refusal = starter === null ? null : endRefusal(starter, endableSession(row, agents));
+    if (refusal !== null) throw new WorkflowError(`cannot close ${row.handle}: ${refusal}`);
+  };
+
   return {
     async spawn(agent, options = {}) {
       const spawned = await context.step<{ session: SessionId; handle: string }>(
@@ -68,8 +84,11 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
           async begin(tx, key) {
             const title = options.alias ?? `${run.workflow} · ${agent}`;
             const { handle } = options;
-            const input = { id: derivedId("ses", key), agent, handle, title, startedFor: run.host };
+            const starter = await starterOfRun(tx, run, agents);
+            const input = { id: derivedId("ses", key), agent, handle, title, starter };
             const { row } = await sessions.createIn(tx, input).catch((error: unknown) => {
+              // The engine repeats a unit that could not be stored.
+              if (cannotWrite(error)) throw error;
               throw new WorkflowError(`spawn "${agent}" failed: ${errorText(error)}`, { cause: error });
             });
             return { value: { session: row.id, handle: row.handle }, session: row.id };
@@ -92,10 +111,12 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
             const deadline = options.timeout === undefined ? null : clock.now() + options.timeout * 1000;
             return { value: { message: message.id, session, deadline } };
           },
-          perform({ begun, signal }) {
+          async perform({ begun, signal, key }) {
             const sent = begun as Sent;
             sessions.wake(sent.session);
-            return waitForReply(sent, handle, signal);
+            const reply = (message: MessageId) => waitForReply({ ...sent, message }, handle, signal);
+            if (options.check === undefined) return (await reply(sent.message)).text;
+            return checkedReply(context, deps, { ...sent, key, check: readCheck(options.check), signal, reply });
           },
         },
       ),
@@ -108,10 +129,12 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
           begin: async () => ({ value: null }),
           async perform({ signal }) {
             const ids = handle === undefined ? own.ids : [(await own.find(store.read, handle).catch(expected)).id];
-            const look = async () =>
-              (await Promise.all(ids.map((id) => isIdle(deps, id)))).every(Boolean) ? true : null;
+            const look = async () => {
+              signal.throwIfAborted();
+              return (await Promise.all(ids.map((id) => isIdle(deps, id)))).every(Boolean) ? true : null;
+            };
             const mayChange = (event: Event) => event.session !== null && ids.includes(event.session);
-            await until(store, clock, { look, mayChange, signal });
+            await until({ store, clock, look, mayChange, signal, deadline: null });
           },
         },
       );
@@ -125,6 +148,7 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
             const row = await own.find(store.read, handle).catch((error: unknown) => ignore(error, "not_found"));
             if (!row) return;
             if (row.id === run.host) throw new WorkflowError(`cannot close ${handle}: the run works for it`);
+            await checkMayClose(row);
             await sessions
               .close(row.id, `closed by workflow ${run.workflow}`)
               .catch((error: unknown) => ignore(error, "closed", "not_found"));
@@ -135,15 +159,18 @@ export function sessionSteps(context: RunContext, deps: WorkflowDeps, own: OwnSe
   };
 }
 
-async function isIdle({ store }: WorkflowDeps, id: SessionId): Promise<boolean> {
+async function isIdle({ store }: Pick<WorkflowDeps, "store">, id: SessionId): Promise<boolean> {
   const row = await store.read.sessions.get(id);
   if (!row || row.closed_at !== null) return true;
   return row.state !== "working" && (await store.read.messages.countPending(id)) === 0;
 }
 
-/** What the world refuses is a failure of the workflow's matter, not a fault in it. */
+/**
+ * An external refusal is an expected failure of the workflow, not a bug in it. A database that is away refuses nothing:
+ * the engine repeats the unit.
+ */
 export function expected(error: unknown): never {
-  if (!isAegisError(error)) throw error;
+  if (!isAegisError(error) || error instanceof StoreAwayError) throw error;
   throw new WorkflowError(error.hint === undefined ? error.message : `${error.message} (${error.hint})`, {
     cause: error,
   });

@@ -1,11 +1,11 @@
-/** What the project sets for a workflow, over what its author gave. */
+/** Merges the project's settings for a workflow over the author's defaults. */
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Throws `invalid` for a key that the workflow has not, or a value of another kind than its own. */
+/** Throws `invalid` for an unknown key or a value of another type than the default. */
 export function settingsOf({ name, config }: Pick<Workflow, "name" | "config">, project: Values): Values {
   for (const [key, value] of Object.entries(project)) {
     const where = `workflows.${name}.${key}`;

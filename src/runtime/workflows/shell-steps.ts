@@ -1,24 +1,30 @@
-/** Steps that run commands. What a command writes is streamed to the run's log while it runs. */
-import { readFile, rm } from "node:fs/promises";
+/** Workflow steps that run commands. The output is streamed to the run's log. */
+import { rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import type { RunContext } from "../../engine/engine.ts";
 import { childEnv } from "../../lib/child-env.ts";
+import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Child, Exit } from "../../lib/process.ts";
 import type { BashOptions, BashResult, Engine } from "../../plugin-api/engine.ts";
 import { PredicateFailed, WorkflowError } from "../../plugin-api/errors.ts";
 import { derivedId } from "../inbox/derived-id.ts";
+import { commandRefusal } from "../rights/commands.ts";
+import { starterOfRun } from "../rights/starter.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { OutputLog } from "./output-log.ts";
-import { shortened } from "./shortened.ts";
+import { ShortenedOutput, shortenedFile } from "./shortened.ts";
+
+/** The dependencies of steps, and the consent that each command of this run needs. */
+export type ShellDeps = Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> };
 
 export type ShellSteps = Pick<Engine, "bash" | "bashPredicate">;
 
 /**
- * `$1` reaches the shell untouched. Input is taken away because bash takes a socket there for a remote login and then
- * reads the user's start-up file. Stderr goes to a file, so that all of it is kept apart from stdout.
+ * `$1` reaches the shell unchanged. Stdin is redirected because bash treats a socket as a remote login and then reads
+ * the user's start-up file. Stderr goes to a file, to keep it separate from stdout.
  */
 const wrapper =
   'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" </dev/null 2>"$2"; else exec sh -c "$1" </dev/null 2>"$2"; fi';
@@ -27,7 +33,7 @@ const defaultRetries = 3;
 
 export function shellSteps(
   context: RunContext,
-  deps: WorkflowDeps,
+  deps: ShellDeps,
   send: Engine["send"],
   host: string | null,
 ): ShellSteps {
@@ -37,7 +43,8 @@ export function shellSteps(
       { method: "bash", args: { command, ...given }, label: `bash ${command.trim().split("\n", 1)[0] ?? ""}` },
       {
         begin: async () => ({ value: null }),
-        perform({ key, again, signal }) {
+        async perform({ key, again, signal }) {
+          await checkMayRun(context, deps, command, signal);
           if (again && onUncertain === "fail") {
             throw new WorkflowError(
               `the command was under way when Aegis stopped, so it may have taken effect: ${command}`,
@@ -68,29 +75,53 @@ export function shellSteps(
   };
 }
 
+/**
+ * Judged from the stored rights, so that a run that is forked, resumed or started by another run gains none. An agent
+ * chooses the arguments of its runs, and arguments may become commands, so approval is required wherever the agent
+ * needs it for its own commands.
+ */
+export async function checkMayRun(
+  { run }: RunContext,
+  deps: Pick<WorkflowDeps, "store" | "agents" | "commands">,
+  command: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const starter = await starterOfRun(deps.store.read, run, deps.agents);
+  if (starter === null) return;
+  const { agent, session, by_agent: byAgent = false } = starter;
+  const title = `the workflow "${run.workflow}", which ${agent.slug} started, runs: ${command}`;
+  const refusal = byAgent
+    ? await deps.commands.refusal({ session, agent, command, title }, signal)
+    : commandRefusal(agent);
+  if (refusal !== null) throw new WorkflowError(refusal);
+}
+
 type Command = { command: string; options: BashOptions; key: string; signal: AbortSignal };
 
-async function runCommand(context: RunContext, deps: WorkflowDeps, run: Command): Promise<BashResult> {
-  const { processes, env, root, scratchDir, clock } = deps;
+async function runCommand(context: RunContext, deps: ShellDeps, run: Command): Promise<BashResult> {
+  const { processes, consent, env, root, scratchDir, clock } = deps;
   const { command, options, key, signal } = run;
   signal.throwIfAborted();
   await makePrivateDir(scratchDir);
   const errors = join(scratchDir, `${derivedId("run", key)}.stderr`);
   const output = new OutputLog(context, deps, command);
   const child = await processes
-    .start({
-      argv: ["sh", "-c", wrapper, "sh", command, errors],
-      // Whoever starts a run from here is known to do so within this one, and stopped when that has no end.
-      env: childEnv(env, [], { ...options.env, AEGIS_RUN: context.run.id }),
-      cwd: resolve(root, options.cwd ?? "."),
-    })
+    .start(
+      {
+        argv: ["sh", "-c", wrapper, "sh", command, errors],
+        // Identifies runs started by this command, so that endless nesting is detected.
+        env: childEnv(env, [], { ...options.env, AEGIS_RUN: context.run.id }),
+        cwd: resolve(root, options.cwd ?? "."),
+      },
+      await consent(),
+    )
     .catch((error: unknown) => {
       throw new WorkflowError(`cannot run a command in ${resolve(root, options.cwd ?? ".")}: ${errorText(error)}`);
     });
   const timeoutMs = options.timeout === undefined ? null : options.timeout * 1000;
   try {
     const { exit, stdout, timedOut } = await supervise(child, { signal, timeoutMs, clock, output });
-    const stderr = shortened(await readFile(errors).catch(() => Buffer.alloc(0)));
+    const stderr = await shortenedFile(errors);
     output.push("stderr", stderr);
     if (timedOut)
       throw new WorkflowError(`bash timed out after ${options.timeout} s: ${command}`, { details: { stdout, stderr } });
@@ -122,14 +153,14 @@ async function supervise(
   if (signal.aborted) onAbort();
   try {
     child.stdin.end();
-    const chunks: Uint8Array[] = [];
+    const stdout = new ShortenedOutput();
     for await (const chunk of child.stdout) {
-      chunks.push(chunk);
+      stdout.push(chunk);
       output.push("stdout", Buffer.from(chunk).toString("utf8"));
     }
     const exit = await child.exited;
     signal.throwIfAborted();
-    return { exit, stdout: shortened(Buffer.concat(chunks)), timedOut };
+    return { exit, stdout: stdout.toString(), timedOut };
   } finally {
     over.abort();
     signal.removeEventListener("abort", onAbort);
@@ -137,7 +168,7 @@ async function supervise(
   }
 }
 
-/** As a shell tells it: 128 and the number of the signal that ended it. */
+/** Follows the shell convention: 128 plus the number of the signal. */
 function exitCode({ code, signal }: Exit): number {
   return code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0));
 }

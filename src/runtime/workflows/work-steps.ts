@@ -1,17 +1,24 @@
-/** Steps that give work away: to queues, to groups, to a person. */
+/** Workflow steps that delegate work to queues, groups and people. */
+import { checkOf, type NamedCheck } from "../../contract/check.ts";
 import type { GroupResult } from "../../contract/group.ts";
 import type { AskId, BroadcastId, SessionId, TaskId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
-import type { Engine, GroupWait } from "../../plugin-api/engine.ts";
+import type { Consent } from "../../lib/consent.ts";
+import { readBrief } from "../../plugin-api/brief.ts";
+import type { Engine, GroupWait, WorkOptions } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { StoreTx } from "../../store/store.ts";
 import { newestGroup } from "../groups/find.ts";
 import { derivedId } from "../inbox/derived-id.ts";
+import { placeBelow } from "../rights/place.ts";
+import { starterOfRun } from "../rights/starter.ts";
+import { readCheck } from "./checked-reply.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { type Agents, groupOf } from "./own-groups.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import type { SpawnedGroup } from "./run-sessions.ts";
 import { expected } from "./session-steps.ts";
+import { checkMayRun } from "./shell-steps.ts";
 
 export type WorkSteps = Pick<
   Engine,
@@ -19,32 +26,56 @@ export type WorkSteps = Pick<
 >;
 
 const defaultAskSeconds = 7 * 86_400;
-/** Timers count in 32 bits. */
+/** Timers are limited to 32 bits. */
 const longestAskSeconds = 24 * 86_400;
 
-export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessions): WorkSteps {
-  const { queues, groups, broadcasts, asks, sessions, clock } = deps;
+/** The dependencies, the consent that each command of this run needs, and the plugin whose workflow it is. */
+export type WorkDeps = Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent>; plugin: string | null };
+
+export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions): WorkSteps {
+  const { store, agents, queues, groups, broadcasts, asks, sessions, clock } = deps;
   const { run } = context;
   const cause = run.chain === null ? undefined : { chain: run.chain, hops: run.hops };
   const sender = { kind: "workflow" as const, name: run.workflow, run: run.id, status: null };
 
-  const enqueueTask = (queue: string, payload: string, key: string) =>
-    queues
-      .enqueue({ id: derivedId("tsk", key), queue, payload, producer: null, callback: false, cause })
-      .catch(expected);
+  /** The run's right to have the command run is checked now, consent at each run of the check. */
+  const namedCheck = async (given: WorkOptions["check"], signal: AbortSignal): Promise<NamedCheck | undefined> => {
+    if (given === undefined) return undefined;
+    const check = checkOf(readCheck(given));
+    await checkMayRun(context, deps, check.command, signal);
+    await deps.consent().catch(expected);
+    return { ...check, by: { workflow: run.workflow, plugin: deps.plugin } };
+  };
 
-  /** A person answers in a session; a run without a host has one of its own for that. */
+  const enqueueTask = async (
+    { queue, payload, check: given }: { queue: string; payload: string } & WorkOptions,
+    { key, waits, signal }: { key: string; waits: boolean; signal: AbortSignal },
+  ) => {
+    const id = derivedId("tsk", key);
+    // A repeated step finds its task, and asks nobody again.
+    const known = (await store.read.tasks.get(id)) !== null;
+    const check = known ? ((await store.read.receipts.check(id)) ?? undefined) : await namedCheck(given, signal);
+    const starter = await starterOfRun(store.read, run, agents);
+    const from = { producer: null, starter, waits, callback: false, cause, check };
+    return queues.enqueue({ id, queue, payload, ...from }).catch(expected);
+  };
+
+  /** Asks belong to a session; a run without a host gets a session of its own for them. */
   const placeToAsk = async (tx: StoreTx): Promise<{ session: SessionId; mine: boolean }> => {
     const host = run.host === null ? null : await tx.sessions.get(run.host);
     if (host && host.closed_at === null) return { session: host.id, mine: false };
     const id = derivedId("ses", `${run.id}/${run.retries}/questions`);
-    const { row } = await sessions.createIn(tx, { id, title: `workflow ${run.workflow}` });
+    // It only holds asks and does no work, so it needs no slot in the starter's tree.
+    const starter = await starterOfRun(tx, run, agents);
+    const place = starter === null ? undefined : placeBelow(starter, agents.get(), deps.subagentSettings());
+    const { row } = await sessions.createIn(tx, { id, title: `workflow ${run.workflow}`, place });
     return { session: row.id, mine: true };
   };
 
-  const startMembers = async (tx: StoreTx, group: string, agents: Agents, key: string) => {
-    const input = "preset" in agents ? { preset: agents.preset } : { agents };
-    const { made } = await groups.spawnIn(tx, { group, ...input, startedFor: run.host, key }).catch(expected);
+  const startMembers = async (tx: StoreTx, group: string, members: Agents, key: string) => {
+    const input = "preset" in members ? { preset: members.preset } : { agents: members };
+    const starter = await starterOfRun(tx, run, agents);
+    const { made } = await groups.spawnIn(tx, { group, ...input, starter, key }).catch(expected);
     return made.map(({ handle, id }) => ({ handle, session: id }));
   };
 
@@ -68,20 +99,23 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
     );
 
   return {
-    enqueue: (queue, payload) =>
+    enqueue: (queue, payload, options = {}) =>
       context.step(
-        { method: "enqueue", args: { queue, payload }, label: `enqueue in ${queue}` },
-        { perform: async ({ key }) => (await enqueueTask(queue, payload, key)).task.id },
+        { method: "enqueue", args: { queue, payload, ...options }, label: `enqueue in ${queue}` },
+        {
+          perform: async ({ key, signal }) =>
+            (await enqueueTask({ queue, payload, ...options }, { key, waits: false, signal })).task.id,
+        },
       ),
 
-    delegate: (queue, payload) =>
+    delegate: (queue, payload, options = {}) =>
       context.step(
-        { method: "delegate", args: { queue, payload }, label: `delegate to ${queue}` },
+        { method: "delegate", args: { queue, payload, ...options }, label: `delegate to ${queue}` },
         {
           begin: async (_tx, key) => ({ value: { task: derivedId("tsk", key) } }),
           async perform({ key, begun, signal }) {
             const { task: id } = begun as { task: TaskId };
-            await enqueueTask(queue, payload, key);
+            await enqueueTask({ queue, payload, ...options }, { key, waits: true, signal });
             const onAbort = () => {
               if (signal.reason instanceof RunCancelled) void queues.cancel(id).catch(() => {});
             };
@@ -128,7 +162,7 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
           async perform({ begun, signal }) {
             const { ask } = begun as { ask: AskId };
             const onAbort = () => {
-              if (signal.reason instanceof RunCancelled) asks.withdraw(ask);
+              if (signal.reason instanceof RunCancelled) asks.withdraw(ask, "the run was cancelled");
             };
             signal.addEventListener("abort", onAbort, { once: true });
             try {
@@ -140,20 +174,23 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
               signal.removeEventListener("abort", onAbort);
             }
           },
+          async end(tx, _result, key) {
+            await tx.asks.markUsed(derivedId("ask", key));
+          },
         },
       );
     },
 
     async spawnGroup(name, given) {
-      const agents: Agents = "preset" in given ? { preset: given.preset } : [...given];
+      const wanted: Agents = "preset" in given ? { preset: given.preset } : [...given];
       const { members } = await context.step<SpawnedGroup>(
-        { method: "spawnGroup", args: { name, agents }, label: `spawn group ${name}` },
+        { method: "spawnGroup", args: { name, agents: wanted }, label: `spawn group ${name}` },
         {
-          // With the beginning, so that there is no member which the run does not know to be its own.
+          // In one transaction with the start of the step, so that the run knows all its members.
           async begin(tx, key) {
-            const before = await groupOf(tx, { run: run.id, own }, name, agents);
-            const members = before?.members ?? (await startMembers(tx, name, agents, key));
-            const value: SpawnedGroup = { group: name, agents, members };
+            const before = await groupOf(tx, { run: run.id, own }, name, wanted);
+            const members = before?.members ?? (await startMembers(tx, name, wanted, key));
+            const value: SpawnedGroup = { group: name, agents: wanted, members };
             const [first] = members;
             return { value, ...(first === undefined ? {} : { session: first.session }) };
           },
@@ -164,9 +201,8 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
       return members.map(({ handle }) => handle);
     },
 
-    broadcast(group, brief) {
-      const { objective, outputFormat, toolGuidance, boundaries } =
-        typeof brief === "string" ? { objective: brief } : brief;
+    async broadcast(group, brief) {
+      const { objective, output_format, tool_guidance, boundaries } = readBrief(brief);
       return context.step<BroadcastId>(
         { method: "broadcast", args: { group, brief }, label: `broadcast to ${group}` },
         {
@@ -178,8 +214,8 @@ export function workSteps(context: RunContext, deps: WorkflowDeps, own: OwnSessi
                 sender,
                 cause,
                 objective,
-                output_format: outputFormat ?? "free text",
-                tool_guidance: toolGuidance ?? "none",
+                output_format: output_format ?? "free text",
+                tool_guidance: tool_guidance ?? "none",
                 boundaries: boundaries ?? "none",
               })
               .catch(expected);

@@ -1,16 +1,20 @@
-/** Workflows: registered under a name, run with arguments of their own, taken up again after any stop. */
+/** Registers workflows under names, starts their runs and resumes them after a stop. */
 import { createHash } from "node:crypto";
-import { AegisError } from "../../contract/errors.ts";
-import type { MessageId, RunId, SessionId } from "../../contract/ids.ts";
+import { AegisError, isAegisError } from "../../contract/errors.ts";
+import { type MessageId, newId, type RunId, type SessionId } from "../../contract/ids.ts";
 import type { Run, WorkflowView } from "../../contract/run.ts";
+import type { Starter } from "../../contract/starter.ts";
 import type { Engine, RunContext } from "../../engine/engine.ts";
+import type { Consent } from "../../lib/consent.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
 import { derivedId } from "../inbox/derived-id.ts";
+import { starterOf } from "../rights/starter.ts";
 import { Arguments, type TextArguments } from "./arguments.ts";
 import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
-import type { RunEnds } from "./run-ends.ts";
+import { placeOfRun, type RunEnds } from "./run-ends.ts";
 import { RunViews } from "./run-views.ts";
 import { settingsOf } from "./settings.ts";
 
@@ -18,28 +22,35 @@ export type WorkflowsOptions = WorkflowDeps & {
   engine: Engine;
   ends: RunEnds;
   maxHops: () => number;
-  /** What the project sets for workflows, by name. */
+  /** The project's settings for workflows, by name. */
   configured: () => Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
 export type RunRequest = {
   workflow: string;
   args?: Readonly<Record<string, unknown>>;
-  /** As typed on a command line. */
+  /** Arguments as typed on a command line. */
   textArgs?: TextArguments;
   id?: RunId | undefined;
+  /** The session for which the run works. Everything the run starts has at most the rights of that session. */
   host?: SessionId | null;
+  /** Set if the session's agent starts the run with its tool. A person who names a host has approved its commands. */
+  byAgent?: boolean;
+  /** Set if a program with a credential of its own starts the run. */
+  byClient?: boolean;
   callback?: boolean;
-  /** The message whose turn asks for the run. */
+  /** The message whose turn starts the run. */
   cause?: { chain: MessageId; hops: number } | undefined;
-  /** The run one of whose commands asks for this one. One that is not known here counts for nothing. */
+  /** The run whose command starts this one. An unknown id is ignored. */
   within?: RunId | undefined;
 };
 
-/** A workflow whose body is not here: its text says nothing about it, and what it asks for comes later. */
+/** A workflow whose body runs in a plugin worker: its source text and its requests are not known here. */
 export type RegisteredWorkflow = Omit<Workflow, "configure" | "order" | "made"> & {
   remote?: { code: string; graceMs: number };
-  /** The JSON Schema of its arguments, where that says more than `input`. */
+  /** The plugin that provides it; absent for a bundled workflow. */
+  plugin?: string;
+  /** The JSON Schema of its arguments, if it says more than `input`. */
   schema?: Record<string, unknown>;
 };
 
@@ -49,13 +60,14 @@ export class Workflows {
   readonly runs: RunViews;
   readonly #options: WorkflowsOptions;
   readonly #registered = new Map<string, Registered>();
+  readonly #launched = Promise.withResolvers<void>();
 
   constructor(options: WorkflowsOptions) {
     this.#options = options;
-    this.runs = new RunViews(options.store, options.engine);
+    this.runs = new RunViews(options.store, options.engine, options.receipts);
   }
 
-  /** Returns its undo. A name that exists is refused, never overwritten. */
+  /** Returns a function that removes the workflow. Throws if the name exists. */
   add(workflow: RegisteredWorkflow, source: string): () => void {
     const { name } = workflow;
     const before = this.#registered.get(name);
@@ -68,9 +80,15 @@ export class Workflows {
       code: workflow.remote?.code ?? codeHash(workflow),
       ...(workflow.remote === undefined ? {} : { graceMs: workflow.remote.graceMs }),
       body: async (context, args) => {
+        // Trust may have changed since the run was started, or while no daemon ran.
+        const origin = { name, plugin: workflow.plugin ?? null };
+        await this.#consent(origin);
         const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
         const config = settingsOf(workflow, this.#options.configured()[name] ?? {});
-        return workflow.body(authorEngine(context, this.#options, { host, config }), args as never);
+        return workflow.body(
+          authorEngine(context, this.#options, { ...origin, host, config, consent: () => this.#consent(origin) }),
+          args as never,
+        );
       },
     });
     this.#registered.set(name, known);
@@ -89,35 +107,51 @@ export class Workflows {
     return args.view(source);
   }
 
-  /** Throws what a run with these arguments would be refused for. */
+  /** Throws the reason for which a run with these arguments would be refused. */
   check(name: string, args: Readonly<Record<string, unknown>>): void {
     this.#find(name).args.check(args);
   }
 
-  /** Answers at once; the run goes on by itself. */
+  /** Returns immediately; the run continues in the background. */
   async start(request: RunRequest): Promise<Run> {
     const { engine, maxHops } = this.#options;
     const { workflow, args: taken } = this.#find(request.workflow);
     const args = taken.check(request.args ?? {}, request.textArgs);
     settingsOf(workflow, this.#options.configured()[workflow.name] ?? {});
-    const cause = request.cause ?? (await this.#causeWithin(request.within));
+    await this.#options.consent({ name: workflow.name, plugin: workflow.plugin ?? null });
+    const within = request.within === undefined ? null : await engine.get(request.within);
+    const cause = request.cause ?? (within === null ? undefined : causeWithin(within));
     const hops = cause === undefined ? 0 : cause.hops + 1;
-    // Whatever the run sends is one message more.
+    // A message that the run sends adds one hop.
     if (hops + 1 > maxHops()) {
       throw new AegisError("too_many", "refused: this run belongs to a chain of agents that is too long already", {
         hint: `raise messages.max_hops (now ${maxHops()}) if the chain is meant to be that long`,
       });
     }
     const chain = cause?.chain ?? null;
-    const { id, host = null, callback = false } = request;
-    return engine.start({ id, workflow: workflow.name, args, host, callback, chain, hops });
+    const { host = null, callback = false } = request;
+    const id = request.id ?? newId("run", this.#options.clock.now());
+    const starter = await this.#starter({ ...request, id }, within);
+    return engine.start({ id, workflow: workflow.name, args, host, starter, callback, chain, hops });
+  }
+
+  /** Agents and programs choose the arguments of their runs, so the commands of these runs need an approval. */
+  async #starter(request: RunRequest & { id: RunId }, within: Run | null): Promise<Starter | null> {
+    const { host = null, byAgent = false, byClient = false } = request;
+    const { store, agents, sessions } = this.#options;
+    const found = host === null ? (within?.starter ?? null) : await starterOf(store.read, host, agents);
+    if (found !== null) return byAgent || byClient ? { ...found, by_agent: true } : found;
+    if (!byClient) return null;
+    const place = { id: placeOfRun(request.id), title: `workflow ${request.workflow}` };
+    const { row } = await store.transact((tx) => sessions.createIn(tx, place));
+    return { ...(await starterOf(store.read, row.id, agents)), by_agent: true };
   }
 
   async resume(reference: string, options: { force: boolean }): Promise<Run> {
     return this.#options.engine.resume((await this.runs.find(reference)).id, options);
   }
 
-  /** Takes a run up from its record with the body that is registered then. */
+  /** Replays a run with the body that is registered then. */
   restart(id: RunId, reason: string): Promise<void> {
     return this.#options.engine.restart(id, reason);
   }
@@ -130,22 +164,37 @@ export class Workflows {
     return this.#options.engine.fork((await this.runs.find(reference)).id, options);
   }
 
-  /** Runs that will still tell this session of their end, in words. */
+  /** Runs that will still notify this session of their end, as descriptions. */
   async stillRunning(session: SessionId): Promise<string[]> {
     const open = await this.#options.store.read.runs.unfinished();
     const mine = open.filter((run) => run.host === session && run.callback && run.status === "running");
     return mine.map((run) => `run ${run.id} of workflow ${run.workflow}`);
   }
 
-  /** Takes up what an earlier daemon left. Gives the runs that go on. */
+  /** Resumes the runs that an earlier daemon left. Returns the runs that continue. */
   async launch(): Promise<Run[]> {
-    const resumed = await this.#options.engine.launch();
-    await this.#options.ends.recover();
-    return resumed;
+    try {
+      const resumed = await this.#options.engine.launch();
+      await this.#options.ends.recover();
+      return resumed;
+    } finally {
+      this.#launched.resolve();
+    }
   }
 
-  /** Lets go of all runs; the next launch takes them up. */
+  /** Resolves when the runs that an earlier daemon left have been resumed, or when this daemon stops first. */
+  get launched(): Promise<void> {
+    return this.#launched.promise;
+  }
+
+  /** Resumes runs whose node is gone. */
+  adoptFreed(): void {
+    this.#options.engine.adoptFreed();
+  }
+
+  /** Releases all runs; the next launch resumes them. */
   stop(): Promise<void> {
+    this.#launched.resolve();
     return this.#options.engine.stop();
   }
 
@@ -158,12 +207,18 @@ export class Workflows {
     });
   }
 
-  async #causeWithin(within: RunId | undefined): Promise<RunRequest["cause"]> {
-    const run = within === undefined ? null : await this.#options.engine.get(within);
-    return run === null ? undefined : { chain: run.chain ?? derivedId("msg", run.id), hops: run.hops };
+  /** A run that may not continue ends as failed; it can be resumed once the user trusts it. */
+  async #consent(workflow: { name: string; plugin: string | null }): Promise<Consent> {
+    try {
+      return await this.#options.consent(workflow);
+    } catch (error) {
+      if (!isAegisError(error) || error.code !== "forbidden") throw error;
+      const hint = error.hint === undefined ? "" : `; ${error.hint}`;
+      throw new WorkflowError(`${error.message}${hint}`);
+    }
   }
 
-  /** On record, so that a rename does not change what the body says. */
+  /** Recorded, so that a rename does not change what the body sees. */
   #hostHandle(context: RunContext, session: SessionId): Promise<string> {
     return context.step(
       { method: "host", args: null, label: "host" },
@@ -172,7 +227,11 @@ export class Workflows {
   }
 }
 
-/** The body's own text: helpers it calls are not part of it. */
+function causeWithin({ id, chain, hops }: Run): RunRequest["cause"] {
+  return { chain: chain ?? derivedId("msg", id), hops };
+}
+
+/** Hashes the body's own text; helpers that it calls are not included. */
 function codeHash({ name, body }: RegisteredWorkflow): string {
   return createHash("sha256").update(`${name}\n${body.toString()}`).digest("hex").slice(0, 16);
 }

@@ -76,40 +76,115 @@ describe("the fields of an agent file", () => {
   it.each([
     ["tool: read", '4: tool: no such field (did you mean "tools"?)'],
     ["mcpServers: {}", "4: mcpServers: has no effect here"],
-    ["permissionMode: dontAsk", "4: permissionMode: has no meaning here"],
     ["effort: low\nreasoning_effort: high", "4: effort: expected only one of reasoning_effort or effort"],
   ])("%j is warned about", (yaml, warning) => {
     expect(parsed(yaml).warnings.join()).toContain(warning);
   });
 });
 
-describe("what makes a file useless", () => {
+describe("what cannot be read", () => {
   it.each([
-    ["name: helper", undefined, "1: description: expected a sentence"],
-    [required, " \n", "2: name: expected the system prompt"],
-    [`${required}\ntools: 5`, undefined, "4: tools: expected a list of names"],
-    [`${required}\ntools: [read, 5]`, undefined, "4: tools: expected a list of names"],
-    [`${required}\ntools: { read: true }`, undefined, "4: tools: expected a list of names"],
-    [`${required}\ntemperature: hot`, undefined, "4: temperature: expected a number from 0 to 2"],
-    [`${required}\ntemperature: 2.1`, undefined, "4: temperature: expected a number from 0 to 2"],
-    [`${required}\nmaxTurns: 1.5`, undefined, "4: maxTurns: expected a whole number"],
-    [`${required}\npermission: root`, undefined, "4: permission: expected one of read, write"],
-    [`${required}\neffort: 3`, undefined, "4: effort: expected one of low"],
-    [`${required}\nsubagents: { max_children: 0 }`, undefined, "4: subagents: max_children"],
-    ["name: 123\ndescription: d", undefined, "2: name: expected text, found 123"],
-    [`name: helper\ndescription: ${"x".repeat(5_000)}`, undefined, "3: description: expected at most"],
-  ])("%j", (yaml, body, error) => {
-    expect(errors(yaml, body).join()).toContain(error);
+    ["tools: 5", "4: tools: expected a list of names"],
+    ["tools: [read, 5]", "4: tools: expected a list of names"],
+    ["tools: [read", "4: looks like a list or a map but is none"],
+    ["tools: { read: maybe }", "4: tools: expected true or false for read"],
+    ["tools: read\ntools: bash", '5: expected "tools" once'],
+    ["deny_tools: 5", "4: deny_tools: expected a list of names"],
+    ['disallowedTools: "Bash" and more', "4: the quotes do not enclose the whole value"],
+    ["permission: root", "4: permission: expected one of read, write"],
+    ["permission: { bash: perhaps }", "4: permission: expected allow, ask or deny for bash"],
+    ["permissionMode: yolo", "4: permissionMode: expected one of default"],
+    ["subagents: { max_children: 0 }", "4: subagents: max_children"],
+    ["subagents: { max_child: 1 }", '4: subagents: unknown field "max_child" (did you mean "max_children"?)'],
+  ])("%j leaves no agent, for it says what the agent may do", (yaml, error) => {
+    expect(errors(`${required}\n${yaml}`).join()).toContain(error);
   });
 
-  it.each(["a/b", "..", "../../etc", "a:b", "x".repeat(65), "-a", "a--b", "é", "a\\b"])("the name %j", (name) => {
-    expect(errors(`name: ${JSON.stringify(name)}\ndescription: d`).join()).toContain("name: expected lower-case");
+  it.each([
+    ["temperature: hot", "4: temperature: expected a number from 0 to 2", { temperature: null }],
+    ["temperature: 2.1", "4: temperature: expected a number from 0 to 2", { temperature: null }],
+    ["maxTurns: 1.5", "4: maxTurns: expected a whole number", { max_turns: null }],
+    ["effort: 3", "4: effort: expected one of low", { effort: null }],
+    ["model: { best: x }", "4: model: expected text, found a map", { model: null }],
+    ["model: [opus, sonnet]", "4: model: expected one model", { model: "opus" }],
+    ["skills: { a: b }", "4: skills: expected a list of names", { skills: [] }],
+  ])("%j is left out with a warning", (yaml, warning, profile) => {
+    const result = parsed(yaml);
+    expect(result.warnings.join()).toContain(warning);
+    expect(result).toMatchObject(profile);
   });
 
-  it("no fields at all, or fields that do not end", () => {
-    expect(parseAgentText("Just text", origin)).toMatchObject({ profile: null, diagnostics: [{ line: 1 }] });
+  it("no text at all, or fields that do not end", () => {
+    expect(errors("name: helper", " \n").join()).toContain("2: name: expected the system prompt");
+    expect(parseAgentText(" \n", origin)).toMatchObject({ profile: null, diagnostics: [{ line: 1, level: "error" }] });
     expect(parseAgentText("---\nname: x", origin)).toMatchObject({ profile: null, diagnostics: [{ level: "error" }] });
   });
+});
+
+describe("what stands in for what is missing", () => {
+  it("the first sentence of the text for the description", () => {
+    const { profile, diagnostics } = parse("name: helper", "# Helper\n\nYou help people. Always.\n\nMore.");
+    expect(profile?.description).toBe("You help people.");
+    expect(diagnostics).toMatchObject([{ level: "warning", message: expect.stringContaining("taken from its text") }]);
+  });
+
+  it("the description for the text", () => {
+    expect(parse(required, "").profile).toMatchObject({ prompt: "Helps" });
+  });
+
+  it("the beginning of a description for one that is too long", () => {
+    const { profile, diagnostics } = parse(`name: helper\ndescription: ${"x".repeat(5_000)}`);
+    expect(profile?.description).toHaveLength(4_000);
+    expect(diagnostics.map((one) => one.message).join()).toContain("the last 1000 of 5000 characters were cut");
+  });
+
+  it("the other agent's fields where it extends one", () => {
+    expect(parse("name: helper\nextends: db:dba\nmodel: m", "")).toMatchObject({
+      profile: { extends: "db:dba", description: "", prompt: "", model: "m" },
+      diagnostics: [],
+    });
+  });
+});
+
+describe("rights in the words of OpenCode", () => {
+  it.each([
+    ["tools: { write: false, bash: false, read: true }", { tools: null, deny_tools: ["write", "bash"] }],
+    ["tools: { '*': false, read: true, webfetch: true }", { tools: ["read", "fetch"], deny_tools: [] }],
+    ["permission: { edit: deny, bash: ask }", { permission: "auto", deny_tools: ["edit", "write"] }],
+    ["permission: { bash: { 'git *': allow, '*': deny } }", { permission: null, deny_tools: ["bash"] }],
+    ["tools: { write: false }\ndeny_tools: [bash]", { deny_tools: ["bash", "write"] }],
+  ])("%j", (yaml, profile) => {
+    expect(parsed(yaml)).toMatchObject(profile);
+  });
+
+  it("an agent that is switched off is left out", () => {
+    expect(parse(`${required}\ndisable: true`)).toMatchObject({ profile: null, diagnostics: [{ level: "warning" }] });
+  });
+});
+
+it.each([
+  ["Code Reviewer", "code-reviewer"],
+  ["UI/UX Designer", "ui-ux-designer"],
+  ["C++ Pro", "cpp-pro"],
+  ["c#-expert", "csharp-expert"],
+  ["../../etc", "etc"],
+  ["a:b", "a-b"],
+  ["-a--b-", "a-b"],
+  ["Résumé_Writer", "resume_writer"],
+  ["3d artist", "agent-3d-artist"],
+  ["404", "agent-404"],
+  ["🚀 rocket", "rocket"],
+  ["代码审查", "x"],
+  ["x".repeat(65), "x".repeat(64)],
+])("the name %j becomes %s", (name, slug) => {
+  const { profile, diagnostics } = parse(`name: ${JSON.stringify(name)}\ndescription: d`);
+  expect(profile?.slug).toBe(slug);
+  expect(diagnostics).toMatchObject([{ level: "warning", message: expect.stringContaining(`taken as ${slug}`) }]);
+});
+
+it.each(["AGENTS.md", "CLAUDE.md", "README.md", "Readme.md"])("%s without fields is no agent and no fault", (name) => {
+  const text = "# About\n\nThese are our agents.";
+  expect(parseAgentText(text, { ...origin, file: `/agents/${name}` })).toEqual({ profile: null, diagnostics: [] });
 });
 
 it("a name in Claude Code's style is taken, a missing one is the file's", () => {

@@ -76,7 +76,6 @@ describe("a manifest's entry", () => {
     ["no map", 5, "expected a map"],
     ["without a name", { description: "d", system_prompt_file: "agent.md" }, "name: expected the name of the agent"],
     ["with an empty name", { ...entry, name: "" }, "name: expected the name of the agent"],
-    ["with a number for a name", { description: "d", system_prompt_file: "agent.md", name: 3 }, "expected text"],
     ["without a file", { name: "dba", description: "d" }, "system_prompt_file: expected the path"],
     ["with a file that is not there", { ...entry, system_prompt_file: "gone.md" }, "cannot be read"],
     ["with a folder as its file", { ...entry, system_prompt_file: "agents" }, "cannot be read"],
@@ -86,7 +85,6 @@ describe("a manifest's entry", () => {
     ["with a link that leads out", { ...entry, system_prompt_file: "link.md" }, "inside the plugin"],
     ["with a folder that leads out", { ...entry, system_prompt_file: "out/secret.md" }, "inside the plugin"],
     ["with a NUL in its path", { ...entry, system_prompt_file: "a\0.md" }, "inside the plugin"],
-    ["with a bad name", { ...entry, name: "../dba" }, "name: expected lower-case"],
     ["with tools as a number", { ...entry, tools: 7 }, "tools: expected a list"],
   ])("%s costs only itself and is named", async (_, bad, message) => {
     const { profiles, diagnostics } = await load([bad, { ...entry, name: "good" }]);
@@ -94,6 +92,14 @@ describe("a manifest's entry", () => {
     const [found] = diagnostics;
     expect(found).toMatchObject({ level: "error", plugin: "db", agent: expect.any(String) });
     expect(diagnostics.map((one) => one.message).join()).toContain(message);
+  });
+
+  it("with a name that is none gets one", async () => {
+    const { profiles } = await load([
+      { ...entry, name: "../DBA" },
+      { ...entry, name: 3 },
+    ]);
+    expect(profiles.map((profile) => profile.slug)).toEqual(["dba", "agent-3"]);
   });
 
   it("with a broken file is told with its line", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Ask } from "../../../src/contract/ask.ts";
 import type { PermissionAnswer } from "../../../src/drivers/driver.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import {
   completed,
   eventsOfType,
@@ -12,7 +12,7 @@ import {
   testRuntime,
   turnsEnded,
 } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 /** An agent that wants to run `rm` before it says anything. */
@@ -40,7 +40,7 @@ async function openAsk(runtime: TestRuntime): Promise<Ask> {
 
 /** What a daemon that was stopped before anybody answered leaves behind. */
 async function leftOpen(): Promise<{ dir: string; ask: Ask }> {
-  const dir = await tempDir();
+  const dir = await memoryDir();
   const runtime = await testRuntime(dir, testDriver(cautious()));
   await runtime.sessions.create({ prompt: "clean up" });
   const ask = await openAsk(runtime);
@@ -56,7 +56,7 @@ describe("an approval", () => {
     ["deny", "", { decision: "deny", reason: "denied by a person" }],
   ])("answered with %s %j reaches the harness", async (choice, text, expected) => {
     const answers: PermissionAnswer[] = [];
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious(answers)));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious(answers)));
     await runtime.sessions.create({ prompt: "clean up" });
     const ask = await openAsk(runtime);
     expect(ask).toMatchObject({
@@ -71,7 +71,7 @@ describe("an approval", () => {
   });
 
   it("given for the session is not asked again, there and nowhere else", async () => {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await runtime.asks.answer((await openAsk(runtime)).id, { choice: "always", text: "" });
     await turnsEnded(runtime, 1);
@@ -83,7 +83,7 @@ describe("an approval", () => {
   });
 
   it("takes the first valid answer and tells the others", async () => {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     await runtime.sessions.create({ prompt: "clean up" });
     const ask = await openAsk(runtime);
     await expect(runtime.asks.answer(ask.id, { choice: "alow", text: "" })).rejects.toThrow(/did you mean "allow"/);
@@ -98,7 +98,7 @@ describe("an approval", () => {
   });
 
   it("is taken back when the turn is cut", async () => {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     const { session } = await runtime.sessions.create({ prompt: "clean up" });
     const ask = await openAsk(runtime);
     await runtime.sessions.interrupt(session.id);
@@ -106,8 +106,8 @@ describe("an approval", () => {
     await expect(runtime.asks.answer(ask.id, { choice: "allow", text: "" })).rejects.toThrow(/withdrawn already/);
   });
 
-  it("that nobody answers is a denial with the reason", async () => {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+  it("without an answer is a denial with the reason", async () => {
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     const { session } = await runtime.sessions.create({});
     const question = {
       kind: "permission",
@@ -125,7 +125,7 @@ describe("an approval", () => {
 });
 
 describe("over a restart", () => {
-  it("an open ask stays open and its answer waits for whoever asks the same again", async () => {
+  it("an open ask stays open and its answer waits for a repetition of the ask", async () => {
     const { dir, ask } = await leftOpen();
     const answers: PermissionAnswer[] = [];
     const second = await testRuntime(dir, testDriver(cautious(answers)));
@@ -139,20 +139,20 @@ describe("over a restart", () => {
     expect(await eventsOfType(second.store, "ask.opened")).toHaveLength(1);
   });
 
-  it("an answer that nobody came for in time counts for nothing", async () => {
+  it("an answer that is not fetched in time has no effect", async () => {
     const { dir, ask } = await leftOpen();
     let late = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + late };
     const second = await testRuntime(dir, testDriver(cautious()), { clock });
     await second.asks.answer(ask.id, { choice: "allow", text: "" });
-    late = ask.expires_at;
+    late = 3_600_000;
     await second.recover();
     await second.sessions.wakeAll();
     expect((await openAsk(second)).id).not.toBe(ask.id);
   });
 
   it("an answer counts once", async () => {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     const { session } = await runtime.sessions.create({ prompt: "one" });
     const ask = await openAsk(runtime);
     await runtime.asks.answer(ask.id, { choice: "allow", text: "" });
@@ -162,13 +162,13 @@ describe("over a restart", () => {
   });
 });
 
-describe("a session in which nobody is there to answer", () => {
-  it("gets a denial at once, and nobody is asked", async () => {
+describe("a session without a person who can answer", () => {
+  it("gets a denial at once, without an ask", async () => {
     const answers: PermissionAnswer[] = [];
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious(answers)));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious(answers)));
     await runtime.sessions.create({ prompt: "clean up", ask_policy: "deny" });
     await turnsEnded(runtime, 1);
-    expect(answers).toEqual([{ decision: "deny", reason: "nobody is there to be asked in this session" }]);
+    expect(answers).toEqual([{ decision: "deny", reason: "this session has no person to ask" }]);
     expect(await eventsOfType(runtime.store, "ask.opened")).toEqual([]);
   });
 });
@@ -177,7 +177,7 @@ describe("a question with two who wait", () => {
   const question = { kind: "question", question: "which?", tool: null, detail: null, options: [] } as const;
 
   async function two() {
-    const runtime = await testRuntime(await tempDir(), testDriver(cautious()));
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
     const { session } = await runtime.sessions.create({});
     const asked = { ...question, options: [], session: session.id };
     const ask = (signal: AbortSignal) => runtime.asks.ask(asked, signal);
@@ -215,5 +215,65 @@ describe("a question with two who wait", () => {
     expect((await runtime.asks.get(id)).status).toBe("open");
     await runtime.asks.answer(id, { choice: null, text: "green" });
     expect((await third).answer?.text).toBe("green");
+  });
+});
+
+describe("what is allowed for the session", () => {
+  const never = new AbortController().signal;
+  const bash = { call: null, tool: "bash", kind: "execute", title: "rm", input: { command: "rm" } } as const;
+
+  async function answered(runtime: TestRuntime, asking: Promise<PermissionAnswer>): Promise<PermissionAnswer> {
+    await runtime.asks.answer((await openAsk(runtime)).id, { choice: "always", text: "" });
+    return asking;
+  }
+
+  it("does not speak for a gate, and a gate's answer only for the same reason", async () => {
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
+    const { session } = await runtime.sessions.create({});
+    const ask = (more: object) => runtime.asks.permission(session.id, { ...bash, ...more }, never);
+    expect(await answered(runtime, ask({}))).toEqual({ decision: "allow", scope: "session" });
+    const gate = { gate: true, reason: "it writes to .aegis" };
+    // The harness must come to the gate again, so it is never told "for the session".
+    expect(await answered(runtime, ask(gate))).toEqual({ decision: "allow", scope: "once" });
+    expect(await ask(gate)).toEqual({ decision: "allow", scope: "once" });
+    expect(await ask({ reason: "whatever the harness says" })).toEqual({ decision: "allow", scope: "session" });
+    expect(await answered(runtime, ask({ ...gate, reason: "it writes to .git" }))).toMatchObject({ scope: "once" });
+    expect(await eventsOfType(runtime.store, "ask.opened")).toHaveLength(3);
+  });
+});
+
+describe("an ask says on whose behalf it is asked", () => {
+  it("up to the root of the tree", async () => {
+    const runtime = await testRuntime(await memoryDir(), testDriver(cautious()));
+    const top = (await runtime.sessions.create({ handle: "top-one" })).session;
+    await runtime.sessions.create({ handle: "sub-one", parent: top.id, depth: 1, prompt: "clean up" });
+    const ask = await openAsk(runtime);
+    expect(ask.origin).toMatchObject({
+      handle: "sub-one",
+      harness: "scripted",
+      parents: [{ session: top.id, handle: "top-one" }],
+      senders: [{ kind: "human" }],
+    });
+    expect(ask.cwd).not.toBeNull();
+  });
+});
+
+describe("an ask without a deadline", () => {
+  it("that a stopped daemon left is taken back when its asker does not come again", async () => {
+    const { dir, ask } = await leftOpen();
+    expect(ask.expires_at).toBeNull();
+    let late = 0;
+    const sleeping = Promise.withResolvers<void>();
+    const clock: Clock = {
+      now: () => systemClock.now() + late,
+      sleep: (ms, signal) => (ms > 60_000 ? sleeping.promise : systemClock.sleep(ms, signal)),
+    };
+    const second = await testRuntime(dir, testDriver(cautious()), { clock });
+    await second.asks.resume();
+    expect((await second.asks.get(ask.id)).status).toBe("open");
+    late = 11 * 60_000;
+    sleeping.resolve();
+    await waitUntil("it is taken back", async () => (await second.asks.get(ask.id)).status === "withdrawn");
+    expect((await second.asks.get(ask.id)).settled_reason).toContain("restarted");
   });
 });

@@ -6,7 +6,7 @@ import { type CommandFolder, Commands } from "../../../src/runtime/commands/comm
 import { findCommandFiles } from "../../../src/runtime/commands/files.ts";
 import { fillArguments } from "../../../src/runtime/commands/fill.ts";
 import { parseCommandPage } from "../../../src/runtime/commands/page.ts";
-import { type Command, CommandRegistry } from "../../../src/runtime/registry/commands.ts";
+import { type Command, CommandTable } from "../../../src/runtime/registry/commands.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 const nobody = { session: null, agent: null };
@@ -34,7 +34,7 @@ async function build(options: {
 }) {
   const project = await folderWith(options.project ?? {});
   const user = await folderWith(options.user ?? {});
-  const registry = new CommandRegistry();
+  const registry = new CommandTable();
   for (const command of options.plugins ?? []) registry.add(command);
   const folders: CommandFolder[] = [
     { source: "project", root: project, path: ".aegis/commands" },
@@ -88,7 +88,26 @@ describe("pages", () => {
   });
 
   it("are no commands without a text", () => {
-    expect(parse("---\ndescription: x\n---\n \n")).toMatchObject({ page: null, diagnostics: [{ level: "error" }] });
+    expect(parse("---\nmodel: x\n---\n \n")).toMatchObject({
+      page: null,
+      diagnostics: [{ level: "info" }, { level: "error" }],
+    });
+  });
+
+  it("say their description when they have no other text", () => {
+    expect(parse("---\ndescription: Tidy up\n---\n \n")).toMatchObject({
+      page: { body: "Tidy up" },
+      diagnostics: [{ level: "warning" }],
+    });
+  });
+
+  it.each([
+    ["a value with a colon", "---\ndescription: Use it so: always\n---\nGo.\n", "Use it so: always"],
+    ["text over several lines", "---\ndescription: One:\ntwo\nmodel: x\n---\nGo.\n", "One: two"],
+    ["a tab", "---\ndescription:\tOne\n---\nGo.\n", "One"],
+    ["no end of the header", "---\ndescription: One\n\nGo.\n", "---"],
+  ])("are read in spite of %s", (_, text, description) => {
+    expect(parse(text).page?.description).toBe(description);
   });
 });
 
@@ -98,9 +117,10 @@ describe("files", () => {
       "c/fix.md": "1",
       "c/Git/sync.md": "2",
       "c/_draft.md": "3",
+      "c/README.md": "About these.",
       "c/what is it.md": "4",
       "c/notes.txt": "5",
-      "c/long.md": "x".repeat(70_000),
+      "c/long.md": "x".repeat(300_000),
       "secret.md": "6",
       "outside/x.md": "7",
     });
@@ -110,8 +130,11 @@ describe("files", () => {
     expect(files.map(({ name, path }) => [name, path])).toEqual([
       ["git:sync", "c/Git/sync.md"],
       ["fix", "c/fix.md"],
+      ["what-is-it", "c/what is it.md"],
     ]);
-    expect(diagnostics.map(({ file }) => file)).toEqual(["c/long.md", "c/out.md", "c/what is it.md"]);
+    expect(diagnostics.map(({ file }) => file)).toEqual([
+      ...["c/_draft.md", "c/README.md", "c/gone.md", "c/long.md", "c/out.md", "c/what is it.md"],
+    ]);
     expect(await findCommandFiles(root, "../elsewhere")).toMatchObject({
       ...{ files: [], diagnostics: [{ message: "leads out of its folder; it is not read" }] },
     });
@@ -122,7 +145,7 @@ describe("files", () => {
 
 it("reads so many pages and says how many there are", async () => {
   const root = await folderWith(Object.fromEntries(Array.from({ length: 502 }, (_, n) => [`c/p${n}.md`, "x"])));
-  const { files, diagnostics } = await findCommandFiles(root, "c");
+  const { files, diagnostics } = await findCommandFiles(root, "c", 500);
   expect(files).toHaveLength(500);
   expect(diagnostics).toMatchObject([{ message: expect.stringContaining("found 502") }]);
 });
@@ -166,7 +189,7 @@ describe("commands", () => {
     await expect(run("d")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("of a project that nobody trusts neither run nor hide others", async () => {
+  it("of an untrusted project neither run nor hide others", async () => {
     const { commands } = await build({
       project: { ".aegis/commands/a.md": "project a", ".aegis/commands/only.md": "x" },
       user: { ".aegis/commands/a.md": "user a" },
@@ -201,7 +224,7 @@ describe("commands", () => {
   });
 
   it("are there once for each plugin", () => {
-    const registry = new CommandRegistry();
+    const registry = new CommandTable();
     const undo = registry.add(pluginCommand({}));
     expect(() => registry.add(pluginCommand({}))).toThrow("twice");
     undo();

@@ -5,13 +5,13 @@ import { newId } from "../../../src/contract/ids.ts";
 import { EventHub, type HubLimits } from "../../../src/runtime/events/hub.ts";
 import type { StreamItem } from "../../../src/runtime/events/stream-item.ts";
 import { SlowSubscriberError } from "../../../src/runtime/events/subscriber-queue.ts";
-import type { EventService } from "../../../src/server/services.ts";
+import type { Services } from "../../../src/server/app.ts";
 import { MemoryEvents, notice, sessionA, sessionB } from "./memory-events.ts";
 
 function setup(limits: Partial<HubLimits> = {}) {
   const store = new MemoryEvents();
   const hub = new EventHub(store, limits);
-  const service: EventService = hub;
+  const service: Services["events"] = hub;
   const stop = new AbortController();
   return { store, hub, service, stop, signal: stop.signal };
 }
@@ -184,7 +184,7 @@ test("a hundred subscribers share one serialised form", async () => {
   expect(new Set(items).size).toBe(1);
 });
 
-test("nothing is read or listened to while nobody subscribes", async () => {
+test("nothing is read or listened to without subscribers", async () => {
   const { store, hub, stop, signal } = setup();
   store.commit(notice("1"));
   hub.publishDelta(delta("x"));

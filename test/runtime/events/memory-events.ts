@@ -1,11 +1,13 @@
 /** The part of a store that the hub needs, in memory, with gates to hold a read or a commit's notice. */
-import type { Event, NewEvent } from "../../../src/contract/event.ts";
-import { newId, type SessionId } from "../../../src/contract/ids.ts";
-import type { EventQuery } from "../../../src/store/store.ts";
+import type { Event, EventType, NewEvent } from "../../../src/contract/event.ts";
+import { type MessageId, newId, type SessionId } from "../../../src/contract/ids.ts";
+import type { Message } from "../../../src/contract/message.ts";
+import type { CommitListener, EventQuery } from "../../../src/store/store.ts";
 
 export class MemoryEvents {
   readonly all: Event[] = [];
-  readonly listeners = new Set<(events: readonly Event[]) => void>();
+  readonly messages: Message[] = [];
+  readonly listeners = new Set<CommitListener>();
   reads = 0;
   /** Runs before the rows of a read are fixed: what it commits is both read and announced. */
   beforeRead: () => Promise<void> | void = () => {};
@@ -29,11 +31,19 @@ export class MemoryEvents {
       },
       lastSeq: async (): Promise<number> => this.all.length,
     },
+    messages: {
+      named: async (ids: readonly MessageId[]): Promise<Message[]> =>
+        this.messages.filter(({ id }) => ids.includes(id)),
+    },
   };
 
-  onCommit(listener: (events: readonly Event[]) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  onCommit(listener: CommitListener, types?: readonly EventType[]): () => void {
+    const entry: CommitListener = (events) => {
+      const wanted = events.filter(({ type }) => types?.includes(type) ?? true);
+      if (wanted.length > 0) listener(wanted);
+    };
+    this.listeners.add(entry);
+    return () => this.listeners.delete(entry);
   }
 
   commit(...events: NewEvent[]): void {

@@ -82,7 +82,7 @@ it("leaves out what a driver keeps for itself, and known secrets, also ones that
   expect(await texts(file(id))).toEqual(["the key is [redacted].", "\nineteen-n", 'quote" [redacted]', "after"]);
 });
 
-it("catches up at start with what was committed while nobody mirrored, without repeating anything", async () => {
+it("catches up at start with what was committed while no mirror ran, without repeating anything", async () => {
   const { store, open, file } = await setUp();
   const { id } = await addSession(store);
   await say(store, id, "before");

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
 import { eventsOfType, turnsEnded } from "../../helpers/runtime.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { ask, gather, human, team, waitAll } from "./team.ts";
 
 const failed: DriverEvent = {
@@ -17,7 +18,9 @@ const step = fc.record({
   act: fc.constantFrom("say", "say", "fail", "close", "look", "other work"),
 });
 
-it("every member is settled once, with its own reply or the reason why there is none", async () => {
+it("every member is settled once, with its own reply or the reason why there is none", {
+  timeout: scaled(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.boolean(), async (steps, rightFirst) => {
       const runtime = await team();
@@ -74,4 +77,4 @@ it("every member is settled once, with its own reply or the reason why there is 
     }),
     { numRuns: 25 },
   );
-}, 60_000);
+});

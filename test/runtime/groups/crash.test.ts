@@ -81,15 +81,20 @@ describe("after a stop in the middle of a broadcast", () => {
     expect(await waitAll(last, "scouts")).toMatchObject({ combined: `---\n${handle}: it goes on`, errors: {} });
   });
 
-  it("a member that cannot go on is an error with the reason", async () => {
+  it("a member whose agent lost its conversation is asked again, and its reply counts", async () => {
     const dir = await tempDir();
     const first = await team(dir, { resume: false });
     const [a] = await gather(first, "scouts", 1);
-    await ask(first, "scouts");
-    const { session } = await first.stage.turnOf(a ?? "");
+    const handle = a ?? "";
+    const { objective } = await ask(first, "scouts");
+    const { session } = await first.stage.turnOf(handle);
     await accept(first, session);
     const second = await restart(first, dir, { resume: false });
-    expect((await waitAll(second, "scouts")).errors).toEqual({ [a ?? ""]: "its message was lost when Aegis stopped" });
+    const { text } = (await second.stage.turnOf(handle)).prompt;
+    expect(text).toMatch(/^> from substrate · \S+\n.*has no record of it/);
+    expect(text).toContain(objective);
+    await second.stage.say(handle, "asked twice");
+    expect(await waitAll(second, "scouts")).toMatchObject({ combined: `---\n${handle}: asked twice`, errors: {} });
   });
 
   it("who was let off is not asked again", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ReducerRegistry } from "../../../src/runtime/groups/reducers.ts";
+import { ReducerTable } from "../../../src/runtime/groups/reducers.ts";
 import { turnsEnded } from "../../helpers/runtime.ts";
 import { ask, gather, never, pair, team, waitAll } from "./team.ts";
 
@@ -16,7 +16,7 @@ describe("a reducer", () => {
     ["last_wins", " yes"],
     ["majority_vote", "yes"],
   ])("called %s makes one of all", (name, expected) => {
-    expect(new ReducerRegistry().get(name)(replies, never)).toEqual(expected);
+    expect(new ReducerTable().get(name)(replies, never)).toEqual(expected);
   });
 
   it.each([
@@ -25,17 +25,17 @@ describe("a reducer", () => {
     ["last_wins", ""],
     ["majority_vote", ""],
   ])("called %s makes something of nothing", (name, expected) => {
-    expect(new ReducerRegistry().get(name)([], never)).toEqual(expected);
+    expect(new ReducerTable().get(name)([], never)).toEqual(expected);
   });
 
   it("takes the first finisher's word among equals", () => {
-    const vote = new ReducerRegistry().get("majority_vote");
+    const vote = new ReducerTable().get("majority_vote");
     expect(vote([{ handle: "b-b", text: "no" }, ...replies.slice(0, 1)], never)).toBe("no");
     expect(vote(replies.slice(0, 2), never)).toBe("yes");
   });
 
   it("can be added under a name of its own, and taken away", () => {
-    const reducers = new ReducerRegistry();
+    const reducers = new ReducerTable();
     const undo = reducers.add("count", (all) => all.length);
     expect(reducers.get("count")(replies, never)).toBe(3);
     expect(() => reducers.add("count", () => "")).toThrow(/exists already/);
@@ -64,7 +64,7 @@ describe("a reducer", () => {
     expect((await waitAll(runtime, "scouts")).timeouts).toEqual([]);
   });
 
-  it("that fails later, gives what cannot be sent or never ends is told, and lets go of whoever hangs up", async () => {
+  it("that fails later, gives what cannot be sent or never ends is told, and releases a client that disconnects", async () => {
     const runtime = await team();
     const [a] = pair(await gather(runtime, "scouts", 2));
     const stopped: unknown[] = [];

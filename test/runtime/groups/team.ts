@@ -11,7 +11,7 @@ import {
   testDriver,
   testRuntime,
 } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 export const brief: Brief = {
@@ -41,13 +41,13 @@ export class Stage {
     yield* events;
   }.bind(this);
 
-  /** Waits for the member's turn under way. */
+  /** Waits for the member's turn in progress. */
   async turnOf(handle: string): Promise<TestTurn> {
     await waitUntil(`${handle} has a turn`, () => this.#open(handle) !== undefined);
     return this.#open(handle) as TestTurn;
   }
 
-  /** Ends the member's turn under way with these events. */
+  /** Ends the member's turn in progress with these events. */
   async end(handle: string, ...events: DriverEvent[]): Promise<void> {
     await this.turnOf(handle);
     const turn = this.#open(handle);
@@ -79,8 +79,8 @@ export type Team = TestRuntime & { stage: Stage };
 
 export async function team(dir?: string, options: { resume?: boolean } = {}): Promise<Team> {
   const stage = new Stage();
-  const driver = testDriver(stage.reply, { resume: options.resume ?? true });
-  const runtime = await testRuntime(dir ?? (await tempDir()), driver);
+  const driver = testDriver(stage.reply, { resume: options.resume === false ? false : "anywhere" });
+  const runtime = await testRuntime(dir ?? (await memoryDir()), driver);
   onTestFinished(() => stage.close());
   return Object.assign(runtime, { stage });
 }

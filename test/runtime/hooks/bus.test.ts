@@ -3,7 +3,7 @@ import type { HookContexts, HookDeclaration, HookEvent } from "../../../src/cont
 import { silentLogger } from "../../../src/lib/log.ts";
 import { HookBus } from "../../../src/runtime/hooks/bus.ts";
 import type { HookRecord } from "../../../src/runtime/hooks/record.ts";
-import { HookRegistry, type HookRunner } from "../../../src/runtime/registry/hooks.ts";
+import { type HookRunner, HookTable } from "../../../src/runtime/registry/hooks.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { hook, preTurn, session, type TestHook, testPlugin } from "../../helpers/hooks.ts";
 
@@ -17,12 +17,15 @@ const toolUse: HookContexts["pre_tool_use"] = {
 };
 const never = new AbortController().signal;
 
-/** A bus with plugins that live in this process. */
-function bench() {
+/** A bus with plugins that live in this process. `onRecord` is called after each hook. */
+function bench(onRecord: (one: HookRecord) => void = () => {}) {
   const clock = fakeClock();
-  const registry = new HookRegistry();
+  const registry = new HookTable();
   const records: HookRecord[] = [];
-  const record = (one: HookRecord) => void records.push(one);
+  const record = (one: HookRecord) => {
+    records.push(one);
+    onRecord(one);
+  };
   const bus = new HookBus({ registry, clock, log: silentLogger, timeoutMs: () => 50, record });
   let order = 0;
   const trips: string[][] = [];
@@ -84,7 +87,7 @@ describe("order and round trips", () => {
     ]);
   });
 
-  it("calls nobody after a block, in the same plugin or the next", async () => {
+  it("calls no hook after a block, in the same plugin or the next", async () => {
     const { bus, add, trips, records } = bench();
     add("one", [says("a", { block: "no" }), says("b", { prependSystem: "x" })]);
     add("two", [says("c", { prependSystem: "y" })]);
@@ -104,7 +107,7 @@ describe("order and round trips", () => {
 });
 
 describe("a hook that fails", () => {
-  it("is skipped, and says why on record", async () => {
+  it("is skipped, and records the reason", async () => {
     const { bus, add, records } = bench();
     add("one", [throws("a", "pre_turn"), says("b", { prependSystem: "still" }), says("c", { wrong: 1 })]);
     expect((await bus.run("pre_turn", preTurn, never)).system).toBe("still");
@@ -193,6 +196,18 @@ describe("a gate", () => {
     expect((await running).decision).toBe("deny");
   });
 
+  it("denies when the call is given up after one gate allowed it and before the next was asked", async () => {
+    const cut = new AbortController();
+    const { bus, add, trips } = bench(() => cut.abort());
+    add("one", [gate(() => ({ decision: "allow" }))]);
+    add("two", [gate(() => ({ decision: "deny", reason: "no" }))]);
+    expect(await bus.run("pre_tool_use", toolUse, cut.signal)).toEqual({
+      decision: "deny",
+      reason: "the call was given up before every gate had judged it",
+    });
+    expect(trips).toEqual([["one.g"]]);
+  });
+
   it("denies when the call is given up", async () => {
     const { bus, add } = bench();
     add("one", [hangs("g", "pre_tool_use", { timeoutMs: 60_000 })]);
@@ -202,7 +217,7 @@ describe("a gate", () => {
     expect((await running).decision).toBe("deny");
   });
 
-  it("asks when one asks and nobody denies", async () => {
+  it("asks when one hook asks and none denies", async () => {
     const { bus, add } = bench();
     add("one", [gate(() => ({ decision: "ask", reason: "sure?" }))]);
     add("two", [gate(() => ({ decision: "allow", input: { command: "ls -l" } }))]);

@@ -33,7 +33,7 @@ describe("message_sending", () => {
     expect((await eventsOfType(runtime.store, "turn.ended"))[0]?.data.text).toBe("the password is ***");
   });
 
-  it("lets text stream while nobody listens", async () => {
+  it("streams text while no hook listens", async () => {
     const { runtime } = await start([], streamed);
     expect(await deltasOf(runtime)).toMatchObject([{ text: "the pass" }]);
   });

@@ -32,8 +32,8 @@ describe("tools", () => {
   it("of the plane run with the input a gate gives them, which is checked again", async () => {
     const input: unknown[] = [{ handle: "nobody-here" }, { handle: 7 }];
     const { host } = await hostOf([hook("pre_tool_use", () => ({ decision: "allow", input: input.shift() }))]);
-    expect((await close(host, "calm-boole")).output).toContain("nobody-here");
-    expect((await close(host, "calm-boole")).output).toContain("wrong input for aegis_close");
+    expect((await close(host, "calm-moore")).output).toContain("nobody-here");
+    expect((await close(host, "calm-moore")).output).toContain("wrong input for aegis_close");
   });
 
   it("of the plane are shown to gates as what they are, and only when they could run", async () => {

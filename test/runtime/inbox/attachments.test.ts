@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { imageMaxBytes, imagesMaxCount } from "../../../src/contract/message.ts";
 import { Attachments } from "../../../src/runtime/inbox/attachments.ts";
-import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
+import { DriverTable } from "../../../src/runtime/registry/drivers.ts";
 import { gated, testDriver, testRuntime } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
-const session = { handle: "calm-boole", harness: "scripted" };
+const session = { handle: "calm-moore", harness: "scripted" };
 const png = Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1");
 const upload = (data: Buffer, name = "shot.png") => ({ name, data: data.toString("base64") });
 
 async function attachments(images = true) {
   const dir = join(await tempDir(), "attachments");
-  const drivers = new DriverRegistry([testDriver(gated().reply, { images })]);
+  const drivers = new DriverTable([testDriver(gated().reply, { images })]);
   return { dir, kept: new Attachments({ dir, drivers }) };
 }
 
@@ -61,7 +61,7 @@ describe("a picture", () => {
     const { kept } = await attachments(false);
     await expect(kept.keep(session, [upload(png)])).rejects.toMatchObject({
       code: "invalid",
-      message: '"calm-boole" runs on "scripted", which takes no images',
+      message: '"calm-moore" runs on "scripted", which takes no images',
     });
     expect(await kept.keep(session, [])).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe("a picture", () => {
   it("reaches the agent with its message, and only its name is in the row", async () => {
     const driver = testDriver(gated().reply, { images: true });
     const runtime = await testRuntime(await tempDir(), driver);
-    const created = await runtime.sessions.create({ handle: "calm-boole" });
+    const created = await runtime.sessions.create({ handle: "calm-moore" });
     const row = await runtime.sessions.resolve(created.session.id);
     const kept = await runtime.attachments.keep(row, [upload(png)]);
     const { message } = await runtime.inbox.admit({

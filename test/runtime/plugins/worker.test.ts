@@ -2,12 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isAegisError } from "../../../src/contract/errors.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/log.ts";
+import { createProcesses } from "../../../src/lib/process.ts";
 import { apiEntries } from "../../../src/runtime/plugins/host/entries.ts";
 import { PluginGone } from "../../../src/runtime/plugins/host/errors.ts";
 import { defaultWorkerLimits, PluginWorker, type WorkerLimits } from "../../../src/runtime/plugins/host/worker.ts";
+import { agreed } from "../../helpers/consent.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
-const caller = { session: { id: "ses_1", handle: "lucid-knuth" }, agent: "dev" };
+const caller = { session: { id: "ses_1", handle: "lucid-hertz" }, agent: "dev" };
 
 async function open(text: string, limits: Partial<WorkerLimits> = {}, extra: Record<string, string> = {}) {
   const root = join(await tempDir(), "plugin");
@@ -16,11 +20,16 @@ async function open(text: string, limits: Partial<WorkerLimits> = {}, extra: Rec
     await writeFile(join(root, name), content);
   const lines: string[] = [];
   const place = { root, projectRoot: root, dataDir: root, cacheDir: join(root, "..", "cache") };
+  const owner = join(root, "..");
+  const ledgerFile = join(owner, "processes.jsonl");
+  const processes = createProcesses({ ledgerFile, owner, clock: systemClock, log: silentLogger });
   const started = await PluginWorker.start({
     start: { plugin: "test", modules: [join(root, "main.ts")], config: { knob: 1 }, api: apiEntries(), ...place },
     env: { ONLY: "this" },
     limits: { ...defaultWorkerLimits, ...limits },
     log: (level, line) => lines.push(`${level}: ${line}`),
+    consent: async () => agreed(),
+    mark: () => processes.mark(),
   });
   onTestFinished(() => started.worker.terminate("the test is over"));
   const call = (index: number, input: unknown = {}, more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
@@ -62,14 +71,20 @@ describe("a plugin's worker", () => {
       'import { tool, z } from "aegis";\n' +
         'export const first = tool({ description: "d", input: z.object({ n: z.coerce.number() }) }, ({ n }, ctx) => { console.log("n is", n); ctx.log("warn", "told"); return { n, env: process.env, knob: ctx.config.knob, frozen: Object.isFrozen(ctx.config) }; });\n',
     );
-    expect(await call(0, { n: "4" })).toEqual({ n: 4, env: { ONLY: "this" }, knob: 1, frozen: true });
+    expect(await call(0, { n: "4" })).toEqual({
+      n: 4,
+      // With marks by which whatever it starts is found.
+      env: { ONLY: "this", AEGIS_OWNER: expect.any(String), AEGIS_CHILD: expect.any(String) },
+      knob: 1,
+      frozen: true,
+    });
     await expect(call(0, { n: "four" })).rejects.toSatisfy(
       (error) => isAegisError(error) && /^n: /.test(error.message),
     );
     expect(lines).toEqual(["info: n is 4", "warn: told"]);
   });
 
-  it("keeps deadlines and tells whoever is late or gone", async () => {
+  it("keeps deadlines and reports a worker that is late or gone", async () => {
     const { call, worker } = await open(
       tools(
         "() => new Promise(() => {})",
@@ -107,14 +122,15 @@ describe("a plugin's worker", () => {
   it("tells two tools of one name and a tool without a name apart", async () => {
     const twice =
       'import { tool } from "aegis";\nexport const a = tool({ name: "x", description: "d" }, () => 1);\nexport const b = tool({ name: "x", description: "d" }, () => 1);\n';
-    await expect(open(twice)).rejects.toThrow('there are two tools "x"');
-    await expect(
-      open('import { tool } from "aegis";\nexport default tool({ description: "d" }, () => 1);\n'),
-    ).rejects.toThrow(/a tool has no name/);
-    await expect(
-      open(
+    const faults = async (source: string) => (await open(source)).contributions.faults.map(({ message }) => message);
+    expect(await faults(twice)).toEqual(['the tool "x" is left out: there are two tools "x"']);
+    expect(
+      await faults('import { tool } from "aegis";\nexport default tool({ description: "d" }, () => 1);\n'),
+    ).toEqual([expect.stringContaining("a tool has no name")]);
+    expect(
+      await faults(
         'import { tool } from "aegis";\nexport const a = tool({ description: "d", input: { type: "string" } }, () => 1);\n',
       ),
-    ).rejects.toThrow(/should be an object/);
+    ).toEqual([expect.stringContaining("should be an object")]);
   });
 });

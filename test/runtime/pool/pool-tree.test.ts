@@ -1,7 +1,7 @@
 /** An agent of the pool belongs to the tree of whoever holds it: its subagents count there, and end with its task. */
 import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "../subagents/forest.ts";
 
@@ -25,7 +25,7 @@ async function held(f: Forest, caller: SessionId, signal?: AbortSignal): Promise
 }
 
 it("its subagents count towards the budget of the tree, however often the pool is used", async () => {
-  const f = await withHelper("subagents: { max_spawn_depth: 5, budget: { spawns: 2 } }\n");
+  const f = await withHelper("subagents: { max_spawn_depth: 5, budget: { spawns: 3 } }\n");
   const root = await f.root();
   const first = await f.spawn(root);
   const pooled = await held(f, first.session);
@@ -33,19 +33,19 @@ it("its subagents count towards the budget of the tree, however often the pool i
   expect(below).toMatchObject({ root, depth: 3, parent: pooled });
   const more = await f.call(pooled, "sessions_spawn", { task: "more" });
   expect(more).toMatchObject({ is_error: true });
-  expect(more.output).toContain("2 of 2 agents ever started");
+  expect(more.output).toContain("3 of 3 agents ever started");
   const another = await f.call(pooled, "agent", { agent_name: "helper", task_prompt: "more" });
-  expect(another.output).toContain("2 of 2 agents ever started");
+  expect(another.output).toContain("3 of 3 agents ever started");
 });
 
-it("its subagents have no more time than whoever holds it", async () => {
+it("its subagents have no more time than the holder of the lease", async () => {
   const f = await withHelper("subagents: { max_spawn_depth: 5, budget: { minutes: 2 } }\n");
   const first = await f.spawn(await f.root(), { timeout: 60 });
   const below = await f.spawn(await held(f, first.session), { timeout: 600 });
   expect(below.deadline).toBe(first.deadline);
 });
 
-it("its subagents end when its task is cut, and nobody is woken for that", async () => {
+it("its subagents end when its task is cut, and no session is woken for that", async () => {
   const f = await withHelper("subagents: { max_spawn_depth: 5 }\n");
   const root = await f.root();
   const stop = new AbortController();

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { PooledAgentView } from "../../../src/contract/subagent.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { ToolOutcome } from "../../../src/drivers/driver.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "../subagents/forest.ts";
 
@@ -120,14 +121,16 @@ class Play {
   }
 }
 
-it("gives every task to a session of its own that is what it should be", async () => {
+it("gives every task to a session of its own that is what it should be", { timeout: scaled(120_000) }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
-      const f = await forest({ config: `pool: { max: ${max} }\n` });
+      const f = await forest({
+        config: `pool: { max: ${max} }\nsubagents: { max_children: 50, budget: { agents: 50 } }\n`,
+      });
       const play = new Play(f, await f.root());
       for (const one of steps) await play.perform(one);
       await play.finish();
     }),
     { numRuns: 15, endOnFailure: true },
   );
-}, 120_000);
+});

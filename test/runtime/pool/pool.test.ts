@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { PooledAgent } from "../../../src/contract/subagent.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { eventsOfType, said } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
@@ -239,7 +239,7 @@ describe("the agent tool", () => {
 });
 
 describe("agent_ask", () => {
-  it("goes on with the history, for whoever gave the task", async () => {
+  it("continues with the history, for the session that gave the task", async () => {
     const f = await withHelper();
     const root = await f.root();
     const { agent_id } = await run(f, root, { task_prompt: "x" }, "first");

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../src/contract/ids.ts";
 import type { Attempt } from "../../../src/contract/task.ts";
-import { backoffMs } from "../../../src/runtime/queues/backoff.ts";
 import { checkBudget, windowMs } from "../../../src/runtime/queues/budgets.ts";
 
 const hour = 3_600_000;
@@ -30,7 +29,7 @@ describe("a budget", () => {
     expect(later.spent).toBeCloseTo(0.6);
   });
 
-  it("holds for tasks under way what tasks of the queue usually need, or what they have used already", () => {
+  it("holds for tasks in progress what tasks of the queue usually need, or what they have used already", () => {
     const recent = [attempt(1, 0.2), attempt(1, 0.4), attempt(1, null)];
     const running = [
       { cost: 0, output_tokens: 0 },
@@ -42,7 +41,7 @@ describe("a budget", () => {
     expect(checkBudget({ ...budget, usd: 0.9 }, { ended: [], running, recent }, hour).allowed).toBe(false);
   });
 
-  it("lets one task run alone while nobody knows what a task needs", () => {
+  it("lets one task run alone while the cost of a task is unknown", () => {
     expect(checkBudget(budget, nothing, 0)).toMatchObject({ allowed: true, reserved: 0 });
     const one = { ...nothing, running: [{ cost: 0, output_tokens: 0 }] };
     expect(checkBudget(budget, one, 0)).toMatchObject({ allowed: false, reserved: null, unblock_at: null });
@@ -79,10 +78,4 @@ describe("a budget", () => {
   it("reads its window", () => {
     expect(["90m", "2h", "1d", "3w"].map(windowMs)).toEqual([90 * 60_000, 2 * hour, 24 * hour, 21 * 24 * hour]);
   });
-});
-
-it("waits twice as long after each failure, up to a limit, less up to half by chance", () => {
-  expect([1, 2, 3, 4].map((failures) => backoffMs(failures, () => 0))).toEqual([1_000, 2_000, 4_000, 8_000]);
-  expect(backoffMs(1, () => 1)).toBe(500);
-  expect(backoffMs(60, () => 0)).toBe(300_000);
 });

@@ -4,8 +4,8 @@ import { waitForTask } from "../../../src/client/wait-task.ts";
 import type { SessionId, TaskId } from "../../../src/contract/ids.ts";
 import type { Message } from "../../../src/contract/message.ts";
 import type { Task, TaskView } from "../../../src/contract/task.ts";
-import { createSession, eventsOf, messages, say, talk } from "../../behaviour/talk.ts";
 import { type Project, testProject } from "../../helpers/project.ts";
+import { createSession, eventsOf, messages, say, talk } from "../../helpers/talk.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 function files(queue: string): Record<string, string> {
@@ -83,10 +83,10 @@ async function project(queue: string): Promise<Project> {
 }
 
 describe("after kill -9", () => {
-  it("the task under way fails as interrupted, waiting ones run in order, and each producer is told once", async () => {
+  it("the task in progress fails as interrupted, waiting ones run in order, and each producer is told once", async () => {
     const at = await project("{ agent: dev }");
     const first = await at.start();
-    const session = await createSession(first.client, { handle: "lucid-knuth" });
+    const session = await createSession(first.client, { handle: "lucid-hertz" });
     const cut = await give(first.client, session.id, "hold one");
     const { worker } = await under_way(first.client, cut, "holding one");
     const next = await give(first.client, session.id, "two");
@@ -115,14 +115,14 @@ describe("after kill -9", () => {
         { kind: "queue", name: "work", task: cut, status: "error" },
         "interrupted: Aegis stopped while the task was under way\n\nThe worker's last message was:\n\nholding one",
       ],
-      [{ kind: "queue", name: "work", task: next, status: "ok" }, "did two"],
-      [{ kind: "queue", name: "work", task: last, status: "ok" }, "did three"],
+      [{ kind: "queue", name: "work", task: next, status: "ok", verified: false }, "did two"],
+      [{ kind: "queue", name: "work", task: last, status: "ok", verified: false }, "did three"],
     ]);
     expect((await client.call("getSession", { path: { session: worker ?? "" } })).session.state).toBe("closed");
     await waitUntil("only the producer is left", async () => (await openSessions(client)).length === 1);
   });
 
-  it("the task under way is tried again in a fresh session while it has retries", async () => {
+  it("the task in progress is tried again in a fresh session while it has retries", async () => {
     const at = await project("{ agent: dev, retries: 1 }");
     const first = await at.start();
     const id = await put(first.client, "hold one");
@@ -160,7 +160,7 @@ describe("after kill -9", () => {
     const session = await createSession(first.client);
     const id = await give(first.client, session.id, "quick");
     await waitForTask(first.client, id);
-    // The producer's turn with the answer is held: it is on record, but nobody has read it to its end.
+    // The producer's turn with the answer is held: it is recorded, but nobody has read it to its end.
     await waitUntil("the answer is there", async () => (await callbacks(first.client, session.id)).length === 1);
     await first.kill();
 

@@ -255,7 +255,7 @@ describe("budgets", () => {
     });
     work.finish("a", said("first"), used(60, null));
     await waitUntil("the next runs", () => work.atWork()[0] === "b");
-    // 60 are spent and the one under way will need about 60: the third has to wait.
+    // 60 are spent and the one in progress will need about 60: the third has to wait.
     expect(await work.runtime.queues.queue("work")).toMatchObject({
       budgets: [{ spent: 60, reserved: 60, allowed: false }],
       tasks: { dispatched: 1, pending: 1 },
@@ -274,7 +274,7 @@ describe("budgets", () => {
     await work.is(ids[2] as TaskId, "completed");
   });
 
-  it("report tries whose cost nobody knows instead of counting them as free", async () => {
+  it("report tries of unknown cost instead of counting them as free", async () => {
     const work = await line({ max_parallel: 2, budgets: [{ usd: 1, window: "1d" }] });
     const [first, second] = [await work.put("a"), await work.put("b")];
     work.finish("a", said("done"), used(5, null));

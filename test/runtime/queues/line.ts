@@ -4,9 +4,9 @@
  */
 import type { SessionId, TaskId } from "../../../src/contract/ids.ts";
 import { type QueueSettings, queueSettingsSchema, type Task } from "../../../src/contract/task.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import {
   cancelled,
   completed,
@@ -16,7 +16,7 @@ import {
   testDriver,
   testRuntime,
 } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 export type Line = {
@@ -45,7 +45,7 @@ export async function line(
   change: Partial<QueueSettings> = {},
   options: { clock?: Clock; dir?: string; start?: boolean } = {},
 ): Promise<Line> {
-  const dir = options.dir ?? (await tempDir());
+  const dir = options.dir ?? (await memoryDir());
   const held = new Map<string, PromiseWithResolvers<readonly DriverEvent[]>>();
   const begun: string[] = [];
   const heard: string[] = [];
@@ -104,7 +104,7 @@ export async function line(
 
 /** A session that gives tasks and hears of them. */
 export async function producer({ runtime }: Line): Promise<SessionId> {
-  return (await runtime.sessions.create({ handle: "lucid-knuth" })).session.id;
+  return (await runtime.sessions.create({ handle: "lucid-hertz" })).session.id;
 }
 
 /** Enqueues as that session, to be told. */

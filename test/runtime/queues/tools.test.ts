@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { waitForTask } from "../../../src/client/wait-task.ts";
 import { isId, type TaskId } from "../../../src/contract/ids.ts";
-import { createSession, talk } from "../../behaviour/talk.ts";
 import { sharedDaemon } from "../../helpers/project.ts";
+import { createSession, talk } from "../../helpers/talk.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 const shared = sharedDaemon({
@@ -78,6 +78,8 @@ it("aegis_enqueue says where the task stands, and its answer comes as a message"
   expect(behind).toEqual({ task_id: expect.any(String), queued_position: 1 });
   expect(await json(`status ${behind.task_id}`)).toEqual({
     status: "pending",
+    verified: false,
+    receipt: null,
     result: null,
     error: null,
     completed_at: null,
@@ -92,6 +94,8 @@ it("aegis_enqueue says where the task stands, and its answer comes as a message"
   });
   expect(await json(`status ${started.task_id}`)).toEqual({
     status: "completed",
+    verified: false,
+    receipt: null,
     result: "released one",
     error: null,
     completed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -108,11 +112,15 @@ it("aegis_delegate waits for the result, or says that the time is over", async (
   expect(await json("delegate side: this")).toEqual({
     task_id: expect.any(String),
     status: "completed",
+    verified: false,
+    receipt: null,
     result: "did this",
   });
   expect(await json("delegate side: fail")).toEqual({
     task_id: expect.any(String),
     status: "failed",
+    verified: false,
+    receipt: null,
     error: "broken",
     result: "trying",
   });
@@ -124,11 +132,17 @@ it("aegis_delegate waits for the result, or says that the time is over", async (
 });
 
 it("aegis_cancel says what it cancelled", async () => {
-  const running = await json("quietly side: hold never");
-  const waiting = await json("quietly side: two");
-  expect(await json(`cancel ${waiting.task_id}`)).toEqual({ ok: true, status: "cancelled", was: "pending" });
-  expect(await json(`cancel ${running.task_id}`)).toEqual({ ok: true, status: "cancelled", was: "in_flight" });
-  expect(await json(`cancel ${running.task_id}`)).toEqual({ ok: true, status: "cancelled", note: "already terminal" });
+  const { session, answer } = await asked("quietly side: hold never");
+  const again = async (text: string) => JSON.parse(await talk(shared.daemon.client, session, text));
+  const running = JSON.parse(answer);
+  const waiting = await again("quietly side: two");
+  expect(await again(`cancel ${waiting.task_id}`)).toEqual({ ok: true, status: "cancelled", was: "pending" });
+  expect(await json(`cancel ${running.task_id}`)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining(`neither you nor your tree started task ${running.task_id}`),
+  });
+  expect(await again(`cancel ${running.task_id}`)).toEqual({ ok: true, status: "cancelled", was: "in_flight" });
+  expect(await again(`cancel ${running.task_id}`)).toEqual({ ok: true, status: "cancelled", note: "already terminal" });
   expect(await json("cancel tsk_nothing")).toEqual({ ok: false, error: "no task tsk_nothing" });
   expect(await json("status tsk_nothing")).toMatchObject({ status: "unknown" });
 });

@@ -7,7 +7,7 @@ import {
   agentSourceSchema,
   unsaidAgentFields,
 } from "../../../src/contract/agent.ts";
-import { AgentRegistry } from "../../../src/runtime/registry/agents.ts";
+import { AgentTable } from "../../../src/runtime/registry/agents.ts";
 
 function profile(slug: string, source: AgentSource, more: Partial<AgentProfile> = {}): AgentProfile {
   const { overrides: _, ...unsaid } = unsaidAgentFields;
@@ -16,8 +16,7 @@ function profile(slug: string, source: AgentSource, more: Partial<AgentProfile> 
 const ofPlugin = (plugin: string, slug: string, more: Partial<AgentProfile> = {}) =>
   profile(slug, "plugin", { plugin, file: `/agents/${slug}.md`, ...more });
 const base = profile("dev", "config", { harness: "native", model: "a/b", permission: "write", options: { x: 1 } });
-const registryOf = (...profiles: AgentProfile[]) =>
-  new AgentRegistry([base, ...profiles], { slug: "dev", why: "a test" });
+const registryOf = (...profiles: AgentProfile[]) => new AgentTable([base, ...profiles], { slug: "dev", why: "a test" });
 
 describe("a name that several go by", () => {
   it("means the strongest, and the next one when that is gone", () => {
@@ -100,7 +99,7 @@ describe("a name that several go by", () => {
           }
           for (const [ref, { plugin, slug }] of plugins) expect(registry.get(ref)).toMatchObject({ plugin, slug });
         }
-        const fresh = new AgentRegistry([base, ...files.toReversed()], registry.choice);
+        const fresh = new AgentTable([base, ...files.toReversed()], registry.choice);
         fresh.registerPluginAgents([...plugins.values()].toReversed());
         for (const { slug } of registry.listAgents()) expect(fresh.get(slug)).toEqual(registry.get(slug));
       }),
@@ -144,7 +143,7 @@ describe("what an agent leaves out", () => {
   });
 
   it("comes from the first agent with a harness when the default one has none", () => {
-    const registry = new AgentRegistry([base, profile("x", "builtin")], { slug: "x", why: "asked for" });
+    const registry = new AgentTable([base, profile("x", "builtin")], { slug: "x", why: "asked for" });
     expect(registry.get()).toMatchObject({ slug: "x", harness: "native" });
     expect(registry.listAgents().find((agent) => agent.default)?.slug).toBe("x");
   });
@@ -156,7 +155,7 @@ describe("what an agent leaves out", () => {
 
   it("a plugin's agent can only narrow the rights it would have anyway", () => {
     const rights = (own: AgentProfile["permission"], basic: AgentProfile["permission"]) => {
-      const registry = new AgentRegistry([{ ...base, permission: basic }], { slug: "dev", why: "a test" });
+      const registry = new AgentTable([{ ...base, permission: basic }], { slug: "dev", why: "a test" });
       registry.registerPluginAgent(ofPlugin("p", "x", { permission: own }));
       return registry.get("x").permission;
     };
@@ -172,10 +171,91 @@ describe("what an agent leaves out", () => {
     const registry = registryOf(profile("x", "claude", { model: "sonnet", temperature: 0 }));
     expect(registry.get("x")).toMatchObject({ model: "a/b", temperature: 0 });
     expect(registry.diagnostics().map((one) => one.message)).toEqual([expect.stringContaining('"sonnet"')]);
-    const claude = new AgentRegistry([{ ...base, harness: "claude-code" }, profile("x", "claude", { model: "opus" })], {
+    const claude = new AgentTable([{ ...base, harness: "claude-code" }, profile("x", "claude", { model: "opus" })], {
       slug: "dev",
       why: "a test",
     });
     expect(claude.get("x").model).toBe("opus");
+  });
+});
+
+describe("an agent that extends another one", () => {
+  const dba = ofPlugin("db", "dba", { description: "SQL", prompt: "Keep it.", tools: ["read"], permission: "full" });
+  const withPlugin = (...profiles: AgentProfile[]) => {
+    const registry = registryOf(...profiles);
+    registry.registerPluginAgent(dba);
+    return registry;
+  };
+
+  it("has that one's fields where it says nothing, and is that one to its tools", () => {
+    const own = profile("dba", "user", { prompt: "", extends: "db:dba", model: "openai/x", deny_tools: ["bash"] });
+    expect(withPlugin(own).get("dba")).toMatchObject({
+      ...{ source: "user", plugin: null, description: "SQL", prompt: "Keep it.", tools: ["read"], model: "openai/x" },
+      deny_tools: ["bash"],
+      extends: "db:dba",
+      overrides: [{ source: "plugin", plugin: "db", slug: "dba" }],
+    });
+  });
+
+  it("takes over no more rights than the default agent has, unless the user says so", () => {
+    const rights = (more: Partial<AgentProfile>) =>
+      withPlugin(profile("heir", "user", { prompt: "", extends: "db:dba", ...more })).get("heir").permission;
+    expect(rights({})).toBe("write");
+    expect(rights({ permission: "full" })).toBe("full");
+    expect(rights({ permission: "read" })).toBe("read");
+    const strong = profile("strong", "user", { permission: "full" });
+    const heir = (source: AgentSource) => profile("heir", source, { prompt: "", extends: "strong" });
+    expect(registryOf(strong, heir("user")).get("heir").permission).toBe("full");
+    expect(registryOf(strong, heir("project")).get("heir").permission).toBe("write");
+    expect(registryOf(strong, heir("config")).get("heir").permission).toBe("write");
+  });
+
+  it("of its own name means the next one of that name", () => {
+    const registry = registryOf(
+      profile("helper", "project", { prompt: "", extends: "helper" }),
+      profile("helper", "builtin", { prompt: "original" }),
+    );
+    expect(registry.get("helper")).toMatchObject({ source: "project", prompt: "original" });
+  });
+
+  it("that is not there, or that leads back to it, is not started", () => {
+    const lost = registryOf(profile("lost", "user", { extends: "db:dbq" }));
+    expect(() => lost.startable("lost")).toThrow('it extends "db:dbq", which does not exist');
+    expect(lost.diagnostics()).toMatchObject([{ level: "error", agent: "lost" }]);
+    const round = registryOf(profile("a", "user", { extends: "b" }), profile("b", "user", { extends: "a" }));
+    expect(() => round.startable("a")).toThrow("it extends itself: a → b → a");
+    expect(round.get("a").refused).toContain("extends itself");
+  });
+
+  it("is made of every agent on the way", () => {
+    const registry = withPlugin(profile("dba", "user", { prompt: "", extends: "db:dba" }));
+    expect(registry.madeFrom(registry.get("dba")).map(({ slug, source }) => `${source} ${slug}`)).toEqual([
+      ...["user dba", "plugin dba", "config dev"],
+    ]);
+  });
+});
+
+describe("the name of a model", () => {
+  const model = (name: string, more: Partial<AgentProfile> = {}) => {
+    const registry = registryOf(profile("x", "user", { model: name, ...more }));
+    const messages = registry.diagnostics().map((one) => one.message);
+    return [registry.get("x").model, ...messages];
+  };
+
+  it("without a provider is the provider's of its family on a native agent", () => {
+    expect(model("claude-3-5-sonnet-20241022")).toEqual(["anthropic/claude-3-5-sonnet-20241022"]);
+    expect(model("gpt-4o")).toEqual(["openai/gpt-4o"]);
+    expect(model("gemini-2.5-pro")).toEqual(["google/gemini-2.5-pro"]);
+    expect(model("openrouter/claude-3")).toEqual(["openrouter/claude-3"]);
+  });
+
+  it("of no known family is warned about", () => {
+    expect(model("llama3")).toEqual(["a/b", expect.stringContaining('"llama3" names no provider')]);
+  });
+
+  it("of another vendor is warned about, and kept where the author chose the harness", () => {
+    const warning = expect.stringContaining("codex has no models of anthropic");
+    expect(model("claude-3-5-sonnet-20241022", { harness: "codex" })).toEqual(["claude-3-5-sonnet-20241022", warning]);
+    expect(model("claude-3-5-sonnet-20241022", { harness: "claude-code" })).toEqual(["claude-3-5-sonnet-20241022"]);
   });
 });

@@ -3,8 +3,8 @@ import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontex
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { type AgentProfile, unsaidAgentFields } from "../../../src/contract/agent.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { ToolHost } from "../../../src/drivers/driver.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import type { Tool } from "../../../src/runtime/registry/tools.ts";
 import { Toolset } from "../../../src/runtime/registry/toolset.ts";
 import {
@@ -161,7 +161,7 @@ describe("over MCP", () => {
   async function connect(agent: string) {
     const { runtime } = await stage();
     const { session } = await runtime.sessions.create({ agent });
-    const tools = new Toolset(runtime.tools, runtime.agents.get(agent));
+    const tools = new Toolset(runtime.tools, runtime.agents.get(agent), null);
     const { address, revoke } = runtime.plane.open(session, tools);
     let changes = 0;
     const client = new McpClient(

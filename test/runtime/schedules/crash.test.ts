@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { ScheduleAction, ScheduleSettings } from "../../../src/contract/schedule.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { answers, firings, type Kit, kit, settings, type WallClock, wallClock } from "./kit.ts";
@@ -92,7 +93,7 @@ async function isOver(at: Kit): Promise<boolean> {
   return list.length > 0 && list.every((firing) => firing.ended_at !== null);
 }
 
-it.each(actions)("$kind: one effect, wherever the daemon is killed", { timeout: 120_000 }, async (action) => {
+it.each(actions)("$kind: one effect, wherever the daemon is killed", { timeout: scaled(120_000) }, async (action) => {
   const commits = await uninterrupted(action);
   expect(commits).toBeGreaterThan(3);
   for (let lives = 1; lives <= commits; lives++) await scenario(action, lives);

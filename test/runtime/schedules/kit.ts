@@ -4,8 +4,8 @@ import type { Firing, ScheduleSettings } from "../../../src/contract/schedule.ts
 import { silentLogger } from "../../../src/lib/log.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
 import { Schedules } from "../../../src/runtime/schedules/schedules.ts";
-import { createPersist } from "../../../src/store/persist.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { createTransact } from "../../../src/store/transact.ts";
 import { type FakeClock, fakeClock } from "../../helpers/fake-clock.ts";
 import { completed, said, type TestReply, type TestRuntime, testDriver, testRuntime } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
@@ -58,7 +58,14 @@ export const answers: TestReply = async function* ({ prompt }) {
 export async function kit(
   dir: string,
   declared: Record<string, ScheduleSettings>,
-  options: { clock: WallClock; reply?: TestReply; wrap?: (store: Store) => Store; isDead?: () => boolean },
+  options: {
+    clock: WallClock;
+    reply?: TestReply;
+    wrap?: (store: Store) => Store;
+    isDead?: () => boolean;
+    /** Why a schedule must not fire. */
+    refusal?: (name: string) => string | null;
+  },
 ): Promise<Kit> {
   const { clock, wrap } = options;
   const runtime = await testRuntime(dir, testDriver(options.reply ?? answers), {
@@ -76,15 +83,15 @@ export async function kit(
     ...runtime,
     clock,
     log: silentLogger,
-    persist: createPersist({ store, clock, log: silentLogger, signal: end.signal }),
+    transact: createTransact({ store, clock, log: silentLogger, signal: end.signal }),
     waiting: [],
     held: () => [],
+    refusal: async (name) => options.refusal?.(name) ?? null,
     declared: () =>
       Object.fromEntries(Object.entries(declared).map(([name, entry]) => [name, { settings: entry, file: "test" }])),
   });
   const boot = async () => {
     await runtime.recover();
-    await runtime.queues.recover();
     await runtime.sessions.wakeAll();
     await runtime.queues.start();
     await runtime.workflows.launch();

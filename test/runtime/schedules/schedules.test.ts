@@ -3,6 +3,7 @@ import { isId, newId, type SessionId } from "../../../src/contract/ids.ts";
 import type { ScheduleSettings } from "../../../src/contract/schedule.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
 import { eventsOfType, gated } from "../../helpers/runtime.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { brief, firings, type Kit, kit, over, settings, wallClock } from "./kit.ts";
@@ -30,6 +31,33 @@ async function hours(at: Kit, count: number): Promise<void> {
 async function count(at: Kit, wanted: number): Promise<void> {
   await waitUntil(`${wanted} firings`, async () => (await firings(at)).length >= wanted);
 }
+
+describe("agreement that was taken back", () => {
+  it("skips the slots that come meanwhile, with the reason, and fires again once it is given", async () => {
+    let refusal: string | null = "schedule s of .aegis.yaml changed since you trusted it";
+    const at = await one({}, { refusal: () => refusal });
+    await hours(at, 2);
+    await count(at, 2);
+    expect(await firings(at)).toMatchObject([
+      { status: "skipped", error: refusal, effect: null },
+      { status: "skipped", error: refusal, effect: null },
+    ]);
+    await expect(at.schedules.run("s")).rejects.toThrow(/does not fire: .*changed since you trusted it/);
+    expect(at.runtime.driver.turns).toEqual([]);
+    refusal = null;
+    await hours(at, 1);
+    await count(at, 3);
+    expect((await firings(at)).map((firing) => firing.status).sort()).toEqual(["ok", "skipped", "skipped"]);
+  });
+
+  it("does not start what was claimed before", async () => {
+    let asked = 0;
+    const at = await one({}, { refusal: () => (asked++ === 0 ? null : "nobody agreed") });
+    await hours(at, 1);
+    expect(await firings(at)).toMatchObject([{ status: "error", error: "could not start: nobody agreed" }]);
+    expect(at.runtime.driver.turns).toEqual([]);
+  });
+});
 
 describe("what a firing starts", () => {
   it("is a fresh session with the prompt as first message, closed when its turn is over", async () => {
@@ -101,7 +129,7 @@ describe("what a firing starts", () => {
   });
 });
 
-describe("while an earlier firing is under way", () => {
+describe("while an earlier firing is in progress", () => {
   it("skip passes over the slot and says whose fault it is", async () => {
     const { reply, open } = gated();
     const at = await one({}, { reply });
@@ -201,7 +229,7 @@ describe("by hand", () => {
     expect(await firings(at)).toHaveLength(1);
   });
 
-  it("is refused while an earlier firing is under way and overlaps are skipped", async () => {
+  it("is refused while an earlier firing is in progress and overlaps are skipped", async () => {
     const { reply } = gated();
     const at = await one({}, { reply });
     await at.schedules.run("s");
@@ -266,7 +294,9 @@ describe("a changed configuration", () => {
   });
 });
 
-it("does a thousand that are due at the same second, each once, in a few seconds", { timeout: 60_000 }, async () => {
+it("does a thousand that are due at the same second, each once, in a few seconds", {
+  timeout: scaled(60_000),
+}, async () => {
   const action = { kind: "workflow", workflow: "echo", args: {} } as const;
   const declared = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`s${at}`, settings({ action })]));
   const at = await kit(await tempDir(), declared, { clock: wallClock(start) });

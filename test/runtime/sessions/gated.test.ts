@@ -1,7 +1,7 @@
 /** A conversation that is open when the first plugin comes that judges tool calls. */
 import { expect, it } from "vitest";
 import { completed, said, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 
 it.each([
   ["a harness with a process of its own is started again, so that it asks", true, 2],
@@ -16,7 +16,7 @@ it.each([
     },
     { mcp },
   );
-  const runtime = await testRuntime(await tempDir(), driver);
+  const runtime = await testRuntime(await memoryDir(), driver);
   const { session } = await runtime.sessions.create({ prompt: "one" });
   await turnsEnded(runtime, 1);
   const declaration = { name: "judge", event: "pre_tool_use", priority: 0, timeoutMs: 1000, strict: false } as const;

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
 import { completed, eventsOfType, said, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 
 const died: DriverEvent = {
   type: "turn.ended",
@@ -19,7 +19,7 @@ async function after(...endings: DriverEvent[][]) {
     if (script.includes(died)) driver.alive = false;
     yield* script;
   });
-  const runtime = await testRuntime(await tempDir(), driver);
+  const runtime = await testRuntime(await memoryDir(), driver);
   const { session } = await runtime.sessions.create({ prompt: "one" });
   await turnsEnded(runtime, 1);
   await runtime.inbox.admit({ session: session.id, sender: { kind: "human" }, body: "two" });
@@ -57,7 +57,7 @@ it("a process that dies on its first prompt is not started twice for it", async 
     driver.alive = false;
     yield died;
   });
-  const runtime = await testRuntime(await tempDir(), driver);
+  const runtime = await testRuntime(await memoryDir(), driver);
   await runtime.sessions.create({ prompt: "one" });
   await turnsEnded(runtime, 1);
   expect(driver.turns).toHaveLength(1);

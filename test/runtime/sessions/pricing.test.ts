@@ -1,11 +1,11 @@
-/** What a turn costs where the harness does not say, and that it counts while the turn is under way. */
+/** What a turn costs where the harness does not say, and that it counts while the turn is in progress. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { eventsOfType, type TestReply, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 const prices = 'prices: { "a/named": { input: 1, output: 2 }, "a/told-*": { input: 10, output: 20 } }\n';
@@ -19,7 +19,7 @@ const ended = (cost: number | null): DriverEvent => ({
 const endedWithout: DriverEvent = { type: "turn.ended", reason: "completed", error: null, usage: null };
 
 async function start(reply: TestReply) {
-  const dir = await tempDir();
+  const dir = await memoryDir();
   await writeFile(join(dir, ".aegis.yaml"), prices);
   const runtime = await testRuntime(dir, testDriver(reply));
   runtime.agents.replace([{ ...offlineAgent, model: "a/named" }], { slug: offlineAgent.slug, why: "a test" });
@@ -55,7 +55,7 @@ it("goes by the model that the harness names, also in an earlier turn, and else 
   expect(await costs([mode("b/unknown"), ended(null)])).toEqual([2.5]);
 });
 
-it("is on record while the turn is under way, and kept when it is cut", async () => {
+it("is recorded while the turn is in progress, and kept when the turn is cut", async () => {
   const { dir, runtime, session } = await start(async function* ({ signal }) {
     yield used(null);
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));

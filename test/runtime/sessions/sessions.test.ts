@@ -3,7 +3,7 @@ import { handlePattern } from "../../../src/contract/session.ts";
 import { handleCandidates } from "../../../src/runtime/sessions/handles.ts";
 import { autoTitle, cleanTitle } from "../../../src/runtime/sessions/titles.ts";
 import { completed, eventsOfType, gated, said, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 const human = { kind: "human" } as const;
@@ -21,30 +21,30 @@ describe("handles", () => {
   });
 
   it("belong to one live session at a time", async () => {
-    const runtime = await testRuntime(await tempDir(), polite());
-    const first = await runtime.sessions.create({ handle: "calm-boole" });
-    await expect(runtime.sessions.create({ handle: "calm-boole" })).rejects.toThrow(/belongs to a live session/);
-    const other = await runtime.sessions.create({ handle: "keen-hopper" });
-    await expect(runtime.sessions.rename(other.session.id, "calm-boole")).rejects.toThrow(
+    const runtime = await testRuntime(await memoryDir(), polite());
+    const first = await runtime.sessions.create({ handle: "calm-moore" });
+    await expect(runtime.sessions.create({ handle: "calm-moore" })).rejects.toThrow(/belongs to a live session/);
+    const other = await runtime.sessions.create({ handle: "keen-planck" });
+    await expect(runtime.sessions.rename(other.session.id, "calm-moore")).rejects.toThrow(
       /belongs to another live session/,
     );
     await runtime.sessions.close(first.session.id, "test");
-    await runtime.sessions.rename(other.session.id, "calm-boole");
-    expect((await runtime.sessions.resolve("calm-boole")).id).toBe(other.session.id);
+    await runtime.sessions.rename(other.session.id, "calm-moore");
+    expect((await runtime.sessions.resolve("calm-moore")).id).toBe(other.session.id);
     expect((await runtime.sessions.resolve(first.session.id)).state).toBe("closed");
   });
 
   it("that are mistyped get the nearest one", async () => {
-    const runtime = await testRuntime(await tempDir(), polite());
-    await runtime.sessions.create({ handle: "calm-boole" });
+    const runtime = await testRuntime(await memoryDir(), polite());
+    await runtime.sessions.create({ handle: "calm-moore" });
     await expect(runtime.sessions.resolve("calm-bool")).rejects.toThrow(
-      'no session "calm-bool" (did you mean "calm-boole"?)',
+      'no session "calm-bool" (did you mean "calm-moore"?)',
     );
   });
 
   it("start without a process", async () => {
     const driver = polite();
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     await runtime.sessions.create({});
     expect(driver.opened).toBe(0);
   });
@@ -52,7 +52,7 @@ describe("handles", () => {
 
 describe("titles", () => {
   it("are made from the first thing asked, until somebody of a higher rank gives one", async () => {
-    const runtime = await testRuntime(await tempDir(), polite());
+    const runtime = await testRuntime(await memoryDir(), polite());
     const { session } = await runtime.sessions.create({
       prompt: "Count the TODOs in this project and tell me where they are",
     });
@@ -79,18 +79,18 @@ describe("closing", () => {
   it("cuts the turn, refuses what waits and tells the agents that sent it", async () => {
     const gate = gated();
     const driver = testDriver(gate.reply);
-    const runtime = await testRuntime(await tempDir(), driver);
-    const { session } = await runtime.sessions.create({ handle: "calm-boole", prompt: "one" });
+    const runtime = await testRuntime(await memoryDir(), driver);
+    const { session } = await runtime.sessions.create({ handle: "calm-moore", prompt: "one" });
     await waitUntil("the turn runs", () => driver.turns.length === 1);
-    const peer = await runtime.sessions.create({ handle: "keen-hopper" });
-    const sender = { kind: "agent", session: peer.session.id, handle: "keen-hopper" } as const;
+    const peer = await runtime.sessions.create({ handle: "keen-planck" });
+    const sender = { kind: "agent", session: peer.session.id, handle: "keen-planck" } as const;
     const waiting = await runtime.inbox.admit({ session: session.id, sender, body: "two" });
     gate.open(1);
     expect(await runtime.sessions.close(session.id, "test")).toEqual([waiting.message]);
     await turnsEnded(runtime, 2);
     expect(driver.turns[1]?.prompt.text).toMatch(/was refused: that session was closed before reading it/);
     expect(driver.closed).toBe(1);
-    await expect(runtime.sessions.close(session.id, "again")).rejects.toThrow('session "calm-boole" is closed');
+    await expect(runtime.sessions.close(session.id, "again")).rejects.toThrow('session "calm-moore" is closed');
     await expect(runtime.inbox.admit({ session: session.id, sender: human, body: "late" })).rejects.toThrow(
       /is closed/,
     );
@@ -100,7 +100,7 @@ describe("closing", () => {
 
 describe("what a client has not seen", () => {
   it("is counted for each client by itself", async () => {
-    const runtime = await testRuntime(await tempDir(), polite());
+    const runtime = await testRuntime(await memoryDir(), polite());
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await turnsEnded(runtime, 1);
     const [end] = await eventsOfType(runtime.store, "turn.ended");
@@ -114,7 +114,7 @@ describe("what a client has not seen", () => {
 
 describe("chains of agents", () => {
   it("are refused past the hop limit with the reason", async () => {
-    const runtime = await testRuntime(await tempDir(), polite());
+    const runtime = await testRuntime(await memoryDir(), polite());
     const { session } = await runtime.sessions.create({});
     const first = await runtime.inbox.admit({ session: session.id, sender: human, body: "start" });
     const cause = (hops: number) => ({ chain: first.message, hops });
@@ -131,7 +131,7 @@ describe("bad messages", () => {
     ["with NUL", "a\0b", /NUL/],
     ["too long", "x".repeat(9 * 1024 * 1024), /at most 8388608 are accepted/],
   ])("%s are refused", async (_, body, reason) => {
-    const runtime = await testRuntime(await tempDir(), polite());
+    const runtime = await testRuntime(await memoryDir(), polite());
     const { session } = await runtime.sessions.create({});
     await expect(runtime.inbox.admit({ session: session.id, sender: human, body })).rejects.toThrow(reason);
     expect(await eventsOfType(runtime.store, "message.admitted")).toEqual([]);

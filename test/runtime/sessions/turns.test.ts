@@ -3,20 +3,20 @@ import { AegisError } from "../../../src/contract/errors.ts";
 import { newId, type SessionId } from "../../../src/contract/ids.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, eventsOfType, gated, said, testDriver, testRuntime, turnsEnded } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 const human = { kind: "human" } as const;
 
 describe("a batch of messages", () => {
-  it("waits for the turn under way and then makes exactly one turn, in order", async () => {
+  it("waits for the turn in progress and then makes exactly one turn, in order", async () => {
     const gate = gated();
     const driver = testDriver(gate.reply);
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session, receipt } = await runtime.sessions.create({ prompt: "one" });
     expect(receipt?.text).toBe(`landed at ${session.handle}`);
     await waitUntil("the first turn runs", () => driver.turns.length === 1);
-    const peer = { kind: "agent", session: session.id, handle: "calm-boole" } as const;
+    const peer = { kind: "agent", session: session.id, handle: "calm-moore" } as const;
     const second = await runtime.inbox.admit({ session: session.id, sender: human, body: "two" });
     const third = await runtime.inbox.admit({ session: session.id, sender: peer, body: "three" });
     expect([second.text, third.text]).toEqual([
@@ -28,7 +28,9 @@ describe("a batch of messages", () => {
     await turnsEnded(runtime, 2);
     expect(driver.turns.map((turn) => turn.prompt.text)).toEqual([
       "one",
-      expect.stringMatching(/^two\n\n> from agent:calm-boole · \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\nthree$/),
+      expect.stringMatching(
+        /^> from user · \S+\ntwo\n\n> from agent:calm-moore · \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\nthree$/,
+      ),
     ]);
     expect(driver.opened).toBe(1);
     expect((await runtime.sessions.view(session.id, "me")).state).toBe("ready");
@@ -36,7 +38,7 @@ describe("a batch of messages", () => {
 
   it("is admitted once however often it is sent", async () => {
     const driver = testDriver(gated().reply);
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({});
     const id = newId("msg", 1);
     const send = (body: string) => runtime.inbox.admit({ id, session: session.id, sender: human, body });
@@ -49,7 +51,7 @@ describe("a batch of messages", () => {
   it("can be taken back before its turn, not after", async () => {
     const gate = gated();
     const driver = testDriver(gate.reply);
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session, receipt } = await runtime.sessions.create({ prompt: "one" });
     await waitUntil("the turn runs", () => driver.turns.length === 1);
     const waiting = await runtime.inbox.admit({ session: session.id, sender: human, body: "two" });
@@ -65,7 +67,7 @@ describe("an interrupt", () => {
   it("cuts the turn; what waits becomes the next one", async () => {
     const gate = gated();
     const driver = testDriver(gate.reply);
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await waitUntil("the turn runs", () => driver.turns.length === 1);
     await runtime.inbox.admit({ session: session.id, sender: human, body: "two" });
@@ -80,7 +82,7 @@ describe("an interrupt", () => {
   it("asked for by a message lands it at once", async () => {
     const gate = gated();
     const driver = testDriver(gate.reply);
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await waitUntil("the turn runs", () => driver.turns.length === 1);
     gate.open(1);
@@ -99,7 +101,7 @@ describe("a turn that breaks", () => {
       yield said("fine again");
       yield completed;
     });
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await turnsEnded(runtime, 1);
     await waitUntil("it shows", async () => (await runtime.sessions.view(session.id, "me")).state === "error");
@@ -117,7 +119,7 @@ describe("a turn that breaks", () => {
     const driver = testDriver(async function* () {
       yield said("and then nothing");
     });
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     await runtime.sessions.create({ prompt: "one" });
     await turnsEnded(runtime, 1);
     const [end] = await eventsOfType(runtime.store, "turn.ended");
@@ -133,11 +135,11 @@ describe("a turn that breaks", () => {
       read: store.read,
       transact: (unit) =>
         full ? Promise.reject(new AegisError("storage_full", "no space left")) : store.transact(unit),
-      onCommit: (listener) => store.onCommit(listener),
+      onCommit: (listener, types) => store.onCommit(listener, types),
       health: () => store.health(),
       close: () => store.close(),
     });
-    const runtime = await testRuntime(await tempDir(), driver, { wrap });
+    const runtime = await testRuntime(await memoryDir(), driver, { wrap });
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await waitUntil("the turn runs", () => driver.turns.length === 1);
     full = true;
@@ -158,7 +160,7 @@ describe("the last message of a turn", () => {
       yield said("part two", "b");
       yield completed;
     });
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({ prompt: "go" });
     await turnsEnded(runtime, 1);
     const [turn] = await runtime.sessions.turns(session.id, 1);
@@ -178,7 +180,7 @@ describe("a turn the harness starts by itself", () => {
       );
       yield completed;
     });
-    const runtime = await testRuntime(await tempDir(), driver);
+    const runtime = await testRuntime(await memoryDir(), driver);
     const { session } = await runtime.sessions.create({ prompt: "go" });
     await turnsEnded(runtime, 2);
     const started = await eventsOfType(runtime.store, "turn.started");

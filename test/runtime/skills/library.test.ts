@@ -12,11 +12,11 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../../src/runtime/skills/body.ts";
-import { buildCatalog } from "../../../src/runtime/skills/catalog.ts";
 import { SkillLibrary } from "../../../src/runtime/skills/library.ts";
 import { SkillMatcher } from "../../../src/runtime/skills/matcher.ts";
 import { skillRoots } from "../../../src/runtime/skills/places.ts";
 import { parsePluginSkill } from "../../../src/runtime/skills/plugin-skill.ts";
+import { buildCatalog } from "../../../src/runtime/skills/skill-list.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { libraryOf, load, never, parsed, rootAt, simplePage, writeTree } from "./fixtures.ts";
 
@@ -36,8 +36,29 @@ describe("where skills are found", () => {
       "node_modules/m/SKILL.md": simplePage("m"),
       "page.md": simplePage("page"),
     });
-    expect(names(await load(rootAt(root)))).toEqual(["a", "b", "c", "six"]);
+    const state = await load(rootAt(root));
+    expect(names(state)).toEqual(["a", "b", "c", "six"]);
+    expect(state.diagnostics.map(({ code, file }) => `${code} ${file?.slice(root.length + 1)}`)).toEqual([
+      ...["depth 1/2/3/4/5/6/seven", "nesting a/nested/SKILL.md", "name page.md"],
+    ]);
     expect(names(await load(rootAt(root, { flat: true })))).toEqual(["a", "b", "c", "page", "six"]);
+  });
+
+  it("takes SKILLS.md for an index beside other folders, and for a page where it stands alone", async () => {
+    const root = await tempDir();
+    writeTree(root, {
+      "SKILLS.md": "# All our skills",
+      "set/SKILLS.md": "# These skills",
+      "set/a/SKILL.md": simplePage("a"),
+      "lone/SKILLS.md": simplePage("lone"),
+    });
+    const state = await load(rootAt(root));
+    expect(names(state)).toEqual(["a", "lone"]);
+    expect(state.diagnostics.map(({ file, message }) => `${file?.slice(root.length + 1)}: ${message}`)).toEqual([
+      expect.stringMatching(/^SKILLS\.md: is taken for an index/),
+      expect.stringMatching(/^lone\/SKILLS\.md: expected SKILL\.md/),
+      expect.stringMatching(/^set\/SKILLS\.md: is taken for an index/),
+    ]);
   });
 
   it("goes from the project's folders to the user's, plugins, Aegis and configured ones", async () => {

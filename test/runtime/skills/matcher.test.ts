@@ -1,18 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { SkillMatcher } from "../../../src/runtime/skills/matcher.ts";
-import { wordsOf } from "../../../src/runtime/skills/words.ts";
+import { allWordsOf } from "../../../src/runtime/skills/words.ts";
 import { parsed, simplePage } from "./fixtures.ts";
 
 describe("words", () => {
-  it("are whole, without endings and without what says nothing", () => {
-    expect(wordsOf("Please deploy the Deployments, deploying deployed things to C++ and planning!")).toEqual([
-      "deploy",
-      "deployment",
-      "thing",
+  it("are stems, the same for all forms of a word, without words that carry no meaning", () => {
+    expect(allWordsOf("Please deploy the Deployments, deploying deployed things to C++ and planning!")).toEqual([
+      "deploi",
+      "deploi",
+      "deploi",
+      "deploi",
       "c++",
       "plan",
     ]);
-    expect(wordsOf("部署服务")).toEqual(["部署", "署服", "服务"]);
+    expect(allWordsOf("部署服务")).toEqual(["部署", "署服", "服务"]);
   });
 });
 
@@ -44,5 +45,37 @@ describe("what a text is about", () => {
   it("is ranked by how rare the words are", () => {
     const [best] = new SkillMatcher(skills).match("a forecast for my documents and restaurants, restaurants nearby");
     expect(best?.skill.name).toBe("food-order");
+  });
+});
+
+describe("a request in words of its own", () => {
+  const skills = [
+    parsed(simplePage("oauth-setup", "Sign-in with OpenID Connect and OAuth")),
+    parsed(simplePage("kubernetes", "Operate clusters and debug workloads")),
+    parsed(simplePage("release-notes", "Turn merged changes into notes for users")),
+    parsed(simplePage("cleaner", "Remove files nobody uses", "tags: [housekeeping, disk]")),
+    ...["alpha", "beta", "gamma", "delta"].map((name) => parsed(simplePage(name, `Handles the ${name} protocol`))),
+  ];
+  const first = (text: string) => new SkillMatcher(skills).match(text).find(({ strong }) => strong)?.skill.name;
+
+  it("is found by another word for the same", () => {
+    expect(first("people cannot log in any more")).toBe("oauth-setup");
+    expect(first("something is off with k8s")).toBe("kubernetes");
+  });
+
+  it("is found with a slip of the pen", () => {
+    expect(first("the kubrnetes workloads restart")).toBe("kubernetes");
+  });
+
+  it("is found by two everyday words that stand together", () => {
+    expect(first("write the release notes")).toBe("release-notes");
+  });
+
+  it("is not found by the names of files in a path", () => {
+    expect(first("rename the variable in src/kubernetes/cleaner.ts")).toBeUndefined();
+  });
+
+  it("is found by the tags", () => {
+    expect(first("some housekeeping please")).toBe("cleaner");
   });
 });

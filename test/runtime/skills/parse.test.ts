@@ -121,12 +121,13 @@ describe("a page that cannot be used", () => {
       "---\nname: a\ndescription: b\n\n# Title\n\nsecret: text: x\n---\nmore",
       /^5 quarantine/,
     ],
-    ["it has no header", "# Title\n\ntext", /^1 quarantine .*header/],
-    ["it says not when it is of use", page("name: a"), /^1 field description: expected/],
+    ["it is empty", " \n", /^1 empty is empty/],
+    ["it says nothing but its name", page("name: a", ""), /^1 field description: expected .*no text either/],
     [
-      "aliases unfold without end",
+      "aliases unfold without end and it says nothing else",
       page(
         `a: &a [x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]`,
+        "",
       ),
       /field description/,
     ],

@@ -1,8 +1,8 @@
 /** A runtime whose agents are asked by a test, in a project with skills. */
 import type { Agent } from "../../../src/contract/agent.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import {
   completed,
   eventsOfType,

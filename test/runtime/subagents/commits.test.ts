@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, eventsOfType, said, type TestTurn, testDriver, testRuntime } from "../../helpers/runtime.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
@@ -29,7 +30,7 @@ function stoppingAfter(commits: number, onStop: () => void) {
       }
       return store.transact(unit);
     },
-    onCommit: (listener) => store.onCommit(listener),
+    onCommit: (listener, types) => store.onCommit(listener, types),
     health: () => store.health(),
     close: () => store.close(),
   });
@@ -77,8 +78,10 @@ async function hears(store: Store, root: SessionId): Promise<boolean> {
   return messages.some((one) => one.body.startsWith('[Subagent Complete] "child"') && one.status === "done");
 }
 
-it("tells the root of its child exactly once, whichever commit was the last", async () => {
+it("tells the root of its child exactly once, whichever commit was the last", {
+  timeout: scaled(180_000),
+}, async () => {
   let commits = 0;
   while (await stopsAfter(commits)) commits += 1;
   expect(commits).toBeGreaterThan(15);
-}, 180_000);
+});

@@ -102,7 +102,7 @@ describe("sessions_kill", () => {
 });
 
 describe("a result finds its reader", () => {
-  it("further up when the parent is closed, and only the log when nobody is left", async () => {
+  it("further up when the parent is closed, and only to the log when no ancestor is open", async () => {
     const f = await forest({ config: "subagents: { max_spawn_depth: 3 }\n" });
     const root = await f.root();
     const child = await f.spawn(root, { label: "child" });
@@ -124,7 +124,7 @@ describe("a result finds its reader", () => {
     await f.runtime.subagents.killRun(child.run_id);
     await waitUntil("the result is passed on", async () => (await f.announcements(root)).length === 2);
     expect((await f.announcements(root)).toSorted()).toEqual([
-      '[Subagent Complete] "below" (done). Result: found it',
+      '[Subagent Complete] "below" (done, unverified). Result: found it',
       '[Subagent Complete] "child" (killed). Result: killed by a person',
     ]);
     expect(await f.row(below.run_id)).toMatchObject({ announced_to: root });

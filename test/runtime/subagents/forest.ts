@@ -16,7 +16,7 @@ import {
   testDriver,
   testRuntime,
 } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 type OpenTurn = TestTurn & { end: PromiseWithResolvers<readonly DriverEvent[]>; over: boolean; deaf: boolean };
@@ -38,7 +38,7 @@ export class Forest {
     return this.runtime.driver;
   }
 
-  /** A session that a person started, with its first turn under way. */
+  /** A session that a person started, with its first turn in progress. */
   async root(prompt = "begin"): Promise<SessionId> {
     const { session } = await this.runtime.sessions.create({ prompt });
     await this.turnOf(session.id);
@@ -53,7 +53,7 @@ export class Forest {
     return turn.spec.host.tools.call(name, input, { key, signal: signal ?? new AbortController().signal });
   }
 
-  /** Starts a subagent and gives its row once its turn is under way. */
+  /** Starts a subagent and gives its row once its turn is in progress. */
   async spawn(caller: SessionId, input: Record<string, unknown> = {}, key?: string): Promise<SubagentRow> {
     const outcome = await this.call(caller, "sessions_spawn", { task: "do it", ...input }, key);
     if (outcome.is_error) throw new Error(outcome.output);
@@ -78,7 +78,7 @@ export class Forest {
     return this.#open(session) !== undefined;
   }
 
-  /** Ends the session's turn under way. */
+  /** Ends the session's turn in progress. */
   async end(session: SessionId, ...events: DriverEvent[]): Promise<void> {
     await this.turnOf(session);
     const turn = this.#open(session) as OpenTurn;
@@ -116,7 +116,7 @@ export class Forest {
 export type ForestOptions = { dir?: string; config?: string; resume?: boolean; clock?: Clock };
 
 export async function forest(options: ForestOptions = {}): Promise<Forest> {
-  const dir = options.dir ?? (await tempDir());
+  const dir = options.dir ?? (await memoryDir());
   if (options.config !== undefined) await writeFile(join(dir, ".aegis.yaml"), options.config);
   const turns: OpenTurn[] = [];
   let closed = false;
@@ -132,7 +132,8 @@ export async function forest(options: ForestOptions = {}): Promise<Forest> {
     entry.over = true;
     yield* events;
   }
-  const driver = testDriver(reply, { resume: options.resume ?? true });
+  const driver = testDriver(reply, { resume: options.resume === false ? false : "anywhere" });
+  if (options.resume === false) driver.restored = { conversation: false, holds: async () => "no" };
   const runtime = await testRuntime(dir, driver, options.clock === undefined ? {} : { clock: options.clock });
   onTestFinished(() => {
     closed = true;

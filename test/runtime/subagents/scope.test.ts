@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
 import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "./forest.ts";
 

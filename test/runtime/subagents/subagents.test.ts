@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { eventsOfType, said } from "../../helpers/runtime.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "./forest.ts";
 
@@ -26,7 +27,7 @@ describe("a subagent", () => {
     await f.say(root, "I wait");
     const next = await f.turnOf(root);
     expect(next.prompt.text).toMatch(
-      /^> from substrate · \S+\n\[Subagent Complete\] "count" \(done\)\. Result: there are 7$/,
+      /^> from substrate · \S+\n\[Subagent Complete\] "count" \(done, unverified\)\. Result: there are 7$/,
     );
     expect(await f.announcements(root)).toHaveLength(1);
   });
@@ -82,20 +83,24 @@ describe("a subagent", () => {
     await f.say(child.session, "all in all: deep result");
     await f.ended(child.run_id);
     expect(await f.announcements(root)).toEqual([
-      '[Subagent Complete] "child" (done). Result: all in all: deep result',
+      '[Subagent Complete] "child" (done, unverified). Result: all in all: deep result',
     ]);
   });
 
   it("ends as timeout when its time is over, also when nothing can stop it", async () => {
     const f = await forest();
     const root = await f.root();
-    const child = await f.spawn(root, { label: "slow", timeout: 0.3 });
+    // Long enough for a busy machine to start both.
+    const seconds = Math.ceil(scaled(500) / 1_000);
+    const child = await f.spawn(root, { label: "slow", timeout: seconds });
     const below = await f.spawn(child.session, { timeout: 600 });
     expect(below.deadline).toBe(child.deadline);
     await f.deafen(child.session);
-    expect(await f.ended(child.run_id)).toMatchObject({ status: "timeout", error: "Timed out after 0.3s" });
+    expect(await f.ended(child.run_id)).toMatchObject({ status: "timeout", error: `Timed out after ${seconds}s` });
     expect(await f.row(below.run_id)).toMatchObject({ status: "killed", announced_to: null });
-    expect(await f.announcements(root)).toEqual(['[Subagent Complete] "slow" (timeout). Result: Timed out after 0.3s']);
+    expect(await f.announcements(root)).toEqual([
+      `[Subagent Complete] "slow" (timeout). Result: Timed out after ${seconds}s`,
+    ]);
   });
 
   it("gets its model, and no more rights and tools than its parent has", async () => {
@@ -157,7 +162,7 @@ describe("a spawn is refused", () => {
     expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain(reason);
   });
 
-  it("for what is used up in turns that are still under way", async () => {
+  it("for what is used up in turns that are still in progress", async () => {
     const f = await forest({ config: "subagents: { budget: { output_tokens: 100 } }\n" });
     const root = await f.root();
     const child = await f.spawn(root);
@@ -167,7 +172,7 @@ describe("a spawn is refused", () => {
     expect(await refusal(f, root, "sessions_spawn", { task: "x" })).toContain("120 of 100 output tokens");
   });
 
-  it("for want of time, and nobody gets more of it than its branch has left", async () => {
+  it("for lack of time, and no subagent gets more time than its branch has left", async () => {
     const clock = fakeClock(Date.now());
     const f = await forest({ clock, config: "subagents: { budget: { minutes: 2 } }\n" });
     const root = await f.root();

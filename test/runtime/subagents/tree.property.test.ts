@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { SubagentRow } from "../../../src/store/store.ts";
 import { eventsOfType } from "../../helpers/runtime.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 import { type Forest, forest } from "./forest.ts";
 
@@ -119,7 +120,7 @@ class Play {
   }
 }
 
-it("tells every end once and lets nobody outlive a kill", async () => {
+it("tells every end once and leaves no subagent alive after a kill", { timeout: scaled(120_000) }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
       const f = await forest({ config });
@@ -131,4 +132,4 @@ it("tells every end once and lets nobody outlive a kill", async () => {
     }),
     { numRuns: 15, endOnFailure: true },
   );
-}, 120_000);
+});

@@ -7,7 +7,8 @@ import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, said, type TestReply } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { scaled } from "../../helpers/slowness.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { boot, live } from "./mortal-runtime.ts";
 
 /** Everything that makes a run tricky: nested branches, agents, a question, a pause, a check that fails at first. */
@@ -47,7 +48,7 @@ const repairs = (dir: string): TestReply =>
   };
 
 async function liveTricky(skips: boolean, lives: number) {
-  const dir = await tempDir();
+  const dir = await memoryDir();
   const request = { id: newId("run", 1), workflow: "tricky" };
   return live({
     ...{ dir, request, lives },
@@ -86,7 +87,7 @@ async function shellRuns(dir: string): Promise<number> {
 it.each([
   { how: "is replayed from its beginning", skips: false },
   { how: "goes back to its checkpoints", skips: true },
-])("survives a stop after every commit of a run that $how", { timeout: 240_000 }, async ({ skips }) => {
+])("survives a stop after every commit of a run that $how", { timeout: scaled(240_000) }, async ({ skips }) => {
   const whole = await liveTricky(skips, Number.POSITIVE_INFINITY);
   expect(whole.effects.run).toMatchObject({
     status: "ok",
@@ -100,7 +101,7 @@ it.each([
   for (let lives = 1; lives < whole.commits; lives++) {
     const cut = await liveTricky(skips, lives);
     expect(cut.effects.run, `after a stop at commit ${lives} of ${whole.commits}`).toEqual(whole.effects.run);
-    // A command that was under way is the one thing that may happen again.
+    // A command that was in progress is the one thing that may happen again.
     expect([2, 3], `after a stop at commit ${lives}`).toContain(cut.effects.shell);
   }
 });

@@ -4,7 +4,8 @@ import { newId, type RunId } from "../../../src/contract/ids.ts";
 import { type Workflow, workflow } from "../../../src/plugin-api/workflow.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { completed, said, type TestReply } from "../../helpers/runtime.ts";
-import { tempDir } from "../../helpers/temp-dir.ts";
+import { scaled } from "../../helpers/slowness.ts";
+import { memoryDir } from "../../helpers/temp-dir.ts";
 import { boot, live } from "./mortal-runtime.ts";
 
 /** Two groups side by side, one asked twice, replies made one by two reducers, a checkpoint in between. */
@@ -43,7 +44,7 @@ const heard: TestReply = async function* ({ prompt }) {
 };
 
 async function liveWith(lives: number, then: "goes on" | "is cancelled", body: Workflow = team) {
-  const dir = await tempDir();
+  const dir = await memoryDir();
   const request = { id: newId("run", 1), workflow: body.name };
   return live({
     ...{ dir, request, lives },
@@ -74,7 +75,7 @@ async function effectsOf({ read }: Store, id: RunId): Promise<Record<string, unk
   };
 }
 
-it("survives a stop after every commit", { timeout: 240_000 }, async () => {
+it("survives a stop after every commit", { timeout: scaled(240_000) }, async () => {
   const whole = await liveWith(Number.POSITIVE_INFINITY, "goes on");
   const replies = (name: string) => [`heard vote ${name}`, `heard vote ${name}`];
   expect(whole.effects).toEqual({
@@ -98,7 +99,7 @@ it("survives a stop after every commit", { timeout: 240_000 }, async () => {
 });
 
 it("gives a body that went back to a checkpoint the members it had, and none beside them", {
-  timeout: 240_000,
+  timeout: scaled(240_000),
 }, async () => {
   const whole = await liveWith(Number.POSITIVE_INFINITY, "goes on", rounds);
   const asked = [0, 1, 2].flatMap((round) => [`round ${round}`, `round ${round}`]);
@@ -109,7 +110,7 @@ it("gives a body that went back to a checkpoint the members it had, and none bes
   }
 });
 
-it("leaves no member behind when it is cancelled after a stop", { timeout: 240_000 }, async () => {
+it("leaves no member behind when it is cancelled after a stop", { timeout: scaled(240_000) }, async () => {
   const { commits } = await liveWith(Number.POSITIVE_INFINITY, "goes on");
   for (let lives = 1; lives < commits; lives++) {
     const { effects } = await liveWith(lives, "is cancelled");

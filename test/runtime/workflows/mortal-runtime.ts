@@ -4,17 +4,19 @@ import { onTestFinished } from "vitest";
 import type { Ask } from "../../../src/contract/ask.ts";
 import type { RunId } from "../../../src/contract/ids.ts";
 import { buildRuntime, type Runtime } from "../../../src/daemon/build.ts";
-import { loadConfig } from "../../../src/daemon/config/load.ts";
-import { offlineAgent } from "../../../src/daemon/detect.ts";
-import type { Gated } from "../../../src/daemon/trust/gate.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
-import { DriverRegistry } from "../../../src/runtime/registry/drivers.ts";
+import { buildRedactor, RedactedStream } from "../../../src/lib/redact.ts";
+import { loadConfig } from "../../../src/project/config/load.ts";
+import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
+import type { TrustedSettings } from "../../../src/project/trust/trusted-settings.ts";
+import { DriverTable } from "../../../src/runtime/registry/drivers.ts";
 import type { RunRequest } from "../../../src/runtime/workflows/workflows.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { type MortalStore, mortalStore } from "../../engine/mortal-store.ts";
+import { testPlaces } from "../../helpers/places.ts";
 import { type TestReply, testDriver } from "../../helpers/runtime.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
@@ -26,15 +28,22 @@ export async function boot(dir: string, sqlite: Store, lives: number, reply: Tes
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
-  const settings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [] } as unknown as Gated;
+  const settings = {
+    config,
+    files: [],
+    agents: [offlineAgent],
+    choice,
+    diagnostics: [],
+  } as unknown as TrustedSettings;
   const end = new AbortController();
   const driver = testDriver(reply);
   const ledgerFile = join(dir, "processes.jsonl");
   const runtime = buildRuntime({
     root: dir,
     stateDir: dir,
+    places: testPlaces(dir),
     store,
-    drivers: new DriverRegistry([driver]),
+    drivers: new DriverTable([driver]),
     clock: systemClock,
     log: silentLogger,
     processes: createProcesses({ ledgerFile, owner: dir, clock: systemClock, log: silentLogger }),
@@ -44,6 +53,7 @@ export async function boot(dir: string, sqlite: Store, lives: number, reply: Tes
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
     redact: (text) => text,
+    redactedStream: () => new RedactedStream(() => buildRedactor([])),
     trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
     signal: end.signal,
   });
@@ -58,7 +68,7 @@ export async function boot(dir: string, sqlite: Store, lives: number, reply: Tes
 
 /** As the daemon does, and as a person who sees what is still asked. */
 async function takeUp({ runtime, store }: Alive, request: RunRequest): Promise<void> {
-  await runtime.recover();
+  await runtime.lifecycle.recover();
   await runtime.asks.resume();
   await runtime.sessions.wakeAll();
   await runtime.workflows.launch();

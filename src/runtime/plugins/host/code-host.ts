@@ -1,34 +1,40 @@
 /**
- * Keeps a plugin's code running: starts its worker again when it dies, later each time, and gives up on one that keeps
- * dying. Whoever calls notices a death only by the calls that were under way.
+ * Keeps a plugin's code running: restarts a dead worker with backoff, and gives up on one that keeps crashing. Callers
+ * notice a crash only if their call was running. Calls wait for a worker that is still loading.
  */
 import { AegisError } from "../../../contract/errors.ts";
 import type { RunId } from "../../../contract/ids.ts";
+import { type Backoff, backoffMs } from "../../../lib/backoff.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { errorText } from "../../../lib/log.ts";
+import { unlessAborted, untilAborted } from "../../../lib/until-aborted.ts";
 import type { Engine } from "../../../plugin-api/engine.ts";
 import type { Contributions, WorkerCall } from "../protocol.ts";
-import { type Death, PluginGone } from "./errors.ts";
+import { type Death, DeclarationsChanged, PluginGone } from "./errors.ts";
 import type { CallOptions } from "./open-calls.ts";
 import { type Body, runBody } from "./run-body.ts";
+import type { QueuedStart, StartQueue } from "./start-queue.ts";
 import { PluginWorker, type WorkerOptions } from "./worker.ts";
 
 export type CodeHostOptions = WorkerOptions & {
-  /** Told after each death that is followed by a new start, and once when there will be none. Must not throw. */
+  /**
+   * Called after each crash that is followed by a restart, and once when there is no further restart. Must not throw.
+   */
   onDeath: (death: Death, retryMs: number | null) => void;
   onRestored: () => void;
-  /** Takes a run up again from its record, whose worker died under it. */
+  /** Replays a run whose worker died. */
   restartRun: (run: RunId, reason: string) => void;
 };
 
-/** How long to wait before each new start; after the last one there is none. */
-const backoffMs = [100, 500, 2_000, 5_000];
-/** A worker that lived so long is taken for healthy again. */
+/** The delay before each restart. */
+const restartBackoff: Backoff = { firstMs: 100, longestMs: 5_000, factor: 5 };
+const mostRestarts = 4;
+/** A worker that lived this long counts as healthy again. */
 const healthyMs = 60_000;
-/** How often a run may take its worker down with it. */
+/** How many crashes of its worker a run may cause. */
 const deathsPerRun = 2;
 const retireMs = 60_000;
-/** Less than an engine waits for a run that it lets go. */
+/** Shorter than the engine waits for a run that it releases. */
 const stepMs = 2_000;
 const pollMs = 20;
 
@@ -36,39 +42,71 @@ export class CodeHost {
   readonly contributions: Contributions;
   readonly #options: CodeHostOptions;
   readonly #runs = new Map<RunId, Body>();
+  /** Runs that wait for the first worker. */
+  readonly #waitingRuns = new Set<RunId>();
   readonly #runDeaths = new Map<RunId, number>();
   readonly #closed = new AbortController();
   #live: Promise<PluginWorker>;
-  #worker: PluginWorker;
+  /** Null until the first worker has loaded. */
+  #worker: PluginWorker | null = null;
+  #loading: QueuedStart<PluginWorker> | null = null;
   #startedAt = performance.now();
   #deaths = 0;
 
   /** Throws `PluginLoadError`. */
   static async open(options: CodeHostOptions): Promise<CodeHost> {
     const { worker, contributions } = await PluginWorker.start(options);
-    return new CodeHost(options, worker, contributions);
+    const host = new CodeHost(options, contributions, Promise.resolve(worker));
+    host.#follow(worker);
+    return host;
   }
 
-  private constructor(options: CodeHostOptions, worker: PluginWorker, contributions: Contributions) {
+  /**
+   * Returns before the code is loaded. `declared` is what the same code declared before. If the code now declares
+   * something else, or does not load, `loaded` and all calls reject.
+   */
+  static begin(options: CodeHostOptions, declared: Contributions, starts: StartQueue): CodeHost {
+    const { promise, resolve } = Promise.withResolvers<PluginWorker>();
+    const host = new CodeHost(options, declared, promise);
+    host.#loading = starts.add(() => host.#start());
+    host.#live.catch(() => {});
+    resolve(
+      host.#loading.done.finally(() => {
+        host.#loading = null;
+      }),
+    );
+    return host;
+  }
+
+  private constructor(options: CodeHostOptions, contributions: Contributions, live: Promise<PluginWorker>) {
     this.#options = options;
     this.contributions = contributions;
-    this.#worker = worker;
-    this.#live = Promise.resolve(worker);
-    this.#follow(worker);
+    this.#live = live;
   }
 
-  get busy(): number {
-    return this.#worker.busy;
+  get isLoading(): boolean {
+    return this.#loading !== null;
   }
 
-  /** Runs whose body is under way here. */
+  /** Settles when the first worker has loaded. Throws `PluginLoadError`. */
+  async loaded(): Promise<void> {
+    await this.#live;
+  }
+
+  /** Loads before the workers that no caller waits for. */
+  hurry(): void {
+    this.#loading?.hurry();
+  }
+
+  /** Runs whose body is executing here or waits for the first worker, also after that has failed to load. */
   get runs(): RunId[] {
-    return [...this.#runs.keys()];
+    return [...this.#runs.keys(), ...this.#waitingRuns];
   }
 
-  /** While the worker is being started again, the call waits within its own time. */
+  /** While the worker restarts, the call waits within its own timeout. */
   async call(call: WorkerCall, options: CallOptions): Promise<unknown> {
-    if (!this.#worker.isDead && this.#worker.doubt === null) return this.#worker.call(call, options);
+    if (this.#worker === null) await this.#firstWorker(options.signal);
+    else if (!this.#worker.isDead && this.#worker.doubt === null) return this.#worker.call(call, options);
     const begun = performance.now();
     const worker = await this.#within(options);
     const { timeoutMs } = options;
@@ -77,11 +115,22 @@ export class CodeHost {
   }
 
   /**
-   * Runs a workflow's body. When the worker dies under it, the run is taken up again from its record; one that was at
-   * work on something of its own when its worker stopped answering is taken for the cause, and fails.
+   * Runs a workflow's body. If the worker dies, the run is replayed. A run that was executing its own code when the
+   * worker stopped answering counts as the cause and fails.
    */
   async run(index: number, engine: Engine, args: unknown): Promise<unknown> {
     const id = engine.workflowId as RunId;
+    if (this.#worker === null) {
+      this.#waitingRuns.add(id);
+      this.hurry();
+      const loaded = await this.#live.then(
+        () => true,
+        () => false,
+      );
+      // The owner hands the run over when it handles the failure.
+      if (!loaded) return never();
+      this.#waitingRuns.delete(id);
+    }
     const worker = await this.#alive();
     const body = runBody(worker, index, engine, args);
     this.#runs.set(id, body);
@@ -101,14 +150,15 @@ export class CodeHost {
   }
 
   /**
-   * Ends it when the calls under way have ended, or have had long enough. Steps of runs that others take up now get much
-   * less time: they must not be performed twice at once.
+   * Ends the worker after the running calls have ended or timed out. Steps of runs that are now handed over get much
+   * less time, because they must not be performed twice at once.
    */
   async retire(): Promise<void> {
     const begun = performance.now();
     const { signal } = this.#closed;
     const isUnderWay = () => {
       const waited = performance.now() - begun;
+      if (this.#worker === null) return false;
       if (this.#worker.performing > 0) return waited < stepMs;
       return this.#worker.busy > 0 && waited < retireMs;
     };
@@ -118,7 +168,31 @@ export class CodeHost {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#worker.terminate("Aegis stopped it");
+    this.hurry();
+    if (this.#worker === null) await this.#live.catch(() => {});
+    await this.#worker?.terminate("Aegis stopped it");
+  }
+
+  /** A call waits for the first load beyond its own timeout: `loadMs` bounds the load. */
+  async #firstWorker(signal: AbortSignal | undefined): Promise<void> {
+    this.hurry();
+    await (signal === undefined ? this.#live : untilAborted(this.#live, signal));
+  }
+
+  /** Starts a worker that must declare the same as before. */
+  async #start(): Promise<PluginWorker> {
+    const { signal } = this.#closed;
+    signal.throwIfAborted();
+    const { worker, contributions } = await PluginWorker.start({ ...this.#options, signal });
+    try {
+      signal.throwIfAborted();
+      this.#requireSame(contributions);
+    } catch (error) {
+      await worker.terminate(errorText(error));
+      throw error;
+    }
+    this.#follow(worker);
+    return worker;
   }
 
   #blame(id: RunId, gone: PluginGone): void {
@@ -134,25 +208,16 @@ export class CodeHost {
   async #within({ timeoutMs, signal, what }: CallOptions): Promise<PluginWorker> {
     const late = timeoutMs === null ? [] : [AbortSignal.timeout(timeoutMs)];
     const over = AbortSignal.any([...late, ...(signal === undefined ? [] : [signal])]);
-    const { promise, reject } = Promise.withResolvers<never>();
-    const onAbort = () =>
-      reject(
-        signal?.aborted
-          ? signal.reason
-          : new AegisError("unavailable", `${what} cannot be reached: its plugin is being started again`),
-      );
-    over.addEventListener("abort", onAbort, { once: true });
-    try {
-      return await Promise.race([this.#alive(), promise]);
-    } finally {
-      over.removeEventListener("abort", onAbort);
-    }
+    const worker = await unlessAborted(this.#alive(), over);
+    if (worker !== "aborted") return worker;
+    signal?.throwIfAborted();
+    throw new AegisError("unavailable", `${what} cannot be reached: its plugin is being started again`);
   }
 
   async #alive(): Promise<PluginWorker> {
     while (true) {
       const worker = await this.#live;
-      // A call to a worker that is stuck would die with it.
+      // A call to a stuck worker would fail with it.
       if (worker.doubt !== null) await worker.doubt;
       if (!worker.isDead) return worker;
       const death = await worker.ended;
@@ -174,17 +239,13 @@ export class CodeHost {
     if (performance.now() - this.#startedAt > healthyMs) this.#deaths = 0;
     const { signal } = this.#closed;
     for (let death = first; ; ) {
-      const wait = backoffMs[this.#deaths] ?? null;
       this.#deaths += 1;
+      const wait = this.#deaths > mostRestarts ? null : backoffMs(restartBackoff, this.#deaths);
       this.#options.onDeath(death, wait);
       if (wait === null) throw new PluginGone(this.#options.start.plugin, death);
       await systemClock.sleep(wait, signal);
       try {
-        const { worker, contributions } = await PluginWorker.start(this.#options);
-        if (signal.aborted) await worker.terminate("Aegis stopped it");
-        signal.throwIfAborted();
-        this.#requireSame(contributions);
-        this.#follow(worker);
+        const worker = await this.#start();
         this.#options.onRestored();
         return worker;
       } catch (error) {
@@ -194,10 +255,9 @@ export class CodeHost {
     }
   }
 
-  /** Calls name parts by their place, so that a worker that defines others must not be called. */
   #requireSame(contributions: Contributions): void {
     if (JSON.stringify(contributions) === JSON.stringify(this.contributions)) return;
-    throw new Error("its modules define something else than when it was loaded; reload it");
+    throw new DeclarationsChanged("its modules define something else than when it was loaded; reload it");
   }
 }
 

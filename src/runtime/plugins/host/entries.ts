@@ -1,4 +1,4 @@
-/** Where the files are that a worker needs: beside this one in development, beside the daemon when installed. */
+/** Locates the files that a worker needs: beside this file in development, beside the daemon when installed. */
 
 const isSource = import.meta.url.endsWith(".ts");
 
@@ -10,11 +10,16 @@ export function workerEntry(): URL {
   return entry("../worker/main.ts", "./plugin-worker.js");
 }
 
+/** The preload of workers that a plugin starts. */
+export function guardEntry(): URL {
+  return entry("../worker/guard-main.ts", "./plugin-guard.js");
+}
+
 export function stripEntry(): URL {
   return entry("../worker/strip-main.ts", "./plugin-types.js");
 }
 
-/** What `import "aegis"` leads to in a plugin. */
+/** The targets of `import "aegis"` in a plugin. */
 export function apiEntries(): { full: string; bare: string; testing: string } {
   return {
     full: entry("../../../plugin-api/index.ts", "./plugin-api.js").href,

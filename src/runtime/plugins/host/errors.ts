@@ -1,12 +1,12 @@
-/** Why a plugin could not be loaded, or is not there to answer. */
+/** Errors for a plugin that could not be loaded or cannot answer. */
 import { AegisError } from "../../../contract/errors.ts";
 import type { Place, WireError, WorkerStart } from "../protocol.ts";
 import { placeOf } from "../worker/place.ts";
 
-/** `stuck`: it did not answer any more. `memory`: it used more than it may. */
+/** `stuck`: it stopped answering. `memory`: it exceeded its memory limit. */
 export type Death = { why: "exit" | "crash" | "stuck" | "memory" | "closed"; message: string; stack: string | null };
 
-/** A call that was under way, or came too late, when the plugin's worker ended. */
+/** The plugin's worker ended before it answered the call. */
 export class PluginGone extends AegisError {
   readonly death: Death;
 
@@ -16,7 +16,7 @@ export class PluginGone extends AegisError {
   }
 }
 
-/** The plugin's own code could not be loaded; `file` is relative to its folder. */
+/** The plugin's code could not be loaded; `file` is relative to its folder. */
 export class PluginLoadError extends Error {
   override readonly name = "PluginLoadError";
   readonly file: string | null;
@@ -29,7 +29,12 @@ export class PluginLoadError extends Error {
   }
 }
 
-/** The death of a worker by an error that nobody caught, with where in the plugin it arose. */
+/** The code declared other parts than before. Calls address parts by index, so it must not be called. */
+export class DeclarationsChanged extends Error {
+  override readonly name = "DeclarationsChanged";
+}
+
+/** The death of a worker by an uncaught error, with the place in the plugin where it was thrown. */
 export function crashOf(error: unknown, start: WorkerStart, outOfMemory: string): Death {
   const stack = error instanceof Error ? (error.stack ?? null) : null;
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY")
@@ -42,7 +47,7 @@ export function placeText({ file, line }: Place): string {
   return file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
 }
 
-/** Without the kind where it says nothing: most errors are just errors. */
+/** Omits the class name `Error`, which adds no information. */
 export function wireMessage({ name, message }: WireError): string {
   const [first = ""] = message.split("\n", 1);
   return name === "Error" || first.startsWith(name) ? first : `${name}: ${first}`;

@@ -1,27 +1,35 @@
 /**
- * Tools that are programs: the input as JSON on stdin, one JSON document on stdout. The deadline holds for everything the
- * program started, also when something it left behind keeps the pipe open.
+ * Runs tools that are programs: the input as JSON on stdin, one JSON document on stdout. The deadline covers everything
+ * the program started, even if a leftover process keeps the pipe open.
  */
+import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import type { ExecutableTool } from "../../../contract/plugin.ts";
 import { childEnv, type Environment } from "../../../lib/child-env.ts";
+import type { Consent } from "../../../lib/consent.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { Child, Processes } from "../../../lib/process.ts";
+import { removeBytecode } from "../caches.ts";
 
 export type ExecutableOptions = {
   plugin: string;
-  /** The plugin's folder, where the program runs. */
+  /** The plugin's folder, in which the program runs. */
   root: string;
   config: Readonly<Record<string, unknown>>;
+  /** The writable folder: the plugin's own folder is what the user trusted. */
+  dataDir: string;
+  cacheDir: string;
   env: Environment;
   processes: Processes;
+  /** Called at each start, because the program on disk is what runs. */
+  consent: () => Promise<Consent>;
 };
 
 const graceMs = 500;
 const maxOutputBytes = 1024 * 1024;
 const shownBytes = 2_000;
 
-/** What the program answered. Throws `AegisError` with the program's own error where it gave one. */
+/** Returns the program's answer. Throws `AegisError` with the program's own error if it reported one. */
 export async function runExecutable(
   tool: ExecutableTool,
   input: unknown,
@@ -29,15 +37,15 @@ export async function runExecutable(
   signal: AbortSignal,
 ): Promise<unknown> {
   const what = `the tool "${tool.name}" of the plugin "${options.plugin}"`;
-  const child = await options.processes
-    .start({
-      argv: [tool.command.startsWith("./") ? `${options.root}/${tool.command.slice(2)}` : tool.command, ...tool.args],
-      cwd: options.root,
-      env: childEnv(options.env, [], configVariables(options.config)),
-    })
-    .catch((error: unknown) => {
-      throw new AegisError("unavailable", `${what} cannot be started: ${errorText(error)}`);
-    });
+  await removeBytecode(options.root);
+  const command = {
+    argv: [tool.command.startsWith("./") ? `${options.root}/${tool.command.slice(2)}` : tool.command, ...tool.args],
+    cwd: options.root,
+    env: childEnv(options.env, [], { ...configVariables(options.config), ...placeVariables(options) }),
+  } satisfies { argv: [string, ...string[]]; cwd: string; env: Record<string, string> };
+  const child = await options.processes.start(command, await options.consent()).catch((error: unknown) => {
+    throw new AegisError("unavailable", `${what} cannot be started: ${errorText(error)}`);
+  });
   const over = Promise.withResolvers<never>();
   const giveUp = (reason: unknown) => {
     over.reject(reason);
@@ -86,7 +94,7 @@ async function answerOf(child: Child, what: string): Promise<unknown> {
   return document;
 }
 
-/** Programs print lines before their answer; the answer is the JSON that the output ends with. */
+/** Programs may print lines before their answer; the answer is the JSON document at the end of the output. */
 function lastDocument(text: string): unknown {
   const whole = parse(text);
   if (whole !== undefined) return whole;
@@ -121,7 +129,12 @@ function errorOf({ error, message, error_type: type, suggestion }: Record<string
   return `${said}${kind}${typeof suggestion === "string" ? `; ${suggestion}` : ""}`;
 }
 
-/** `PLUGIN_CONFIG_<KEY>` for each setting; what is no text is told as JSON. */
+/** The writable folders of a plugin's programs. Python keeps its bytecode there and reads it from nowhere else. */
+export function placeVariables({ dataDir, cacheDir }: { dataDir: string; cacheDir: string }): Record<string, string> {
+  return { PLUGIN_DATA_DIR: dataDir, PYTHONPYCACHEPREFIX: join(cacheDir, "python") };
+}
+
+/** `PLUGIN_CONFIG_<KEY>` for each setting; values other than text are JSON. */
 function configVariables(config: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(config).map(([key, value]) => [

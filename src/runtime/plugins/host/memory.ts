@@ -1,16 +1,16 @@
-/** Watches the memory of a worker outside of its heap, such as buffers: the limit that Node keeps is for the heap alone. */
+/** Watches a worker's memory outside of its heap, such as buffers: Node's limit covers only the heap. */
 import type { Worker } from "node:worker_threads";
 
 export type MemoryOptions = {
   limitMb: number;
-  /** Told once. */
+  /** Called once. */
   onOver: () => void;
 };
 
 const everyMs = 1_000;
 const megabyte = 1024 * 1024;
 
-/** Gives what ends it. Sees also a worker that is stuck in a loop. */
+/** Returns a function that stops watching. Also works for a worker that is stuck in a loop. */
 export function watchMemory(worker: Worker, { limitMb, onOver }: MemoryOptions): () => void {
   let isAsking = false;
   const timer = setInterval(() => {
@@ -23,7 +23,7 @@ export function watchMemory(worker: Worker, { limitMb, onOver }: MemoryOptions):
         clearInterval(timer);
         onOver();
       },
-      // It is not up yet, or gone.
+      // The worker is not up yet, or gone.
       () => {
         isAsking = false;
       },

@@ -1,17 +1,24 @@
-/** Calls to a plugin's worker that are under way: each keeps its deadline, whatever the worker does, and is settled once. */
+/**
+ * The running calls to a plugin's worker. Each call has a deadline that does not depend on the worker, and settles
+ * once.
+ */
 import { AegisError } from "../../../contract/errors.ts";
 import type { FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
-import { fromWire } from "../wire-error.ts";
+import { fromWire, toWire } from "../wire-error.ts";
 import type { PluginGone } from "./errors.ts";
 
 export type CallOptions = {
-  /** Null for a call that may take as long as it takes. */
+  /** Null for a call without a deadline. */
   timeoutMs: number | null;
   signal?: AbortSignal;
-  /** Told in words when the time is over. */
+  /** Names the call in the timeout message. */
   what: string;
   onRequest?: (request: WorkerRequest) => void;
-  /** Branches of a run. */
+  /** Answers the requests of the call. Its errors go to the plugin. */
+  serve?: (method: string, args: readonly unknown[]) => Promise<unknown>;
+  /** It may last as long as the worker: the worker does not count as busy because of it. */
+  background?: boolean;
+  /** Receives the results of a run's branches. */
   onBranch?: (request: number, index: number, outcome: Outcome) => void;
 };
 
@@ -19,9 +26,9 @@ export type WorkerRequest = Extract<FromWorker, { type: "request" }>;
 
 export type OpenCallsOptions = {
   post: (message: ToWorker) => void;
-  /** Somebody waits for the worker. */
+  /** A caller starts to wait for the worker. */
   onBegin: () => void;
-  /** Somebody waits no longer. */
+  /** A caller stopped waiting. */
   onGiveUp: () => void;
 };
 
@@ -31,7 +38,7 @@ export class OpenCalls {
   readonly #options: OpenCallsOptions;
   readonly #calls = new Map<number, Call>();
   readonly #performs = new Map<number, PromiseWithResolvers<unknown>>();
-  /** Requests that began branches → their call. */
+  /** Requests that started branches → their call. */
   readonly #requests = new Map<number, number>();
   #gone: PluginGone | null = null;
   #last = 0;
@@ -40,12 +47,14 @@ export class OpenCalls {
     this.#options = options;
   }
 
-  /** Calls under way. */
+  /** The number of running calls that a caller waits for. */
   get count(): number {
-    return this.#calls.size;
+    let count = 0;
+    for (const { background = false } of this.#calls.values()) if (!background) count += 1;
+    return count;
   }
 
-  /** Steps of runs that are being performed, also of runs that were let go. */
+  /** The number of run steps being performed, including those of released runs. */
   get performing(): number {
     return this.#performs.size;
   }
@@ -56,7 +65,7 @@ export class OpenCalls {
     return { id, result: this.#begin(id, call, options) };
   }
 
-  /** Runs the function that a request brought. */
+  /** Runs the function that came with a request. */
   perform(request: number, value: unknown): Promise<unknown> {
     if (this.#gone !== null) return Promise.reject(this.#gone);
     const performing = Promise.withResolvers<unknown>();
@@ -79,6 +88,7 @@ export class OpenCalls {
       case "request":
         this.#requests.set(message.id, message.call);
         this.#calls.get(message.call)?.onRequest?.(message);
+        void this.#serve(message, this.#calls.get(message.call)?.serve);
         break;
       case "performed":
         this.#performed(message.id, message.outcome);
@@ -91,7 +101,7 @@ export class OpenCalls {
     }
   }
 
-  /** Fails all that are under way, and those that come later. */
+  /** Fails all running and future calls. */
   fail(gone: PluginGone): void {
     this.#gone = gone;
     const calls = [...this.#calls.values()];
@@ -102,6 +112,15 @@ export class OpenCalls {
     }
     for (const performing of this.#performs.values()) performing.reject(gone);
     this.#performs.clear();
+  }
+
+  async #serve({ id, method, args }: WorkerRequest, serve: CallOptions["serve"]): Promise<void> {
+    if (serve === undefined) return;
+    const outcome = await serve(method, args).then(
+      (value): Outcome => ({ ok: true, value }),
+      (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
+    );
+    this.answer(id, outcome);
   }
 
   #nextId(): number {

@@ -1,4 +1,4 @@
-/** Runs a workflow's body in its plugin's worker and performs what it asks of the engine here, within the same branch. */
+/** Runs a workflow's body in its plugin's worker and performs its engine requests here, in the same branch. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { RunCancelled } from "../../../engine/engine.ts";
 import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
@@ -11,7 +11,7 @@ import type { PluginWorker } from "./worker.ts";
 
 export type Body = {
   result: Promise<unknown>;
-  /** Whether the body waits for the engine. One that does not is at work on something of its own. */
+  /** Whether the body waits for the engine; otherwise it executes its own code. */
   isWaiting(): boolean;
 };
 
@@ -35,7 +35,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
   };
   const onRequest = (request: WorkerRequest) => {
     const within = places.get(request.branch);
-    // A branch that nobody opened: the worker talks nonsense, and nonsense is not answered.
+    // The branch was never opened: the worker misbehaves, and the request is ignored.
     if (within === undefined) return;
     within(() => {
       if (request.method === "log") return engine.log(request.args[0]);
@@ -66,8 +66,8 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     return call(...given);
   };
   /**
-   * A step whose worker died has not ended: whoever lets go of the run ends the wait. One of a cancelled run is not
-   * waited for, but one of a run that is taken up again is, so that nothing is performed twice at once.
+   * A step whose worker died has not ended; releasing the run ends the wait. A step of a cancelled run is not waited
+   * for, but a step of a replayed run is, so that it is not performed twice at once.
    */
   const performed = (id: number, value: unknown): Promise<unknown> => {
     const { signal } = engine;
@@ -107,7 +107,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
   return { result: calls.result, isWaiting: () => open > 0 };
 }
 
-/** Rejects with the reason, when it is one that counts. */
+/** Rejects with the abort reason if `counts` accepts it. */
 function untilAborted(signal: AbortSignal, counts: (reason: unknown) => boolean): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = () => {

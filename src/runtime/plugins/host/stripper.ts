@@ -1,6 +1,6 @@
 /**
- * Has the TypeScript of plugins stripped ahead of their workers, in one worker for all of them that ends when it has
- * nothing to do. Only ever a help: a plugin's worker can do without.
+ * Strips the types of plugins' TypeScript before their workers need it, in one shared worker that ends when it is idle.
+ * This is only an optimization: a plugin's worker can strip types itself.
  */
 import { readFile, stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
@@ -8,7 +8,7 @@ import { strippedFile } from "../worker/strip.ts";
 import type { StripRequest } from "../worker/strip-main.ts";
 import { stripEntry } from "./entries.ts";
 
-/** Loading what strips types takes most of the time, so the worker stays for what comes next. */
+/** Loading the type stripper takes most of the time, so the worker stays for later files. */
 const idleMs = 5_000;
 const deadlineMs = 10_000;
 const maxFiles = 2_000;
@@ -19,7 +19,7 @@ export class Stripper {
   #idle: NodeJS.Timeout | null = null;
   #last = 0;
 
-  /** Resolves when the files are stripped, or it has taken too long. Never rejects. */
+  /** Resolves when the files are stripped or at the timeout. Never rejects. */
   async prepare(files: readonly string[], cacheDir: string): Promise<void> {
     const scripts = files.filter((file) => /\.[cm]?ts$/.test(file) && !/\.d\.[cm]?ts$/.test(file)).slice(0, maxFiles);
     const missing = await notKept(scripts, cacheDir);

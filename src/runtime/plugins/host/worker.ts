@@ -1,19 +1,32 @@
-/** A plugin's worker as the daemon sees it: started, called, watched, ended. One that stops answering is ended. */
+/** Starts, calls, watches and ends a plugin's worker. A worker that stops answering is ended. */
 import { Worker } from "node:worker_threads";
-import type { Contributions, LogLevel, Outcome, ToWorker, WorkerCall, WorkerStart } from "../protocol.ts";
+import { Consent } from "../../../lib/consent.ts";
+import { errorText } from "../../../lib/log.ts";
+import type { Processes } from "../../../lib/process.ts";
+import { onAbort } from "../../../lib/until-aborted.ts";
+import type {
+  Contributions,
+  LoadStep,
+  LogLevel,
+  Outcome,
+  ToWorker,
+  WorkerCall,
+  WorkerData,
+  WorkerStart,
+} from "../protocol.ts";
 import { fromWorker } from "../protocol.ts";
-import { workerEntry } from "./entries.ts";
+import { guardEntry, workerEntry } from "./entries.ts";
 import { crashOf, type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
 import { watchMemory } from "./memory.ts";
 import { type CallOptions, OpenCalls } from "./open-calls.ts";
-import { Pulse } from "./pulse.ts";
+import { WorkerWatchdog } from "./watchdog.ts";
 
 export type WorkerLimits = {
-  /** What its heap may grow to. */
+  /** The heap limit. */
   memoryMb: number;
-  /** How long loading its modules may take. */
+  /** The time limit for loading its modules. */
   loadMs: number;
-  /** How long it may be busy without answering while somebody waits for it. */
+  /** How long it may be busy without answering while a caller waits. */
   unresponsiveMs: number;
 };
 
@@ -24,9 +37,15 @@ export type WorkerOptions = {
   env: Record<string, string>;
   limits: WorkerLimits;
   log: (level: LogLevel, text: string) => void;
+  /** Called at each start, because the modules are read from disk then. */
+  consent: () => Promise<Consent>;
+  /** Marks processes that the plugin starts, so that they end with the worker. */
+  mark: Processes["mark"];
+  /** Ends a worker that is still loading. */
+  signal?: AbortSignal;
 };
 
-/** Once a call is late, its worker has this long to show that it still runs. */
+/** Once a call is late, the worker has this long to prove that it still runs. */
 const lateMs = 1_000;
 
 export class PluginWorker {
@@ -37,16 +56,23 @@ export class PluginWorker {
   readonly #loaded = Promise.withResolvers<Contributions>();
   readonly #end = Promise.withResolvers<Death>();
   #death: Death | null = null;
-  readonly #pulse: Pulse;
+  /** The last reported load step; null if nothing is loading. */
+  #loading: { file: string; step: LoadStep } | null = null;
+  readonly #pulse: WorkerWatchdog;
   readonly #unwatch: () => void;
+  readonly #started: ReturnType<Processes["mark"]>;
 
-  /** Throws `PluginLoadError` when the modules cannot be loaded; nothing runs then. */
+  /** Throws `PluginLoadError` if the modules cannot be loaded; nothing runs then. */
   static async start(options: WorkerOptions): Promise<{ worker: PluginWorker; contributions: Contributions }> {
+    Consent.spend(await options.consent());
     const worker = new PluginWorker(options);
     const { loadMs } = options.limits;
     const timer = setTimeout(() => {
-      worker.#fail(new PluginLoadError(`its modules did not load within ${loadMs / 1000} s`, nowhere));
+      worker.#fail(worker.#neverLoaded(`within ${loadMs / 1000} s`));
     }, loadMs);
+    const release = onAbort(options.signal ?? never, () =>
+      worker.#fail(new PluginLoadError("Aegis stopped it", nowhere)),
+    );
     try {
       return { worker, contributions: await worker.#loaded.promise };
     } catch (error) {
@@ -54,6 +80,7 @@ export class PluginWorker {
       throw error;
     } finally {
       clearTimeout(timer);
+      release();
     }
   }
 
@@ -62,20 +89,21 @@ export class PluginWorker {
     this.ended = this.#end.promise;
     this.#loaded.promise.catch(() => {});
     const { memoryMb } = options.limits;
+    this.#started = options.mark();
     this.#worker = new Worker(workerEntry(), {
       name: `plugin ${options.start.plugin}`,
-      workerData: options.start,
-      env: options.env,
+      workerData: { ...options.start, guard: guardEntry().href } satisfies WorkerData,
+      env: { ...options.env, ...this.#started.env },
       execArgv: ["--disable-warning=ExperimentalWarning"],
       stdout: true,
       stderr: true,
       trackUnmanagedFds: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, stackSizeMb: 4 },
     });
-    // What comes this way was written around the capture in the worker, by Node itself.
+    // Only output that Node writes past the worker's capture arrives here.
     for (const stream of [this.#worker.stdout, this.#worker.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
-    this.#pulse = new Pulse({
+    this.#pulse = new WorkerWatchdog({
       limitMs: options.limits.unresponsiveMs,
       isBusy: () => this.#calls.count > 0,
       ping: (id) => this.#post({ type: "ping", id }),
@@ -87,7 +115,7 @@ export class PluginWorker {
     this.#calls = new OpenCalls({
       post: (message) => this.#post(message),
       onBegin: () => this.#pulse.watch(),
-      // A worker that is stuck, and not only slow, is found out.
+      // Distinguishes a stuck worker from a slow one.
       onGiveUp: () => this.#pulse.demand(lateMs),
     });
     this.#unwatch = watchMemory(this.#worker, {
@@ -108,17 +136,17 @@ export class PluginWorker {
     return this.#death !== null;
   }
 
-  /** Settled once it is known whether the worker still runs; null while nobody doubts it. */
+  /** Settles when it is known whether the worker still runs; null if that is not in question. */
   get doubt(): Promise<void> | null {
     return this.#pulse.doubt;
   }
 
-  /** Calls under way. */
+  /** The number of running calls. */
   get busy(): number {
     return this.#calls.count;
   }
 
-  /** Steps of runs that are being performed, also of runs that were let go. */
+  /** The number of run steps being performed, including those of released runs. */
   get performing(): number {
     return this.#calls.performing;
   }
@@ -128,12 +156,12 @@ export class PluginWorker {
     return this.open(call, options).result;
   }
 
-  /** The same, for who has more to say about the call. */
+  /** Like `call`, for a caller that also sends messages about the call. */
   open(call: WorkerCall, options: CallOptions): { id: number; result: Promise<unknown> } {
     return this.#calls.begin(call, options);
   }
 
-  /** Runs the function that a request brought. */
+  /** Runs the function that came with a request. */
   perform(request: number, value: unknown): Promise<unknown> {
     return this.#calls.perform(request, value);
   }
@@ -146,10 +174,18 @@ export class PluginWorker {
     this.#post(message);
   }
 
-  /** Ends it now. Calls under way fail with `PluginGone`. */
+  /** Ends it now. Running calls fail with `PluginGone`. */
   async terminate(message: string, why: Death["why"] = "closed"): Promise<void> {
     this.#dies({ why, message, stack: null });
     await this.#worker.terminate();
+    await this.#endStarted();
+  }
+
+  /** Ends the programs that the plugin started, because their output is no longer read. */
+  async #endStarted(): Promise<void> {
+    await this.#started
+      .end()
+      .catch((error: unknown) => this.#options.log("error", `what it started is still there: ${errorText(error)}`));
   }
 
   #post(message: ToWorker): void {
@@ -163,7 +199,11 @@ export class PluginWorker {
       return;
     }
     switch (message.type) {
+      case "loading":
+        this.#loading = message;
+        break;
       case "loaded":
+        this.#loading = null;
         this.#loaded.resolve(message.contributions);
         break;
       case "broken":
@@ -178,6 +218,16 @@ export class PluginWorker {
       default:
         this.#calls.take(message);
     }
+  }
+
+  /** Names the module that was being loaded. */
+  #neverLoaded(when: string): PluginLoadError {
+    if (this.#loading === null) return new PluginLoadError(`its modules did not load ${when}`, nowhere);
+    const { file, step } = this.#loading;
+    const what = step === "import" ? "the module did not load" : "register() did not finish";
+    const cause = step === "import" ? "a top-level await" : "a promise";
+    const hint = `${cause} that never settles, an endless loop or process.exit?`;
+    return new PluginLoadError(`${what} ${when} (${hint})`, { file, line: null });
   }
 
   #fail(error: PluginLoadError): void {
@@ -195,7 +245,10 @@ export class PluginWorker {
   }
 
   #exited(code: number): void {
+    // A thread ends by itself if nothing is left that could settle the promise on which its module waits.
+    if (this.#loading !== null) this.#fail(this.#neverLoaded(`before its worker exited with code ${code}`));
     this.#dies({ why: "exit", message: `its worker exited with code ${code} (process.exit?)`, stack: null });
+    void this.#endStarted();
     this.#end.resolve(this.#death as Death);
   }
 
@@ -210,3 +263,4 @@ export class PluginWorker {
 }
 
 const nowhere = { file: null, line: null };
+const never = new AbortController().signal;

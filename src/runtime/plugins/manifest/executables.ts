@@ -1,5 +1,6 @@
-/** The programs that a manifest lists as tools. A bad entry costs that entry only. */
+/** Reads the programs that a manifest lists as tools. A bad entry disables only that entry. */
 import type { ExecutableTool } from "../../../contract/plugin.ts";
+import { isCache } from "../caches.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import { type Fields, isFields } from "./source.ts";
 
@@ -49,6 +50,9 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
     return refuse([...at, "command"], `expected the program of the tool "${name}", found ${found(command)}`);
   if (command.startsWith(".") && command.split(/[/\\]/).includes(".."))
     return refuse([...at, "command"], `expected a program inside the plugin's folder, found ${found(command)}`);
+  const unseen = [command, ...notes.texts(entry, "args", at)].find((word) => isCache(word.replace(/^\.\//, "")));
+  if (unseen !== undefined)
+    return refuse(at, `expected a program of the plugin, found the cache ${found(unseen)}, which is no part of it`);
   if (entry.type !== undefined && entry.type !== "executable")
     return refuse([...at, "type"], `expected executable, found ${found(entry.type)}`);
   if (entry.interactive === true) return refuse([...at, "interactive"], "tools that ask back are not supported");
@@ -57,9 +61,15 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
   const timeout = entry.timeout ?? defaultTimeoutMs;
   if (typeof timeout !== "number" || !(timeout > 0) || timeout > longestTimeoutMs)
     return refuse([...at, "timeout"], `expected milliseconds, at most a day, found ${found(timeout)}`);
-  const permission = entry.permission ?? (entry.requiresConfirmation === true ? "write" : "read");
+  // A program can do anything that its user can, so a program without a declared permission counts as `full`.
+  const permission = entry.permission ?? "full";
   if (permission !== "read" && permission !== "write" && permission !== "full")
     return refuse([...at, "permission"], `expected read, write or full, found ${found(permission)}`);
+  if (entry.permission === undefined || entry.permission === null)
+    notes.warn(
+      at,
+      `the tool "${name}" declares no permission, so that only agents with full rights have it; expected read, write or full`,
+    );
   const guidance = notes.text(entry, "usageGuidance", at);
   const description = notes.text(entry, "description", at);
   if (description === null) notes.warn(at, `the tool "${name}" has no description; agents will hardly use it`);
@@ -77,7 +87,7 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
   };
 }
 
-/** A plain map of parameters stands for an object with them. */
+/** A plain map of parameters is shorthand for an object schema. */
 function asSchema(schema: Fields): Fields {
   if (schema.type !== undefined && typeof schema.type === "string") return schema;
   return { type: "object", properties: schema };

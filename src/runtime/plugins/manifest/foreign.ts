@@ -1,5 +1,6 @@
-/** Manifests of plugins made for other programs: Claude Code's, and Agent Plugins 1.0. Nothing of theirs is code to load. */
+/** Reads manifests of plugins for other programs: Claude Code and Agent Plugins 1.0. None of their code is loaded. */
 import type { PluginManifest } from "../../../contract/plugin.ts";
+import { unsupportedReasons } from "./claude-parts.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import { readSettings } from "./settings.ts";
 import { type Fields, isFields } from "./source.ts";
@@ -10,22 +11,29 @@ const claudeKnown: readonly string[] = [
   ...["name", "displayName", "version", "description", "author", "homepage", "repository", "license", "keywords"],
   ...["metadata", "defaultEnabled", "dependencies", "userConfig", "skills", "commands", "agents"],
 ];
-/** What Claude Code would run or show and we do not. */
-const claudeIgnored: readonly string[] = [
-  ...["hooks", "mcpServers", "lspServers", "workflows", "outputStyles", "channels", "experimental"],
-];
+/** Keys that Claude Code uses and Aegis ignores, with the reason. */
+const claudeIgnored: Readonly<Record<string, string>> = {
+  hooks: unsupportedReasons.hooks,
+  mcpServers: unsupportedReasons.mcp,
+  lspServers: unsupportedReasons.lsp,
+  workflows: "Aegis does not run workflows of Claude Code",
+  outputStyles: unsupportedReasons.styles,
+  channels: "Aegis does not run channels of Claude Code",
+  experimental: "Aegis does not know experimental features of Claude Code",
+};
 const agentPluginKnown: readonly string[] = [
   ...["name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"],
 ];
 
-type Foreign = Pick<PluginManifest, "folders" | "config_schema" | "requires" | "title">;
+type Foreign = Pick<PluginManifest, "folders" | "config_schema" | "requires" | "title" | "unsupported">;
 
 export function readClaudePlugin(fields: Fields, notes: Notes): Foreign {
-  notes.unknownKeys(fields, [...claudeKnown, ...claudeIgnored]);
-  for (const key of claudeIgnored)
-    if (fields[key] !== undefined) notes.warn([key], "is not run here: only Claude Code itself knows it");
+  notes.unknownKeys(fields, [...claudeKnown, ...Object.keys(claudeIgnored)]);
+  const ignored = Object.entries(claudeIgnored).filter(([key]) => fields[key] !== undefined);
+  for (const [key, reason] of ignored) notes.warn([key], `has no effect here: ${reason}`);
   return {
     title: notes.text(fields, "displayName"),
+    unsupported: ignored.map(([key, reason]) => ({ part: `${key} (manifest)`, reason })),
     folders: {
       agents: paths(fields.agents, "agents", ["agents"], notes),
       commands: paths(fields.commands, "commands", ["commands"], notes),
@@ -38,10 +46,16 @@ export function readClaudePlugin(fields: Fields, notes: Notes): Foreign {
 
 export function readAgentPlugin(fields: Fields, notes: Notes): Foreign {
   notes.unknownKeys(fields, agentPluginKnown);
-  return { title: null, folders: { agents: [], commands: [], skills: ["skills"] }, config_schema: {}, requires: {} };
+  return {
+    title: null,
+    unsupported: [],
+    folders: { agents: [], commands: [], skills: ["skills"] },
+    config_schema: {},
+    requires: {},
+  };
 }
 
-/** One path or several, each inside the plugin; `usual` when none is named. */
+/** One path or several, each inside the plugin; `usual` if none is given. */
 function paths(value: unknown, key: string, usual: readonly string[], notes: Notes): string[] {
   if (value === undefined || value === null) return [...usual];
   const list = typeof value === "string" ? [value] : value;

@@ -1,4 +1,4 @@
-/** Collects what is wrong with a manifest, each with the place it stands. */
+/** Collects the problems of a manifest with their locations. */
 import type { PluginDiagnostic } from "../../../contract/plugin.ts";
 import type { LineOf } from "../../../lib/json-lines.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
@@ -41,7 +41,7 @@ export class Notes {
     }
   }
 
-  /** The text under a key; an error when it is something else, null when it is not there. */
+  /** The text of a key; reports an error for another type, returns null if absent. */
   text(fields: Fields, key: string, at: FieldPath = []): string | null {
     const value = fields[key];
     if (value === undefined || value === null) return null;
@@ -67,7 +67,7 @@ export class Notes {
   }
 }
 
-/** A value in a complaint: short, and never the whole of it. */
+/** Formats a value for a message, shortened. */
 export function found(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (Array.isArray(value)) return "a list";

@@ -1,4 +1,4 @@
-/** The settings a plugin takes, in whichever of the shapes found in the wild its manifest lists them. */
+/** Reads a plugin's declared settings in any of the formats that manifests use. */
 import type { PluginSetting } from "../../../contract/plugin.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import { type Fields, isFields } from "./source.ts";
@@ -11,8 +11,8 @@ const types: Readonly<Record<string, Type>> = {
 };
 
 /**
- * Takes a map of settings, a JSON Schema with `properties`, or either one inside `schema`.
- * Writes what is wrong with them to `notes`; a setting that cannot be understood is an error.
+ * Accepts a map of settings, a JSON Schema with `properties`, or either one inside `schema`. Reports problems to
+ * `notes`; an unsupported setting is an error.
  */
 export function readSettings(value: unknown, at: FieldPath, notes: Notes): Record<string, PluginSetting> {
   if (value === undefined || value === null) return {};

@@ -1,4 +1,4 @@
-/** The text of a manifest as fields, with the line each of them stands on. */
+/** Parses the text of a manifest into fields with line numbers. */
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { PluginDiagnostic } from "../../../contract/plugin.ts";
 import { jsonErrorLine, jsonLines, type LineOf } from "../../../lib/json-lines.ts";
@@ -6,7 +6,7 @@ import { errorText } from "../../../lib/log.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** `fields` is null when the text cannot be read at all; `diagnostics` then says why. */
+/** `fields` is null if the text cannot be parsed; `diagnostics` has the reason. */
 export type ManifestSource = { fields: Fields | null; lineOf: LineOf; diagnostics: PluginDiagnostic[] };
 
 export function readJson(text: string, file: string): ManifestSource {
@@ -17,7 +17,7 @@ export function readJson(text: string, file: string): ManifestSource {
   }
 }
 
-/** The fields of `[plugin]` and the tables beside it as one map: the same that a JSON manifest is. */
+/** Merges the fields of `[plugin]` and the other tables into one map, like a JSON manifest. */
 export function readToml(text: string, file: string): ManifestSource {
   let value: Fields;
   try {
@@ -48,7 +48,7 @@ function unreadable(file: string, line: number, message: string): ManifestSource
   return { fields: null, lineOf: () => null, diagnostics: [{ level: "error", file, line, message }] };
 }
 
-/** Headers and keys line by line: the parser itself does not tell where they were. */
+/** Finds headers and keys line by line, because the parser does not report positions. */
 function tomlLines(text: string): LineOf {
   const lines = new Map<string, number>();
   const counts = new Map<string, number>();

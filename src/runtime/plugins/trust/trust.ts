@@ -1,26 +1,26 @@
-/** Decides whether what a project brings may run: by the content that its user agreed to, and by nothing else. */
+/** Decides whether project content may run, solely by the content hashes that the user trusted. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isErrno, isInside } from "../../../lib/files.ts";
+import { isInside } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import { treeHash } from "../../../lib/safe-tree.ts";
-import { lockFile, parseLock } from "../install/lockfile.ts";
-import type { TrustedProject, TrustStore } from "./store.ts";
+import { isCache } from "../caches.ts";
+import { type TrustedProject, type TrustStore, untrustedProject } from "./store.ts";
 
-/** A plugin by its name and where it lies: a folder, or a single file. */
+/** A plugin by name and place: a folder or a single file. */
 export type PluginPlace = { name: string; dir: string };
 
 export type Verdict =
   | { allowed: true }
-  /** `changed`: it was agreed to or installed, and is something else now. */
+  /** `changed`: it was trusted or installed and has changed since. */
   | { allowed: false; reason: "untrusted" | "changed"; message: string; fix: string };
 
-/** Something of a project's files that could run code or send secrets elsewhere, with a hash of all that matters. */
+/** A part of a project's files that could run code or disclose secrets, with a hash of everything relevant. */
 export type TrustItem = {
   kind: TrustKind;
   name: string;
-  /** What it would do, in words. */
+  /** A description of what it would do. */
   what: string;
   hash: string;
   /** Relative to the project. */
@@ -33,8 +33,10 @@ export type TrustOptions = {
   /** The project's real path. */
   root: string;
   store: TrustStore;
-  /** Folders whose plugins are the user's own or come with Aegis. */
+  /** Folders whose plugins are the user's own or bundled with Aegis. */
   ownDirs: readonly string[];
+  /** The hash of an installed plugin of the project; null if it was not installed. Throws for an unusable lockfile. */
+  installedHash: (plugin: string) => Promise<string | null>;
 };
 
 export interface Trust {
@@ -47,7 +49,7 @@ export interface Trust {
 export function createTrust(options: TrustOptions): Trust {
   return {
     async mayRun(plugin) {
-      // Where it really lies: a link in the user's own folder vouches for nothing elsewhere.
+      // Uses the real path: a link in the user's own folder does not extend trust to its target.
       const real = await realpath(plugin.dir);
       if (options.ownDirs.some((folder) => isInside(folder, real))) return { allowed: true };
       const project = await readProject(options);
@@ -61,9 +63,9 @@ export function createTrust(options: TrustOptions): Trust {
       const hash = await pluginHash(plugin);
       const known = project.items[itemKey("plugin", plugin.name)];
       if (known === hash) return { allowed: true };
-      const locked = await lockedHash(options.root, plugin);
+      const locked = await lockedHash(options, plugin);
       const fix = `look at ${plugin.dir}, then: aegis plugin trust ${plugin.name}`;
-      // An installed plugin says what it must be, which holds also where everything else is trusted.
+      // The lockfile fixes the content of an installed plugin, even where everything else is trusted.
       if (locked instanceof Error) return { allowed: false, reason: "changed", message: locked.message, fix };
       if (locked !== null && locked !== hash)
         return { allowed: false, reason: "changed", message: "its files were changed since it was installed", fix };
@@ -93,20 +95,27 @@ export function itemKey(kind: TrustKind, name: string): string {
   return `${kind}:${name}`;
 }
 
-/** Over everything the plugin consists of. */
+/** Hashes the whole plugin: its folder except caches, or its file and the helpers beside it. */
 export async function pluginHash({ dir }: PluginPlace): Promise<string> {
-  if ((await stat(dir)).isDirectory()) return treeHash(dir);
-  return `sha256:${createHash("sha256")
-    .update(await readFile(dir))
-    .digest("hex")}`;
+  if ((await stat(dir)).isDirectory()) return treeHash(dir, { ignore: isCache });
+  const hash = createHash("sha256").update(await readFile(dir));
+  // A single file may import files beside it whose names start with `_`; they belong to the plugin.
+  const helpers = (await readdir(dirname(dir))).filter((name) => name.startsWith("_")).sort();
+  for (const name of helpers) {
+    const path = join(dirname(dir), name);
+    const isFolder = (await stat(path)).isDirectory();
+    const content = isFolder ? await treeHash(path, { ignore: isCache }) : await readFile(path);
+    hash.update(`\n${name} ${content.length}\n`).update(content);
+  }
+  return `sha256:${hash.digest("hex")}`;
 }
 
-/** The same for settings: keys in any order are the same settings. */
+/** Hashes settings independently of key order. */
 export function valueHash(value: unknown): string {
   return `sha256:${createHash("sha256").update(canonical(value)).digest("hex")}`;
 }
 
-/** A link that leads out of the plugin: what is behind it is not covered by the hash. */
+/** Finds a link that leaves the plugin: the hash does not cover its target. */
 async function linkOut(dir: string): Promise<string | null> {
   if (!(await stat(dir)).isDirectory()) return null;
   const root = await realpath(dir);
@@ -121,21 +130,20 @@ async function linkOut(dir: string): Promise<string | null> {
 
 async function readProject({ store, root }: TrustOptions): Promise<TrustedProject | Verdict> {
   try {
-    return (await store.project(root)) ?? { always: false, items: {}, dev: [], at: "" };
+    return (await store.project(root)) ?? untrustedProject("");
   } catch (error) {
     const fix = `repair or remove ${store.path}`;
     return { allowed: false, reason: "untrusted", message: errorText(error), fix };
   }
 }
 
-/** Null when the plugin was not installed into this place. A lock that cannot be read vouches for nothing. */
-async function lockedHash(root: string, plugin: PluginPlace): Promise<string | Error | null> {
+/** Null if the plugin was not installed at this place. An unreadable lockfile vouches for nothing. */
+async function lockedHash({ root, installedHash }: TrustOptions, plugin: PluginPlace): Promise<string | Error | null> {
   const installed = join(root, ".aegis", "plugins");
   if (dirname(plugin.dir) !== installed || basename(plugin.dir) !== plugin.name) return null;
   try {
-    return parseLock(await readFile(join(root, lockFile)))[plugin.name]?.tree ?? null;
+    return await installedHash(plugin.name);
   } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
     return error instanceof Error ? error : new Error(String(error));
   }
 }

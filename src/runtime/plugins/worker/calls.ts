@@ -1,12 +1,16 @@
-/** Answers the daemon's calls with the plugin's functions. Every call gets exactly one answer, unless it was cancelled. */
+/**
+ * Answers the daemon's calls with the plugin's functions. Every call gets exactly one answer, unless it was cancelled.
+ */
 
 import { AegisError } from "../../../contract/errors.ts";
+import { sizeOf } from "../../../lib/cut-text.ts";
 import { toJson } from "../../../lib/strict-json.ts";
 import type { PluginContext } from "../../../plugin-api/context.ts";
 import type { HookCall } from "../../../plugin-api/hook.ts";
 import { runBatch } from "../../registry/hook-batch.ts";
 import type { Caller, FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
+import { callChannel } from "./channel-call.ts";
 import type { Collected } from "./collect.ts";
 import { RunEngines } from "./run-engine.ts";
 import { issueText } from "./schema.ts";
@@ -55,7 +59,7 @@ export class Calls {
     this.#running.set(id, abort);
     const outcome = await this.#run(id, call, abort.signal)
       .then(
-        (value): Outcome => ({ ok: true, value: jsonValue(value) }),
+        (value): Outcome => ({ ok: true, value: bounded(call, jsonValue(value)) }),
         (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
       )
       .catch((error: unknown): Outcome => ({ ok: false, error: toWire(error) }));
@@ -86,12 +90,17 @@ export class Calls {
       }
       case "reducer":
         return at(this.#collected.reducers[call.index]).handler(call.replies);
+      case "channel": {
+        const { options } = at(this.#collected.channels[call.index]);
+        const ask = (method: string, args: unknown[]) => this.#engines.ask(id, method, args);
+        return callChannel(options, call, { ...this.#context, signal }, ask);
+      }
       case "workflow": {
         const workflow = at(this.#collected.workflows[call.index]);
         const check = workflow.input === null ? null : workflow.input["~standard"].validate;
         const args = check === null ? call.args : await checked(check, call.args);
         const result = await workflow.body(this.#engines.open(id, call.about), args as never);
-        // A run is told of for good: what would be lost on the way is refused.
+        // A run's result is stored permanently, so a value that JSON cannot represent is refused.
         toJson(result, `the result of ${workflow.name}`);
         return result;
       }
@@ -112,13 +121,27 @@ function callerOf({ session, agent }: Caller): { session: { id: string; handle: 
   return { session, agent };
 }
 
-/** What threads can pass on is more than JSON can hold; everything beyond a worker is JSON. */
+/** Threads can transfer more than JSON; everything outside a worker is JSON. */
 function jsonValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === "string" || typeof value === "boolean") return value;
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError(`expected a result that JSON can hold, found a ${typeof value}`);
   return JSON.parse(text);
+}
+
+/** In characters. Tools may return more: the model gets a part, and the full result is stored in a file. */
+const mostCharacters = { tool: 64 * 1024 * 1024, other: 32 * 1024 * 1024 };
+
+/** Throws `too_large` for a result that must not be copied into the daemon's memory. Hooks have their own limits. */
+function bounded(call: WorkerCall, value: unknown): unknown {
+  if (call.kind === "hooks") return value;
+  const most = call.kind === "tool" ? mostCharacters.tool : mostCharacters.other;
+  const size = sizeOf(value);
+  if (size <= most) return value;
+  throw new AegisError("too_large", `the result has ${size} characters; at most ${most} are allowed`, {
+    hint: "write it to a file and return the file's path",
+  });
 }
 
 function at<T>(value: T | undefined): T {

@@ -1,7 +1,8 @@
-/** Gathers what a plugin's modules define: their exports in the order they were made, then what `register` adds. */
+/** Collects what a plugin's modules define: their exports in definition order, then what `register` adds. */
 import { createHash } from "node:crypto";
 import type { HookDeclaration } from "../../../contract/hook.ts";
 import type { PluginAPI } from "../../../plugin-api/api.ts";
+import { channelNameProblem, type PluginChannel } from "../../../plugin-api/channel.ts";
 import type { PluginContext } from "../../../plugin-api/context.ts";
 import { definitionMark, isDefinition } from "../../../plugin-api/definition.ts";
 import type { Hook } from "../../../plugin-api/hook.ts";
@@ -13,6 +14,8 @@ import type { Contributions, Place } from "../protocol.ts";
 import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
 
 const defaultTimeoutMs = 30_000;
+const defaultLongestText = 4_000;
+const optionalAbilities = ["typing", "attach", "openThread", "acknowledge"] as const;
 
 export class Collected {
   readonly hooks = new Map<string, Hook>();
@@ -20,9 +23,13 @@ export class Collected {
   readonly workflows: Workflow[] = [];
   readonly commands: Command[] = [];
   readonly reducers: PluginReducer[] = [];
+  readonly channels: PluginChannel[] = [];
   readonly contributions: Contributions = {
-    ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], notes: [] },
+    ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], channels: [] },
+    notes: [],
+    faults: [],
   };
+  #file: string | null = null;
   readonly #seen = new Set<unknown>();
   readonly #placeOf: (made: Error) => Place;
 
@@ -30,8 +37,9 @@ export class Collected {
     this.#placeOf = placeOf;
   }
 
-  /** The exports of a module. `hash` stands for its text. */
+  /** Adds the exports of a module. `hash` identifies its text. */
   addModule(namespace: Readonly<Record<string, unknown>>, file: string, hash: string): void {
+    this.#file = file;
     const exports = Object.entries(namespace).filter((entry): entry is [string, Part] => isPart(entry[1]));
     exports.sort(([, a], [, b]) => a.order - b.order);
     for (const [name, part] of exports) this.add(part, name === "default" ? null : name, hash);
@@ -54,7 +62,11 @@ export class Collected {
         this.#addHook(part as Hook, exported);
         break;
       case "tool":
-        this.#addTool(part as Tool, exported);
+        try {
+          this.#addTool(part as Tool, exported);
+        } catch (error) {
+          this.#refuseTool((part as Tool).options.name ?? exported, error);
+        }
         break;
       case "skill": {
         const { name, description, content } = part as Skill;
@@ -76,13 +88,28 @@ export class Collected {
       case "reducer": {
         this.reducers.push(part as PluginReducer);
         this.contributions.reducers.push((part as PluginReducer).name);
+        break;
       }
+      case "channel":
+        this.#addChannel(part as PluginChannel, exported);
     }
   }
 
-  /** What `register` is given. */
+  /** The argument of `register`. */
   api(context: PluginContext, hash: string): PluginAPI {
-    return registrar(context, (part) => this.add(part, null, hash));
+    return registrar(
+      context,
+      (part) => this.add(part, null, hash),
+      (name, error) => this.#refuseTool(name, error),
+    );
+  }
+
+  /** A bad tool disables only itself. */
+  #refuseTool(name: string | null, error: unknown): void {
+    const what = name === null ? "a tool" : `the tool ${JSON.stringify(name)}`;
+    const place = error instanceof Error ? this.#placeOf(error) : { file: null, line: null };
+    const message = `${what} is left out: ${error instanceof Error ? error.message : String(error)}`;
+    this.contributions.faults.push({ message, file: place.file ?? this.#file, line: place.line });
   }
 
   #addHook(part: Hook, exported: string | null): void {
@@ -127,6 +154,21 @@ export class Collected {
     });
   }
 
+  #addChannel(part: PluginChannel, exported: string | null): void {
+    const { options } = part;
+    const name = options.name ?? exported;
+    if (name === null) throw new TypeError("a channel has no name: expected channel({ name, … }), or a named export");
+    const problem = channelNameProblem(name);
+    if (problem !== null) throw new TypeError(problem);
+    this.#refuseTwice("channel", name, this.contributions.channels);
+    this.channels.push(part);
+    this.contributions.channels.push({
+      ...{ name, description: options.description, longestText: options.longestText ?? defaultLongestText },
+      paceMs: (options.pace ?? 0) * 1000,
+      abilities: optionalAbilities.filter((ability) => options[ability] !== undefined),
+    });
+  }
+
   #addWorkflow(part: Workflow, hash: string): void {
     const { name, description, input, body, config, made } = part;
     this.#refuseTwice("workflow", name, this.contributions.workflows, made);
@@ -144,7 +186,7 @@ export class Collected {
   #refuseTwice(kind: string, name: string, known: readonly { name: string }[], made?: Error): void {
     if (!known.some((one) => one.name === name)) return;
     const error = new TypeError(`there are two ${kind}s "${name}"`);
-    // Its author looks for the second one, not for where this was noticed.
+    // The author looks for the second definition, not for the place of this check.
     if (made?.stack !== undefined) error.stack = made.stack;
     throw error;
   }

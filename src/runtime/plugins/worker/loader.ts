@@ -1,12 +1,13 @@
 /**
- * How a plugin's modules are found and read in its worker: `import "aegis"` leads to the running Aegis, TypeScript needs
- * no build, and what Node itself would refuse (enums, imports without an extension, TypeScript in node_modules) loads too.
+ * Resolves and loads a plugin's modules in its worker: `import "aegis"` resolves to the running Aegis, TypeScript needs
+ * no build, and syntax that Node refuses (enums, imports without an extension, TypeScript in node_modules) loads too.
  */
 import { readFileSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { dirname, extname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { WorkerStart } from "../protocol.ts";
+import { ImportGuard } from "./boundary.ts";
 import { isCommonJs, readIfThere, stripTypes } from "./strip.ts";
 
 type Loaded = { format: "module" | "commonjs"; source: string };
@@ -15,7 +16,9 @@ const extensions = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json"];
 const scripts: readonly string[] = [".ts", ".mts", ".cts", ".js"];
 const longestPackageWalk = 30;
 
-export function registerLoader({ root, api, cacheDir }: Pick<WorkerStart, "root" | "api" | "cacheDir">): void {
+export function registerLoader(start: Pick<WorkerStart, "root" | "single" | "api" | "cacheDir">): void {
+  const { root, api, cacheDir } = start;
+  const guard = new ImportGuard(start, [api.full, api.bare, api.testing]);
   /** Modules that may use `z`: only they pay for loading it. */
   const usesZod = new Set<string>();
 
@@ -26,13 +29,9 @@ export function registerLoader({ root, api, cacheDir }: Pick<WorkerStart, "root"
         return { url: full ? api.full : api.bare, shortCircuit: true };
       }
       if (specifier === "aegis/testing") return { url: api.testing, shortCircuit: true };
-      try {
-        return next(specifier, context);
-      } catch (error) {
-        const found = guess(specifier, context.parentURL);
-        if (found === null) throw error;
-        return { url: found, shortCircuit: true };
-      }
+      const found = resolved(specifier, context.parentURL, () => next(specifier, context));
+      guard.check(specifier, found.url, context.parentURL);
+      return found;
     },
     load(url, context, next) {
       if (!url.startsWith("file:") || url === api.full || url === api.bare || url === api.testing)
@@ -50,13 +49,23 @@ export function registerLoader({ root, api, cacheDir }: Pick<WorkerStart, "root"
   });
 }
 
+function resolved<Found extends { url: string }>(specifier: string, parent: string | undefined, next: () => Found) {
+  try {
+    return next();
+  } catch (error) {
+    const found = guess(specifier, parent);
+    if (found === null) throw error;
+    return { url: found, shortCircuit: true };
+  }
+}
+
 function typeScript(source: string, path: string, root: string, cacheDir: string): Loaded {
   const { format } = plainModule(source, path, root);
   const stripped = stripTypes(source, path, cacheDir);
   return { format: isCommonJs(stripped) ? "commonjs" : format, source: stripped };
 }
 
-/** A package.json above the plugin is the project's and says nothing about the plugin. */
+/** A package.json above the plugin belongs to the project and does not apply. */
 function plainModule(source: string, path: string, root: string): Loaded {
   if (path.endsWith(".cts")) return { format: "commonjs", source };
   if (path.endsWith(".mts")) return { format: "module", source };
@@ -77,14 +86,14 @@ function packageType(path: string, root: string): Loaded["format"] | null {
       if (type === "module") return "module";
       if (type === "commonjs") return "commonjs";
     } catch {
-      // Its own diagnostics come from whoever wrote it; without a type it says nothing here.
+      // An unreadable package.json has no type; other tools report it.
     }
     return null;
   }
   return null;
 }
 
-/** `./helper` for `./helper.ts`, `./helper.js` for the TypeScript it was made from, a folder for its index. */
+/** Resolves `./helper` to `./helper.ts`, `./helper.js` to its TypeScript source, and a folder to its index. */
 function guess(specifier: string, parent: string | undefined): string | null {
   if (parent === undefined || !parent.startsWith("file:") || !/^\.\.?(?:\/|$)/.test(specifier)) return null;
   const path = join(dirname(fileURLToPath(parent)), specifier);

@@ -1,14 +1,15 @@
-/** A plugin's worker: loads its modules, says what they define, and runs them when the daemon asks. */
+/** The entry point of a plugin's worker: loads its modules, reports what they define, and runs them on request. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import type { PluginContext } from "../../../plugin-api/context.ts";
-import type { FromWorker, ToWorker, WorkerStart } from "../protocol.ts";
+import type { FromWorker, ToWorker, WorkerData } from "../protocol.ts";
 import { toWire } from "../wire-error.ts";
 import { Calls } from "./calls.ts";
 import { Collected } from "./collect.ts";
+import { guardProcess } from "./guard.ts";
 import { registerLoader } from "./loader.ts";
 import { captureStream, limitedLog } from "./output.ts";
 import { placeOf } from "./place.ts";
@@ -16,11 +17,12 @@ import { placeOf } from "./place.ts";
 const port = parentPort;
 if (port === null) throw new Error("this file runs in a worker of the daemon");
 
-const start = workerData as WorkerStart;
+const start = workerData as WorkerData;
 const post = (message: FromWorker) => port.postMessage(message);
 const log = limitedLog((level, text) => post({ type: "log", level, text }));
 captureStream(process.stdout, "info", log);
 captureStream(process.stderr, "warn", log);
+guardProcess({ nested: new URL(start.guard), report: (message) => log("error", message) });
 registerLoader(start);
 
 const context: PluginContext = Object.freeze({
@@ -38,9 +40,13 @@ async function load(): Promise<Collected> {
     const hash = createHash("sha256")
       .update(await readFile(path))
       .digest("hex");
+    const file = relative(start.root, path);
+    post({ type: "loading", file, step: "import" });
     const namespace = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-    collected.addModule(namespace, relative(start.root, path), hash);
-    if (typeof namespace.register === "function") await namespace.register(collected.api(context, hash));
+    collected.addModule(namespace, file, hash);
+    if (typeof namespace.register !== "function") continue;
+    post({ type: "loading", file, step: "register" });
+    await namespace.register(collected.api(context, hash));
   }
   return collected;
 }

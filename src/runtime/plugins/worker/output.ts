@@ -1,4 +1,4 @@
-/** What a plugin prints becomes lines of its log. A flood is cut here, in the worker, where it costs nobody else. */
+/** Turns a plugin's output into lines of its log. Floods are cut in the worker, where they affect only the plugin. */
 import type { LogLevel } from "../protocol.ts";
 
 export type PostLine = (level: LogLevel, text: string) => void;
@@ -7,7 +7,7 @@ const linesPerSecond = 200;
 const burst = 1_000;
 const longestLine = 8_000;
 
-/** A line writer that lets so many lines through and then tells how many it left out. */
+/** A line writer with a rate limit that reports how many lines it dropped. */
 export function limitedLog(post: PostLine): PostLine {
   let allowance = burst;
   let left = 0;
@@ -27,14 +27,14 @@ export function limitedLog(post: PostLine): PostLine {
   };
 }
 
-/** Takes over what a stream is given, whole lines at a time. */
+/** Captures the output of a stream by lines. */
 export function captureStream(stream: NodeJS.WriteStream, level: LogLevel, log: PostLine): void {
   let rest = "";
   const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
     rest += typeof chunk === "string" ? chunk : Buffer.from(chunk as Uint8Array).toString("utf8");
     const lines = rest.split("\n");
     rest = lines.pop() ?? "";
-    // Somebody who never ends a line must not fill the memory with it.
+    // A line that never ends must not fill the memory.
     if (rest.length > longestLine) {
       lines.push(rest);
       rest = "";

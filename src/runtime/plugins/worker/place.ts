@@ -1,4 +1,4 @@
-/** Where in a plugin an error arose: the first line of its stack that lies in the plugin's folder. */
+/** Finds the place in a plugin where an error was thrown: the first stack line inside the plugin's folder. */
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Place, WorkerStart } from "../protocol.ts";
@@ -18,7 +18,7 @@ export function placeOf(error: unknown, { root, modules }: Pick<WorkerStart, "ro
   return { file: null, line: null };
 }
 
-/** A module that is missing is the fault of the one that asks for it. */
+/** A missing module is the fault of its importer. */
 function importer({ message }: Error): string {
   return /imported from (\S+)/.exec(message)?.[1] ?? "";
 }

@@ -1,6 +1,6 @@
 /**
- * The engine of a workflow whose body runs in this worker. Each method is a request to the daemon, which has the record
- * of the run; functions the body hands over stay here and are run when the daemon asks.
+ * The engine of a workflow whose body runs in this worker. Each method is a request to the daemon, which records the
+ * run. Functions that the body passes stay here and run on the daemon's request.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
@@ -12,14 +12,14 @@ import { fromWire, toWire } from "../wire-error.ts";
 type Work = (value: unknown) => unknown;
 type Request = {
   call: number;
-  /** What the run calls its result. */
+  /** The name of the result in messages. */
   result: string;
   resolve(value: unknown): void;
   reject(error: unknown): void;
   work: Work | null;
 };
 
-/** Methods that are nothing but their arguments. */
+/** Methods that only forward their arguments. */
 export const plainMethods = [
   ...(["spawn", "send", "drain", "close", "delegate", "enqueue", "askHuman", "bash", "checkpoint"] as const),
   ...(["resumeState", "sleep", "spawnGroup", "broadcast", "waitAll", "waitAny"] as const),
@@ -29,7 +29,7 @@ export class RunEngines {
   readonly #post: (message: FromWorker) => void;
   readonly #requests = new Map<number, Request>();
   readonly #branch = new AsyncLocalStorage<string>();
-  /** Call and branch → what aborts its signal. */
+  /** Call and branch → the controller of its signal. */
   readonly #signals = new Map<number, Map<string, AbortController>>();
   #last = 0;
 
@@ -63,6 +63,11 @@ export class RunEngines {
     };
   }
 
+  /** Sends one request of a call that is not a run. */
+  ask(call: number, method: string, args: unknown[]): Promise<unknown> {
+    return this.#ask(call, method, args, null);
+  }
+
   answered(id: number, outcome: Outcome): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
@@ -92,7 +97,7 @@ export class RunEngines {
     this.forget(call);
   }
 
-  /** The run is over here: what it still waits for is never answered. */
+  /** The run is over here: its pending requests are never answered. */
   forget(call: number): void {
     this.#signals.delete(call);
     for (const [id, request] of this.#requests) if (request.call === call) this.#requests.delete(id);
@@ -100,14 +105,16 @@ export class RunEngines {
 
   #ask(call: number, method: string, args: unknown[], work: Work | null): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    // A body that never looks at a step must not bring down the worker with its failure.
+    // A step whose promise the body ignores must not crash the worker with an unhandled rejection.
     promise.catch(() => {});
     try {
+      // A copy would hide values that are not JSON, such as class instances.
+      if (method === "checkpoint" && args[1] !== undefined) checkJson(args[1], payloadOf(args[0]));
       const id = this.#send(call, method, args);
       const result = `the result of "${String(args[0])}"`;
       this.#requests.set(id, { call, result, resolve, reject, work: work === null ? null : this.#inBranch(work) });
     } catch (error) {
-      if (method === "checkpoint") reject(notJson(error, args[1], `the payload of checkpoint "${String(args[0])}"`));
+      if (method === "checkpoint") reject(notJson(error, args[1], payloadOf(args[0])));
       else reject(notJson(error, args, `what ${method} is given`));
     }
     return promise;
@@ -120,7 +127,7 @@ export class RunEngines {
     return id;
   }
 
-  /** Branches start here and at once, after the daemon was told of them: what they ask for keeps its order. */
+  /** Branches start here immediately, after the daemon was notified, so that their requests keep their order. */
   async #parallel<T>(call: number, branches: readonly ((() => Promise<T>) | Promise<T>)[]): Promise<T[]> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = this.#send(call, "parallel", [branches.length]);
@@ -145,7 +152,7 @@ export class RunEngines {
       await promise;
       return results;
     } catch (error) {
-      // The very error that the branch threw, not what became of it on the way.
+      // Rethrows the error that the branch threw, not its serialized copy.
       throw failures[0] ?? error;
     }
   }
@@ -164,7 +171,11 @@ export class RunEngines {
   }
 }
 
-/** Threads refuse what cannot be copied, such as a function; the author meant JSON, and is told where it is none. */
+function payloadOf(checkpoint: unknown): string {
+  return `the payload of checkpoint "${String(checkpoint)}"`;
+}
+
+/** Threads refuse values that cannot be copied, such as functions; the error names the value that is not JSON. */
 function notJson(error: unknown, value: unknown, what: string): unknown {
   if (!(error instanceof Error) || error.name !== "DataCloneError") return error;
   try {

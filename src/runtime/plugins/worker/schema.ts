@@ -1,4 +1,4 @@
-/** What a tool takes, as JSON Schema, from any of the ways an author can say it. */
+/** Converts a tool's input declaration to JSON Schema, in any form that authors use. */
 import type { StandardIssue, StandardSchema, ToolInput } from "../../../plugin-api/tool.ts";
 
 type Fields = Record<string, unknown>;
@@ -6,7 +6,7 @@ export type InputSchema = { schema: Fields; check: StandardSchema["~standard"]["
 
 const keywords: readonly string[] = ["type", "properties", "$ref", "anyOf", "oneOf", "allOf", "$schema"];
 
-/** Throws `TypeError` that says what was expected. */
+/** Throws a `TypeError` that says what was expected. */
 export function inputSchema(tool: string, input: ToolInput | undefined): InputSchema {
   if (input === undefined) return { schema: { type: "object", properties: {} }, check: null };
   if (isStandard(input)) {
@@ -47,7 +47,7 @@ function asObject(tool: string, schema: Fields): Fields {
   return JSON.parse(JSON.stringify(full)) as Fields;
 }
 
-/** A map of parameters: each a JSON Schema or the name of a type; all of them needed but those with a default. */
+/** A map of parameters: each a JSON Schema or the name of a type; all required except those with a default. */
 function fromMap(map: Readonly<Fields>): Fields {
   const required: string[] = [];
   const properties: Fields = {};

@@ -1,4 +1,4 @@
-/** A worker that strips types for all plugins, so that their own workers need not load what does it. */
+/** The worker that strips types for all plugins, so that their own workers need not load the stripper. */
 import { readFileSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { stripTypes } from "./strip.ts";
@@ -11,7 +11,7 @@ port?.on("message", ({ id, files, cacheDir }: StripRequest) => {
     try {
       stripTypes(readFileSync(file, "utf8"), file, cacheDir);
     } catch {
-      // The plugin's own worker meets the same fault and tells it where it is looked for.
+      // The plugin's own worker hits the same error and reports it.
     }
   }
   port.postMessage(id);

@@ -1,23 +1,23 @@
-/** TypeScript without its types, made once for each text and kept: what strips types costs more than a worker itself. */
+/** Strips types from TypeScript, with a cache by content: loading the stripper costs more than a worker itself. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire, stripTypeScriptTypes } from "node:module";
 import { dirname, join } from "node:path";
 import { pid, version } from "node:process";
 
-/** What jiti makes is CommonJS, which the first line tells. */
+/** jiti emits CommonJS, which is recognized by its first line. */
 const commonJsMark = '"use strict";Object.defineProperty(exports, "__esModule"';
 
 export function isCommonJs(stripped: string): boolean {
   return stripped.startsWith(commonJsMark);
 }
 
-/** Where the stripped form of a text is kept. */
+/** The cache file of a text. */
 export function strippedFile(source: string, cacheDir: string): string {
   return join(cacheDir, `${createHash("sha256").update(`${version}\n${source}`).digest("hex")}.js`);
 }
 
-/** Throws what is wrong with the text, with its file and line. */
+/** Throws the syntax error with its file and line. */
 export function stripTypes(source: string, path: string, cacheDir: string): string {
   const file = strippedFile(source, cacheDir);
   const known = readIfThere(file);
@@ -37,7 +37,7 @@ export function readIfThere(path: string): string | null {
 
 function strip(source: string, path: string): string {
   try {
-    // Types become blanks, so that lines and columns stay what the author sees.
+    // Types become blanks, so that lines and columns match the source.
     return stripTypeScriptTypes(source);
   } catch (error) {
     if (isUnsupported(error)) return transform(source, path);
@@ -45,7 +45,7 @@ function strip(source: string, path: string): string {
   }
 }
 
-/** Slower by far and loaded only when needed: enums, namespaces, parameter properties, decorators. */
+/** Much slower and loaded only if needed: enums, namespaces, parameter properties, decorators. */
 function transform(source: string, path: string): string {
   const { createJiti } = createRequire(import.meta.url)("jiti") as typeof import("jiti");
   const jiti = createJiti(path, { fsCache: false, moduleCache: false });
@@ -56,7 +56,7 @@ function isUnsupported(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
 }
 
-/** The parser knows the line but not the file. */
+/** The parser reports the line but not the file. */
 function located(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error.stack === undefined) return error;
   const line = /^(?:[^\n]*?):(\d+)\n/.exec(error.stack)?.[1] ?? "1";
@@ -64,7 +64,7 @@ function located(error: unknown, path: string): unknown {
   return error;
 }
 
-/** Whole or not at all, because several workers may write the same; a cache that cannot be written is only slow. */
+/** Written atomically, because several workers may write the same file. Failing to write the cache only costs time. */
 function keep(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -72,6 +72,6 @@ function keep(path: string, text: string): void {
     writeFileSync(temporary, text, { mode: 0o600 });
     renameSync(temporary, path);
   } catch {
-    // Next time again.
+    // Stripped again next time.
   }
 }

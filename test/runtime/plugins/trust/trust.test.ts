@@ -1,7 +1,6 @@
 import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { buildTrust } from "../../../../src/daemon/build-trust.ts";
 import {
   agreeAlways,
   agreeTo,
@@ -10,8 +9,9 @@ import {
   listTrust,
   revokeTrust,
   trustPlugin,
-} from "../../../../src/daemon/trust/agree.ts";
-import { type PluginProject, pluginProject } from "../../../helpers/plugin-project.ts";
+} from "../../../../src/project/trust/agree.ts";
+import { buildTrust } from "../../../../src/project/trust/project-trust.ts";
+import { type PluginProject, pluginProject } from "../../../helpers/projects/plugin-install.ts";
 
 const harnesses = ["scripted", "native", "acp", "claude-code"];
 
@@ -72,7 +72,7 @@ server: { token_file: token.txt }
       "plugin:dropped",
       "schedule:nightly",
       "settings:server.token_file",
-      "settings:telegram",
+      "settings:telegram.token_env",
     ].map((one) => `${one} untrusted`),
   );
 });
@@ -166,4 +166,14 @@ it("refuses a plugin whose content lies outside of it, and runs those of the use
   const { trust } = await buildTrust(project.root, { HOME: project.home });
   expect(await trust.mayRun({ name: "mine", dir: own })).toEqual({ allowed: true });
   expect(await readFile(join(own, "mine.ts"), "utf8")).toBe("1");
+});
+
+it("judges a plugin by where it lies, not by a link to it in the user's own folder", async () => {
+  const project = await pluginProject();
+  await project.write(".aegis/plugins/brought/brought.ts", "1");
+  await mkdir(join(project.home, ".aegis/plugins"), { recursive: true });
+  const link = join(project.home, ".aegis/plugins/brought");
+  await symlink(join(project.root, ".aegis/plugins/brought"), link);
+  const { trust } = await buildTrust(project.root, { HOME: project.home });
+  expect(await trust.mayRun({ name: "brought", dir: link })).toMatchObject({ allowed: false, reason: "untrusted" });
 });

@@ -1,0 +1,90 @@
+/**
+ * `message_received`: hooks see an admitted message before an agent gets it. The inbox stores the text as it was sent.
+ * The hooks' result is stored beside it in a separate transaction, at the start of the turn that takes the message or
+ * when the message joins a turn.
+ */
+import type { MessageReceivedContext } from "../../contract/hook.ts";
+import type { SessionId } from "../../contract/ids.ts";
+import type { Message } from "../../contract/message.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { Transact } from "../../store/transact.ts";
+import { checkBody } from "../inbox/admissions.ts";
+import type { HookBus } from "./bus.ts";
+import { hookSession } from "./subject.ts";
+
+export type MessageReceivedOptions = {
+  bus: HookBus;
+  store: Store;
+  transact: Transact;
+  clock: Clock;
+  log: Logger;
+  /** Aborts when the daemon is forced to stop. */
+  signal: AbortSignal;
+};
+
+export class MessageReceivedHooks {
+  readonly #options: MessageReceivedOptions;
+  /** One call at a time per session, so that hooks see each message once. */
+  readonly #running = new Map<SessionId, Promise<void>>();
+
+  constructor(options: MessageReceivedOptions) {
+    this.#options = options;
+  }
+
+  get listens(): boolean {
+    return this.#options.bus.has("message_received");
+  }
+
+  /** Calls the hooks for the session's pending messages that they have not seen, and stores the results. */
+  async show(session: SessionId): Promise<void> {
+    if (!this.listens) return;
+    const turn = (this.#running.get(session) ?? Promise.resolve()).then(() => this.#showAll(session));
+    const settled = turn.catch(() => {});
+    this.#running.set(session, settled);
+    try {
+      await turn;
+    } finally {
+      if (this.#running.get(session) === settled) this.#running.delete(session);
+    }
+  }
+
+  /** Returns the message as the hooks left it. */
+  async shown(message: Message): Promise<Message> {
+    if (!this.listens) return message;
+    await this.show(message.session);
+    return (await this.#options.store.read.messages.get(message.id)) ?? message;
+  }
+
+  async #showAll(id: SessionId): Promise<void> {
+    const { store, transact, clock } = this.#options;
+    const unseen = await store.read.messages.unseen(id);
+    const session = unseen.length === 0 ? null : await store.read.sessions.get(id);
+    if (session === null) return;
+    for (const { id: message, body: content, sender } of unseen) {
+      const body = await this.#call({ session: hookSession(session), content, sender });
+      await transact(async (tx) => {
+        await tx.messages.receive(message, body);
+        if (body !== content)
+          await tx.events.append({ type: "message.received", session: id, data: { message, body } }, clock.now());
+      });
+    }
+  }
+
+  async #call(context: MessageReceivedContext): Promise<string> {
+    const { bus, log, signal } = this.#options;
+    const { content } = await bus.run("message_received", context, signal);
+    if (content === null) return context.content;
+    try {
+      checkBody(content);
+      return content;
+    } catch (error) {
+      log.warn("the result of message_received hooks is no valid message; the original text is used", {
+        session: context.session.id,
+        error: errorText(error),
+      });
+      return context.content;
+    }
+  }
+}

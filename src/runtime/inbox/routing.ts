@@ -1,0 +1,93 @@
+/** Routes a person's message to another agent if it requires a skill that belongs to that agent. */
+import type { SessionId } from "../../contract/ids.ts";
+import type { Receipt } from "../../contract/message.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
+import type { AgentTable } from "../registry/agents.ts";
+import type { Route, SkillRouter } from "../skills/route.ts";
+import type { Admission, Admitted } from "./admissions.ts";
+import { derivedId } from "./derived-id.ts";
+
+export type SkillRoutingOptions = {
+  store: Store;
+  clock: Clock;
+  agents: AgentTable;
+  router: SkillRouter;
+  /** Aborts when the daemon is forced to stop. */
+  signal: AbortSignal;
+  /** Creates a session inside the transaction. */
+  createIn: (
+    tx: StoreTx,
+    input: Pick<SessionRow, "id" | "agent" | "ask_policy" | "title">,
+  ) => Promise<{ row: SessionRow }>;
+};
+
+/** An admission with its target session and the route that leads there. */
+export type Routed = { admission: Admission; from: SessionRow | null; route: Route | null };
+
+export class SkillRouting {
+  readonly #options: SkillRoutingOptions;
+
+  constructor(options: SkillRoutingOptions) {
+    this.#options = options;
+  }
+
+  /** Finds the route of a message. An id that was admitted before keeps its session. */
+  async of(admission: Admission): Promise<Routed> {
+    const { store, agents, router, signal } = this.#options;
+    const stays = { admission, from: null, route: null };
+    if (admission.sender.kind !== "human") return stays;
+    const before = admission.id === undefined ? null : await store.read.messages.get(admission.id);
+    if (before !== null) {
+      const wasRouted = before.session !== admission.session && (await this.#wasRouted(admission.session, before.id));
+      return wasRouted ? { ...stays, admission: { ...admission, session: before.session } } : stays;
+    }
+    const from = await store.read.sessions.get(admission.session);
+    if (from === null || from.closed_at !== null) return stays;
+    const route = await router.route(admission.body, agents.loadAgent(from.agent), signal);
+    return route === null ? stays : { admission, from, route };
+  }
+
+  /** The route of a session that starts with a message and without an explicit agent. */
+  ofNewSession(prompt: string): Promise<Route | null> {
+    const { agents, router, signal } = this.#options;
+    return router.route(prompt, agents.get(undefined), signal);
+  }
+
+  /**
+   * The target session of a routed message: the one that received earlier messages of `from` and remembers them, or a
+   * new one if that is closed.
+   */
+  async target(tx: StoreTx, from: SessionRow, { agent, skill }: Route): Promise<SessionId> {
+    for (let round = 0; ; round++) {
+      const id = derivedId("ses", `skill-route/${from.id}/${agent.ref}/${round}`);
+      const known = await tx.sessions.get(id);
+      if (known !== null && known.closed_at === null) return id;
+      if (known !== null) continue;
+      const input = { id, agent: agent.ref, ask_policy: from.ask_policy, title: skill.name };
+      return (await this.#options.createIn(tx, input)).row.id;
+    }
+  }
+
+  async record(tx: StoreTx, from: SessionRow, { skill, agent }: Route, admitted: Admitted): Promise<void> {
+    const { message, session } = admitted;
+    const data = {
+      message: message.id,
+      skill: skill.name,
+      agent: agent.slug,
+      to: session.id,
+      handle: session.handle,
+    };
+    await tx.events.append({ type: "skill.routed", session: from.id, data }, this.#options.clock.now());
+  }
+
+  async #wasRouted(session: SessionId, message: string): Promise<boolean> {
+    const { events } = this.#options.store.read;
+    const routed = await events.list({ session, types: ["skill.routed"], limit: 1_000, from: "newest" });
+    return routed.some((event) => event.type === "skill.routed" && event.data.message === message);
+  }
+}
+
+export function withReason(receipt: Receipt, { skill, agent }: Route): Receipt {
+  return { ...receipt, text: `${receipt.text}: the skill "${skill.name}" is for the agent "${agent.slug}"` };
+}

@@ -1,0 +1,37 @@
+/** What a command writes, as the events of its run show it. */
+import { expect, it } from "vitest";
+import type { NewEvent } from "../../../src/contract/event.ts";
+import type { RunContext } from "../../../src/engine/engine.ts";
+import { buildRedactor, RedactedStream } from "../../../src/lib/redact.ts";
+import type { WorkflowDeps } from "../../../src/runtime/workflows/deps.ts";
+import { OutputLog } from "../../../src/runtime/workflows/output-log.ts";
+import { fakeClock } from "../../helpers/fake-clock.ts";
+
+const secret = "hunter2-secret";
+
+function outputLog() {
+  const shown: { stream: string; text: string }[] = [];
+  const append = async (event: NewEvent) => {
+    if (event.type === "run.output") shown.push({ stream: event.data.stream, text: event.data.text });
+  };
+  const deps = {
+    clock: fakeClock(0),
+    redactedStream: () => new RedactedStream(() => buildRedactor([secret])),
+    store: { transact: (unit: (tx: unknown) => Promise<unknown>) => unit({ events: { append } }) },
+  } as unknown as WorkflowDeps;
+  const context = { run: { id: "run_1", workflow: "w" } } as unknown as RunContext;
+  return { log: new OutputLog(context, deps, "make"), shown };
+}
+
+it("shows no secret that is cut by the end of a piece, and loses no other text", async () => {
+  const { log, shown } = outputLog();
+  // Enough for an event of its own, which would end in the middle of the secret.
+  log.push("stdout", `${"x".repeat(9_000)} hunter2`);
+  log.push("stderr", "meanwhile");
+  log.push("stdout", "-secret and hunter");
+  await log.flush();
+  const of = (stream: string) => shown.flatMap((one) => (one.stream === stream ? one.text : [])).join("");
+  expect(of("stdout")).toBe(`${"x".repeat(9_000)} [redacted] and hunter`);
+  expect(of("stderr")).toBe("meanwhile");
+  expect(shown.every((one) => !one.text.includes("hunter2"))).toBe(true);
+});
