@@ -1,4 +1,4 @@
-/** Messages for the turn under way, on drivers that run it themselves: taken in between two steps, or given back at its end. */
+/** Messages for the current turn of an in-process driver: added between two steps, or returned when the turn ends. */
 import type { Addition } from "./driver.ts";
 
 type Arrival = { message: Addition; resolve: (taken: boolean) => void };
@@ -11,18 +11,18 @@ export class Arrivals {
     this.#isOpen = true;
   }
 
-  /** Resolves true when the message is part of the conversation, false when the turn ended first. */
+  /** Resolves to true once the message is part of the conversation, false if the turn ends first. */
   add(message: Addition): Promise<boolean> {
     if (!this.#isOpen) return Promise.resolve(false);
     return new Promise((resolve) => this.#waiting.push({ message, resolve }));
   }
 
-  /** Those that wait, oldest first. Tell each that it was taken once it is on record. */
+  /** The waiting messages, oldest first. The caller must confirm each one after it is stored. */
   take(): Arrival[] {
     return this.#waiting.splice(0);
   }
 
-  /** True when nobody waits: from then on none is taken in any more. */
+  /** Returns true if no message waits; after that no message is accepted. */
   closeIfEmpty(): boolean {
     if (this.#waiting.length > 0) return false;
     this.close();

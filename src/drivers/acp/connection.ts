@@ -1,4 +1,4 @@
-/** The ACP client side of one process. The only module that knows the SDK's connection. */
+/** The ACP client of one process. The only module that uses the SDK's connection. */
 import { client, methods, RequestError, type Stream } from "@agentclientprotocol/sdk";
 import type { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
@@ -15,7 +15,7 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
-/** The agent answered something that is not of the protocol. */
+/** The agent's answer does not conform to the protocol. */
 export class AnswerError extends Error {
   override readonly name = "AnswerError";
 }
@@ -26,7 +26,7 @@ export interface Connection {
   notify(method: string, params: unknown): Promise<void>;
 }
 
-/** Lives until the stream ends, which is when the process does. */
+/** Lives until the stream ends, which happens when the process ends. */
 export function connect(
   stream: Stream,
   permission: PermissionHandler,
@@ -37,7 +37,7 @@ export function connect(
       outcome: await permission(params, signal),
     }))
     .onRequest("*", ({ method }) => {
-      deps.log.debug("the agent asked for a method Aegis does not have", { method });
+      deps.log.debug("the agent requested a method that Aegis does not support", { method });
       throw RequestError.methodNotFound(method);
     })
     .onNotification("*", ({ method }) => deps.log.debug("the agent sent a notification of its own", { method }))
@@ -48,7 +48,7 @@ export function connect(
       const sent = connection.agent.request<unknown, unknown>(method, params);
       const value = deadlineMs === undefined ? await sent : await within(deps.clock, deadlineMs, sent, method);
       const parsed = answer.safeParse(value ?? {});
-      if (!parsed.success) throw new AnswerError(`${method} got an answer of a wrong shape: ${parsed.error.message}`);
+      if (!parsed.success) throw new AnswerError(`${method} returned an invalid answer: ${parsed.error.message}`);
       return parsed.data;
     },
     notify: (method, params) => connection.agent.notify<unknown>(method, params),

@@ -1,11 +1,12 @@
-/** One conversation with one agent process: prompts become turns, whatever becomes of the process. */
+/** One conversation with one agent process. Every prompt becomes a turn with an end, even if the process dies. */
 import type { TurnError } from "../../contract/turn.ts";
-import { AsyncQueue } from "../../lib/async-queue.ts";
 import { errorText } from "../../lib/log.ts";
 import { Waits } from "../cli-harness/inactivity.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
-import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import { TurnEvents } from "../cli-harness/turn-events.ts";
+import type { Conversation, ConversationSpec, DriverEvent, Prompt, Restored, TurnEnded } from "../driver.ts";
+import { mustAsk } from "../tool-approval.ts";
 import type { PermissionOutcome } from "./connection.ts";
 import { introductionOf } from "./introduction.ts";
 import { askHost, chooseOption, isPlaneCall, settledAnswer } from "./permissions.ts";
@@ -17,7 +18,7 @@ import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
 import type { SessionUpdate } from "./wire.ts";
 
-export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec };
+export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec; restored: Restored };
 
 type Turn = { mapper: TurnMapper; waits: Waits; signal: AbortSignal };
 
@@ -28,7 +29,8 @@ export class AcpConversation implements Conversation {
   readonly #observer: ToolObserver;
   readonly #planeReach: PlaneReach;
   #turn: Turn | null = null;
-  /** Why calls were denied: the next prompt says it. */
+  #events: TurnEvents | null = null;
+  /** Reasons of denied calls that the next prompt reports. */
   #untold: string[] = [];
 
   constructor(options: AcpConversationOptions) {
@@ -43,8 +45,13 @@ export class AcpConversation implements Conversation {
     return this.#options.process.alive;
   }
 
+  get restored(): Restored {
+    return this.#options.restored;
+  }
+
   async *send(prompt: Prompt, signal: AbortSignal): AsyncGenerator<DriverEvent> {
-    const events = new AsyncQueue<DriverEvent>();
+    const events = new TurnEvents();
+    this.#events = events;
     const abandoned = new AbortController();
     const work = this.#run(prompt, AbortSignal.any([signal, abandoned.signal]), (event) => events.push(event))
       .catch((error: unknown): TurnEnded => failed({ code: "internal", message: errorText(error) }))
@@ -57,10 +64,16 @@ export class AcpConversation implements Conversation {
     } finally {
       abandoned.abort();
       await work;
+      if (this.#events === events) this.#events = null;
     }
   }
 
-  /** What the agent says; sessions it makes for itself are its own affair. */
+  /** Null if the agent's output may be read; otherwise resolves when the earlier output has been stored. */
+  room(): Promise<void> | null {
+    return this.#events?.room() ?? null;
+  }
+
+  /** Handles an update of the agent's session. Ignores sessions that the agent creates for its own use. */
   update({ sessionId, update }: SessionUpdate): void {
     if (sessionId !== this.#options.session.id) return;
     (this.#turn?.mapper ?? this.#betweenTurns()).update(update);
@@ -74,7 +87,7 @@ export class AcpConversation implements Conversation {
     const ended = AbortSignal.any([turn.signal, signal]);
     const shown = turn.mapper.requested(request.toolCall);
     const settled = settledAnswer(shown, recipe, spec);
-    const isJudged = spec.host.gated && !isPlaneCall(shown, recipe);
+    const isJudged = mustAsk(spec.host) && !isPlaneCall(shown, recipe);
     if (settled?.decision === "allow" && !isJudged)
       return chooseOption(request.options, settled, recipe.quirks.allowAlways);
 
@@ -88,7 +101,7 @@ export class AcpConversation implements Conversation {
       if (answer === null || ended.aborted) return { outcome: "cancelled" };
       if (answer.decision === "deny") {
         turn.mapper.deny(id, answer.reason);
-        // The protocol has no field for it.
+        // The protocol has no field for the reason.
         this.#untold.push(`your call "${titleOf(call, recipe.naming)}" was denied: ${answer.reason}`);
       }
       return chooseOption(request.options, answer, recipe.quirks.allowAlways);
@@ -112,7 +125,7 @@ export class AcpConversation implements Conversation {
       emit({ type: "accepted" });
       for (const event of this.#introduction.accepted()) emit(event);
     };
-    const waits = new Waits(this.#options.deps.clock);
+    const waits = new Waits(this.#options.deps.clock, this.#options.spec.plane);
     const mapper = new TurnMapper({
       turn: prompt.turn,
       harness: recipe.harness,
@@ -149,7 +162,7 @@ export class AcpConversation implements Conversation {
     return [...this.#introduction.blocks(), ...pictures, { type: "text", text }];
   }
 
-  /** Between turns only the agent's notices concern anyone. */
+  /** Between turns only the agent's notices are kept. */
   #betweenTurns(): TurnMapper {
     const { recipe, spec, deps } = this.#options;
     const { harness } = recipe;
@@ -162,7 +175,7 @@ export class AcpConversation implements Conversation {
       waits: null,
       emit: (event) => {
         if (event.type === "notice") spec.host.notice({ level: event.level, text: event.text });
-        else deps.log.debug("the agent spoke between turns", { harness, type: event.type });
+        else deps.log.debug("the agent sent output between turns", { harness, type: event.type });
       },
       onProgress: () => {},
     });
@@ -174,8 +187,8 @@ export class AcpConversation implements Conversation {
 }
 
 function noImages(name: string): TurnError {
-  const message = `${name} takes no images.`;
-  return { code: "unsupported", message, fix: "Put the image into the project and name the file in the message." };
+  const message = `${name} does not accept images.`;
+  return { code: "unsupported", message, fix: "Put the image in the project and name the file in the message." };
 }
 
 function failed(error: TurnError): TurnEnded {

@@ -1,16 +1,19 @@
-/** Drives any agent that speaks the Agent Client Protocol: one process per session, told apart only by its recipe. */
+/**
+ * Drives any agent that speaks the Agent Client Protocol: one process per session. Only the recipe differs between
+ * agents.
+ */
 import type { Capabilities, Driver, DriverDeps } from "../driver.ts";
 import { probeRecipe } from "./probe.ts";
 import type { AcpRecipe } from "./recipe.ts";
-import { acpSpec } from "./scope.ts";
+import { acpSpec } from "./tool-access.ts";
 
 const capabilities: Capabilities = {
-  resume: true,
+  resume: "here",
   fork: false,
   steer: false,
   mcp: true,
   permissions: true,
-  // Of those whose agent says so; the others fail the turn and say why.
+  // Only for agents that report support; for others the turn fails with a reason.
   images: true,
 };
 
@@ -18,11 +21,11 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
   return {
     harness: recipe.harness,
     capabilities,
-    // Only its agent knows: some price their calls, others count tokens at most.
+    // Depends on the agent: some report prices, others at most token counts.
     costs: () => "sometimes",
     probe: (signal) => probeRecipe(deps, recipe, signal),
     async open(spec, scope) {
-      // The protocol's SDK is large; a daemon without an ACP agent does without it.
+      // The protocol's SDK is large; a daemon without an ACP agent does not load it.
       const { openConversation } = await import("./open.ts");
       return openConversation(deps, recipe, acpSpec(spec), scope);
     },

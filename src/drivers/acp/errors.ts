@@ -1,4 +1,4 @@
-/** What agents answer when something is wrong, in our codes. */
+/** Maps the errors of ACP agents to Aegis error codes. */
 import { z } from "zod";
 import type { TurnError } from "../../contract/turn.ts";
 import { errorText } from "../../lib/log.ts";
@@ -6,7 +6,7 @@ import { DeadlineError, RequestError } from "./connection.ts";
 
 type Rule = { code: string; codes: readonly number[]; pattern: RegExp | null };
 
-/** First match wins. HTTP statuses of the model's API leak through as JSON-RPC codes. */
+/** The first match wins. HTTP statuses of the model's API leak through as JSON-RPC codes. */
 const rules: readonly Rule[] = [
   {
     code: "not_logged_in",
@@ -40,7 +40,7 @@ export function turnErrorOf(error: unknown, login: string): TurnError {
   return code === "not_logged_in" ? { code, message, fix: login } : { code, message };
 }
 
-/** Agents pass the body of a failed model call on as the message, or hide the cause in the data. */
+/** Agents pass the body of a failed model call as the message, or hide the cause in the data. */
 function messageOf(error: RequestError): string {
   const detail = detailSchema.safeParse(error.data).data?.details;
   const text = detail === undefined ? error.message : `${error.message}: ${detail}`;

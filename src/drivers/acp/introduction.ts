@@ -1,4 +1,4 @@
-/** How an agent without a system prompt of ours learns who it is: before its first message, and once. */
+/** Introduces an agent that takes no system prompt from Aegis: once, before its first message. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ConversationSpec, DriverEvent } from "../driver.ts";
@@ -7,9 +7,9 @@ import type { AcpRecipe } from "./recipe.ts";
 const memorySchema = z.object({ introduced: z.string(), prompt: z.string() });
 
 export type Introduction = {
-  /** What goes before the next message. */
+  /** The blocks before the next message. */
   blocks(): { type: "text"; text: string }[];
-  /** The agent has the message on record. Gives what must be remembered of it. */
+  /** The agent has stored the message. Returns the events that record this. */
   accepted(): DriverEvent[];
 };
 
@@ -20,7 +20,7 @@ export function introductionOf(
 ): Introduction {
   const memory = { introduced: session.id, prompt: digest(spec.systemPrompt) };
   const last = lastMemory(spec);
-  // A changed prompt is told again: the agent would otherwise go on as what it was.
+  // Send a changed system prompt again; otherwise the agent would keep acting on the old one.
   let known = session.resumed && last?.introduced === memory.introduced && last.prompt === memory.prompt;
   const told = recipe.introduction === "prompt" && spec.systemPrompt !== "";
   return {
@@ -33,7 +33,7 @@ export function introductionOf(
   };
 }
 
-/** True when the agent has a message of this conversation on record. */
+/** True if the agent has stored a message of this conversation. */
 export function hasHistory(spec: ConversationSpec): boolean {
   return spec.resume !== null && lastMemory(spec)?.introduced === spec.resume;
 }

@@ -1,4 +1,4 @@
-/** Starts the agent's process with its private settings and nothing of the daemon's environment it has no use for. */
+/** Starts the agent's process with its private settings and only the environment variables that it needs. */
 import { symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { childEnv } from "../../lib/child-env.ts";
@@ -32,8 +32,9 @@ export async function launch(
     env: childEnv(deps.env, recipe.passEnv, { ...spec.agent.env, ...plan.env }),
     cwd: spec.cwd,
   });
+  const consent = await spec.host.consent();
   try {
-    return await deps.processes.start(command);
+    return await deps.processes.start(command, consent);
   } catch (error) {
     throw spawnFailure(recipe.program, command.argv[0], command.cwd, error);
   }
@@ -49,7 +50,7 @@ async function prepareState(stateDir: string, plan: Launch): Promise<void> {
     const path = join(stateDir, link.name);
     await makePrivateDir(dirname(path));
     await symlink(link.target, path).catch((error: unknown) => {
-      // A link of an earlier start, or a file that the agent has put in its place since.
+      // A link from an earlier start, or a file with which the agent has replaced it.
       if (!isErrno(error, "EEXIST")) throw error;
     });
   }

@@ -1,8 +1,11 @@
-/** Opens a conversation with an ACP agent: starts its process, speaks the handshake, begins or resumes a session. */
+/** Opens a conversation with an ACP agent: starts its process, does the handshake, and starts or resumes a session. */
 import type { Clock } from "../../lib/clock.ts";
 import { oneLine } from "../cli-harness/fields.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
+import { chosenServers } from "../cli-harness/mcp-servers.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
+import { begunAnew, restoredWith } from "../record.ts";
+import { mustAsk } from "../tool-approval.ts";
 import { connect } from "./connection.ts";
 import { AcpConversation } from "./conversation.ts";
 import { turnErrorOf } from "./errors.ts";
@@ -10,10 +13,11 @@ import { hasHistory } from "./introduction.ts";
 import { launch } from "./launch.ts";
 import { parseOptions } from "./options.ts";
 import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import { Replay } from "./replay.ts";
 import { type AcpSession, openSession } from "./session.ts";
-import { openWire, type Wire } from "./wire.ts";
+import { openWire, type SessionUpdate, type Wire } from "./wire.ts";
 
-/** A replay is over when nothing came for this long. */
+/** A replay has ended when no update came for this long. */
 const quietMs = 300;
 const longestReplayMs = 10_000;
 
@@ -24,9 +28,11 @@ export async function openConversation(
   scope: AsyncDisposableStack,
 ): Promise<Conversation> {
   const options = parseOptions(spec.agent);
+  const servers = await chosenServers(spec, deps.env);
   const context: LaunchContext = {
+    servers,
     agent: spec.agent,
-    gated: spec.host.gated,
+    gated: mustAsk(spec.host),
     cwd: spec.cwd,
     stateDir: spec.stateDir,
     systemPrompt: spec.systemPrompt,
@@ -36,14 +42,19 @@ export async function openConversation(
   scope.defer(() => child.stop());
 
   let conversation: AcpConversation | null = null;
-  // Until the conversation stands, updates are history being replayed.
-  const wire = openWire(child, (update) => conversation?.update(update), deps.log);
+  const replay = new Replay(spec);
+  // Until the conversation is open, updates are replayed history.
+  const handlers = {
+    update: (update: SessionUpdate) => (conversation ?? replay).update(update),
+    room: () => conversation?.room() ?? null,
+  };
+  const wire = openWire(child, handlers, deps.log);
   const connection = connect(
     wire.stream,
     (request, signal) => conversation?.permission(request, signal) ?? Promise.resolve({ outcome: "cancelled" }),
     deps,
   );
-  const input = { connection, recipe, options, spec, hasHistory: hasHistory(spec) };
+  const input = { connection, recipe, options, spec, servers, hasHistory: hasHistory(spec) };
   const session = await orStartFailure(openSession(input), recipe, wire);
   if (session.resumed && recipe.quirks.replayAfterLoad) await quiet(() => child.lastActivity(), deps.clock);
 
@@ -56,6 +67,7 @@ export async function openConversation(
     process: wire.process,
     connection,
     session,
+    restored: session.resumed ? restoredWith(async () => replay.userTexts) : begunAnew,
   });
   return conversation;
 }

@@ -1,17 +1,17 @@
-/** The settings of an agent that only the ACP driver understands. */
+/** The agent options of the ACP driver. */
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
 import { parseAgentOptions } from "../agent-options.ts";
 import { commandOption } from "../cli-harness/options.ts";
 
 const optionsSchema = z.strictObject({
-  /** What to start when it is not the program on PATH. */
+  /** The command to start instead of the program on PATH. */
   command: commandOption.optional(),
-  /** Arguments in place of those that Aegis would give. */
+  /** Replaces the arguments that Aegis would pass. */
   args: z.array(z.string()).optional(),
-  /** The agent's own name of the mode to work in, in place of what its permission stands for. */
+  /** The agent's own name of its mode; replaces the mode that `permission` selects. */
   mode: z.string().min(1).optional(),
-  /** How long a turn may go without a byte while no tool runs. */
+  /** How long a turn may produce no output while no tool runs. */
   inactivity_minutes: z.number().positive().default(20),
 });
 export type AcpOptions = z.infer<typeof optionsSchema>;

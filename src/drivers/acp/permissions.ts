@@ -1,32 +1,37 @@
-/** Answers what the agent asks before it uses a tool. The plane's own tools pass: the plane enforces their rules. */
+/** Answers the agent's permission requests. The plane's own tools pass, because the plane enforces their rules. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { ToolKind } from "../../contract/turn.ts";
 import { isInside } from "../../lib/files.ts";
-import type { ConversationHost, ConversationSpec, PermissionAnswer } from "../driver.ts";
-import { judge } from "../gate.ts";
+import { unlessAborted } from "../../lib/until-aborted.ts";
+import type { ConversationHost, ConversationSpec, FilesOf, PermissionAnswer } from "../driver.ts";
+import { judge, mustAsk } from "../tool-approval.ts";
 import type { PermissionOutcome } from "./connection.ts";
 import type { AcpRecipe } from "./recipe.ts";
-import { hasInput, kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";
+import { changesOf, hasInput, kindOf, nameOf, type ToolCallState, titleOf } from "./tool-calls.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 
 type Options = AcpPermissionRequest["options"];
 
 const cancelled: PermissionOutcome = { outcome: "cancelled" };
-/** The protocol has no way to change a call: what was allowed is not what would run. */
+/** The protocol cannot change a call, so the call that runs would differ from the one that was allowed. */
 const cannotRewrite: PermissionAnswer = {
   decision: "deny",
-  reason: "This call was allowed only with other arguments, and an ACP agent cannot be given any.",
+  reason: "This call was allowed only with changed arguments, which an ACP agent does not support.",
 };
 const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
-/** What needs no question: the plane's tools, and what the agent's permission clearly allows or forbids. */
+/**
+ * The answer to calls that need no question: the plane's tools, and calls that the permission clearly allows or
+ * forbids.
+ */
 export function settledAnswer(call: ToolCallState, recipe: AcpRecipe, spec: ConversationSpec): PermissionAnswer | null {
   const { permission } = spec.agent;
   const kind = kindOf(call, recipe.naming);
   if (isPlaneCall(call, recipe) || permission === "full") return allowed;
-  // A gated agent asks also about what it would simply do: looking at the project needs nobody's consent.
+  // A gated agent also asks about calls that it would otherwise just run. Reading the project needs no consent.
   const isLook = kind === "read" || kind === "search" || kind === "think";
-  if (spec.host.gated && isLook && pathsOf(call).every((path) => isInside(spec.cwd, resolve(spec.cwd, path)))) {
+  if (mustAsk(spec.host) && isLook && pathsOf(call).every((path) => isInside(spec.cwd, resolve(spec.cwd, path)))) {
     return allowed;
   }
   if (permission === "write" && kind === "edit" && isBelow(spec.cwd, call)) return allowed;
@@ -35,12 +40,12 @@ export function settledAnswer(call: ToolCallState, recipe: AcpRecipe, spec: Conv
   return null;
 }
 
-/** The plane judges and enforces its own. */
+/** The plane judges its own tools and enforces its rules. */
 export function isPlaneCall(call: ToolCallState, recipe: AcpRecipe): boolean {
   return recipe.naming.planeTool(call) !== null;
 }
 
-/** What plugins and then the host say, as far as an agent can follow it, or null when the signal comes first. */
+/** The answer of plugins and then of the host, limited to what the agent supports; null if the signal aborts first. */
 export async function askHost(
   host: ConversationHost,
   call: ToolCallState,
@@ -55,21 +60,20 @@ export async function askHost(
     kind: kindOf(call, naming),
     title: titleOf(call, naming),
     input: inputOf(call),
+    changes: changesOf(call),
+    paths: pathsOf(call),
+    files: () => filesOf(call, kindOf(call, naming)),
   };
-  const aborted = Promise.withResolvers<null>();
-  const onAbort = () => aborted.resolve(null);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    const answer = await Promise.race([judge(host, request, settled, signal), aborted.promise]);
-    const rewritten = answer?.decision === "allow" && answer.input !== undefined;
-    return rewritten && !isDeepStrictEqual(answer.input, request.input) ? cannotRewrite : answer;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  const answer = await unlessAborted(judge(host, request, settled, signal), signal);
+  if (answer === "aborted") return null;
+  const rewritten = answer?.decision === "allow" && answer.input !== undefined;
+  return rewritten && !isDeepStrictEqual(answer.input, request.input) ? cannotRewrite : answer;
 }
 
-/** Picks by kind: every agent names its options differently. An answer the agent does not offer cancels the call. */
+/**
+ * Picks an option by kind, because every agent names its options differently. An answer that the agent does not offer
+ * cancels the call.
+ */
 export function chooseOption(options: Options, answer: PermissionAnswer, narrow: readonly string[]): PermissionOutcome {
   const ofKind = (kind: string) => options.filter((option) => option.kind === kind);
   const always = ofKind("allow_always");
@@ -84,18 +88,27 @@ export function chooseOption(options: Options, answer: PermissionAnswer, narrow:
   return chosen === undefined ? cancelled : { outcome: "selected", optionId: chosen.optionId };
 }
 
-/** True when the agent says which files it changes and all of them are in the project. */
+/** True if the agent reports which files it changes and all of them are in the project. */
 function isBelow(cwd: string, call: ToolCallState): boolean {
   const paths = pathsOf(call);
   return paths.length > 0 && paths.every((path) => isInside(cwd, resolve(cwd, path)));
 }
 
-/** An agent that keeps a call's arguments to itself still shows which files it is about. */
+/** An agent that does not show a call's arguments still shows which files it affects. */
 function inputOf(call: ToolCallState): unknown {
   if (hasInput(call)) return call.input;
   const changes = call.content.filter((part) => part.type === "diff");
   const locations = call.locations.map(({ path }) => path);
   return { ...(locations.length === 0 ? {} : { locations }), ...(changes.length === 0 ? {} : { changes }) };
+}
+
+/** An edit that does not show its text counts as a write of the whole file. */
+function filesOf(call: ToolCallState, kind: ToolKind): ReturnType<FilesOf> {
+  const paths = call.locations.map(({ path }) => path);
+  if (kind === "read") return { reads: paths };
+  if (kind !== "edit") return {};
+  const changes = changesOf(call);
+  return { changes: changes.length > 0 ? changes : paths.map((path) => ({ path, after: "" })) };
 }
 
 function pathsOf({ locations, content }: ToolCallState): string[] {

@@ -1,4 +1,4 @@
-/** What becomes of one prompt (an answer, an error, death, silence), and which end of a turn that is. */
+/** Determines the outcome of one prompt (an answer, an error, process death, silence) and how the turn ends. */
 import { z } from "zod";
 import type { TurnError } from "../../contract/turn.ts";
 import { aborted } from "../../lib/until-aborted.ts";
@@ -11,7 +11,7 @@ import type { AcpRecipe } from "./recipe.ts";
 import type { AcpSession } from "./session.ts";
 import type { UsageMeter } from "./usage.ts";
 
-/** How long an agent may take to end a cancelled prompt before its process is ended. */
+/** How long an agent may take to end a cancelled prompt before its process is killed. */
 const cancelMs = 5000;
 
 const answerSchema = z.looseObject({ stopReason: z.string() });
@@ -40,7 +40,7 @@ export type Outcome =
   | { kind: "stuck" }
   | { kind: "silent" };
 
-/** Sends the prompt and waits for its answer, the end of the process, or the end of patience. */
+/** Sends the prompt and waits for its answer, the end of the process, or the inactivity limit. */
 export async function outcomeOf(
   blocks: readonly object[],
   options: PromptOptions,
@@ -66,7 +66,7 @@ export async function outcomeOf(
   }
 }
 
-/** Ends the process of an agent that does not answer. */
+/** Also ends the process of an agent that does not respond. */
 export async function turnEndOf(
   outcome: Outcome,
   { recipe, process, inactivityMs }: PromptOptions,
@@ -74,7 +74,7 @@ export async function turnEndOf(
   signal: AbortSignal,
 ): Promise<TurnEnded> {
   const usage = meter.endTurn(outcome.kind === "answer" ? outcome.answer : null);
-  // Some agents end a cancelled prompt like any other, or with an error: what we asked for is what happened.
+  // Some agents end a cancelled prompt normally or with an error; after our cancel the turn counts as cancelled.
   const end = (reason: TurnEnded["reason"], error: TurnError | null = null): TurnEnded =>
     signal.aborted
       ? { type: "turn.ended", reason: "cancelled", error: null, usage }
@@ -108,7 +108,7 @@ export async function deathOf(recipe: AcpRecipe, process: JsonProcess): Promise<
   return { code: "died", message, ...(end.stderr === "" ? {} : { stderr: end.stderr }) };
 }
 
-/** Tells the agent to stop once the signal aborts; resolves when it should have stopped long ago. */
+/** Sends a cancel when the signal aborts; resolves if the agent has not stopped within the limit. */
 async function stuckAfterCancel(
   { connection, session, deps }: PromptOptions,
   signal: AbortSignal,

@@ -1,13 +1,16 @@
-/** Makes or finds the agent's own session: handshake, history, plane, then model, effort and mode. */
+/** Creates or resumes the agent's own session: handshake, history, plane, then model, effort and mode. */
 import { PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { didYouMean } from "../../lib/nearest.ts";
 import { packageVersion } from "../../lib/version.ts";
+import type { ChosenServers } from "../cli-harness/mcp-servers.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
+import { mustAsk } from "../tool-approval.ts";
 import { type Connection, RequestError } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
 import type { AcpOptions } from "./options.ts";
 import type { AcpRecipe } from "./recipe.ts";
+import { sessionServers } from "./servers.ts";
 import { planeServer } from "./tool-calls.ts";
 import { type ConfigOption, configOptionsSchema } from "./updates.ts";
 
@@ -15,13 +18,15 @@ const initializeMs = 60_000;
 /** Agents connect to the plane, and some to their model, before they answer. */
 const sessionMs = 120_000;
 const settingMs = 30_000;
+const load = "session/load";
+const resume = "session/resume";
 
 const initializeSchema = z.object({
   protocolVersion: z.number(),
   agentCapabilities: z
     .object({
       loadSession: z.boolean().nullish(),
-      mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
+      mcpCapabilities: z.object({ http: z.boolean().nullish(), sse: z.boolean().nullish() }).nullish(),
       promptCapabilities: z.object({ image: z.boolean().nullish() }).nullish(),
       sessionCapabilities: z.looseObject({ resume: z.unknown().optional() }).nullish(),
     })
@@ -48,7 +53,7 @@ const anything = z.unknown();
 export type AcpSession = {
   id: string;
   resumed: boolean;
-  /** The agent takes images in prompts. */
+  /** The agent accepts images in prompts. */
   images: boolean;
 };
 
@@ -57,7 +62,8 @@ export type SessionInput = {
   recipe: AcpRecipe;
   options: AcpOptions;
   spec: ConversationSpec;
-  /** True when the conversation to resume has a message on record, so that losing it is worth saying. */
+  servers: ChosenServers;
+  /** True if the conversation to resume contains a stored message, so that its loss must be reported. */
   hasHistory: boolean;
 };
 
@@ -66,7 +72,7 @@ export async function openSession(input: SessionInput): Promise<AcpSession> {
     "initialize",
     {
       protocolVersion: PROTOCOL_VERSION,
-      // Agents work on files and run commands themselves: through a client's `fs`, Gemini CLI cannot make a new file.
+      // Agents access files and run commands themselves: through a client's `fs`, Gemini CLI cannot create a file.
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       clientInfo: { name: "aegis", title: "Aegis", version: packageVersion() },
     },
@@ -79,7 +85,10 @@ export async function openSession(input: SessionInput): Promise<AcpSession> {
       message: `${input.recipe.program.name} speaks version ${initialized.protocolVersion} of ACP, Aegis speaks ${PROTOCOL_VERSION}`,
     });
   const images = initialized.agentCapabilities?.promptCapabilities?.image === true;
-  const place = { cwd: input.spec.cwd, mcpServers: mcpServers(input, initialized) };
+  const place = {
+    cwd: input.spec.cwd,
+    mcpServers: [...mcpServers(input, initialized), ...otherServers(input, initialized)],
+  };
   const resumed = input.spec.resume === null ? null : await restore(input, initialized, input.spec.resume, place);
   if (resumed !== null && input.spec.resume !== null) {
     await applySettings(input, input.spec.resume, resumed);
@@ -102,7 +111,12 @@ function mcpServers({ spec, recipe }: SessionInput, initialized: Initialized): u
   return [{ type: "http", name: planeServer, url: spec.plane.url, headers }];
 }
 
-/** The state of the session found again, or null when the agent has lost it: then it is forgotten here too. */
+function otherServers({ spec, servers }: SessionInput, initialized: Initialized): unknown[] {
+  const can = initialized.agentCapabilities?.mcpCapabilities;
+  return sessionServers(servers, can, (text) => spec.host.notice({ level: "warning", text }));
+}
+
+/** The state of the resumed session; null if the agent has lost it, and then Aegis forgets it too. */
 async function restore(
   input: SessionInput,
   initialized: Initialized,
@@ -112,10 +126,14 @@ async function restore(
   const { connection, recipe, spec } = input;
   const capabilities = initialized.agentCapabilities;
   const canResume = capabilities?.sessionCapabilities?.resume != null;
+  const canLoad = capabilities?.loadSession === true;
+  // Only `session/load` shows the agent's record, because it replays the conversation.
+  const ways =
+    spec.wantsRecord === true ? [canLoad && load, canResume && resume] : [canResume ? resume : canLoad && load];
   let lost = `${recipe.program.name} cannot resume a session`;
-  if (canResume || capabilities?.loadSession === true) {
+  for (const method of ways) {
+    if (method === false) continue;
     try {
-      const method = canResume ? "session/resume" : "session/load";
       return await connection.request(method, { sessionId: id, ...place }, stateSchema, sessionMs);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
@@ -126,7 +144,7 @@ async function restore(
   }
   await spec.host.remember(null);
   if (input.hasHistory)
-    spec.host.notice({ level: "warning", text: `The earlier conversation is gone (${lost}); this is a new one.` });
+    spec.host.notice({ level: "warning", text: `The earlier conversation was lost (${lost}); this is a new one.` });
   return null;
 }
 
@@ -177,10 +195,10 @@ async function applySettings(input: SessionInput, sessionId: string, state: Sess
   }
 }
 
-/** The mode to work in, or null to stay in the agent's default. */
+/** The mode to set, or null to stay in the agent's default. */
 function chooseMode({ recipe, options, spec }: SessionInput, offered: readonly string[]): string | null {
-  // The mode for reading asks about most; what needs no question is then answered here.
-  const permission = spec.host.gated ? "read" : spec.agent.permission;
+  // The read mode asks about most calls; Aegis then answers those that need no question.
+  const permission = mustAsk(spec.host) ? "read" : spec.agent.permission;
   const wanted = options.mode === undefined || spec.host.gated ? recipe.modes[permission] : [options.mode];
   const mode = pickMode(offered, wanted);
   if (mode === null && options.mode !== undefined)
@@ -192,7 +210,7 @@ function chooseMode({ recipe, options, spec }: SessionInput, offered: readonly s
   return mode;
 }
 
-/** Mode ids are plain words or addresses that end in one after `#`. */
+/** Mode ids are plain words, or URIs that end in one after `#`. */
 function pickMode(offered: readonly string[], wanted: readonly string[]): string | null {
   for (const name of wanted) {
     const found = offered.find((id) => id === name || id.endsWith(`#${name}`));

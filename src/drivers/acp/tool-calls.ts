@@ -1,26 +1,27 @@
-/** One tool call put together from its announcement, its updates and its permission request, in our words. */
+/** Assembles one tool call from its announcement, its updates and its permission request. */
 import type { ToolKind, TurnItems } from "../../contract/turn.ts";
+import type { FileChange } from "../driver.ts";
 import type { ContentBlock, ToolCallPatch, ToolContent } from "./updates.ts";
 
-/** What the plane is called in every agent: short and lower case, because agents build tool names from it. */
+/** The plane's server name in every agent: short and lower case, because agents build tool names from it. */
 export const planeServer = "aegis";
 
 /** How an agent names its tools. */
 export type ToolNaming = {
   /**
-   * The plane's name of the tool when the call is certainly one of the plane's, else null. Must rest on what the
-   * model cannot write: its answer opens the call without asking anyone.
+   * The plane's tool name if the call is certainly a plane call, else null. It must use only fields that the model
+   * cannot write, because the result allows the call without a question.
    */
   planeTool(call: ToolCallState): string | null;
-  /** The agent's own name of the tool where it is not in the call's name: from the title, the id, or not at all. */
+  /** The agent's own name of the tool if the call has no name field: from the title, from the id, or null. */
   toolName(call: ToolCallState): string | null;
-  /** What tools are for, by name, where the agent calls them all `other`. */
+  /** The kind of tools by name, for agents that report `other` for all of them. */
   kinds: Readonly<Record<string, ToolKind>>;
 };
 
 export type ToolCallState = {
   id: string;
-  /** As first seen: later titles often carry text of the model's. */
+  /** The first title: later titles often contain text from the model. */
   firstTitle: string;
   title: string;
   name: string | null;
@@ -44,7 +45,7 @@ const kinds: Record<string, ToolKind> = {
   fetch: "fetch",
 };
 
-/** The call after one more message about it. What the message leaves out stays. */
+/** Applies one more message to a call. Fields that the message omits stay unchanged. */
 export function applyPatch(before: ToolCallState | undefined, patch: ToolCallPatch): ToolCallState {
   const title = patch.title ?? before?.title ?? "";
   return {
@@ -74,13 +75,13 @@ export function kindOf(call: ToolCallState, naming: ToolNaming): ToolKind {
   return kinds[call.kind] ?? naming.kinds[ownName(call, naming) ?? ""] ?? "other";
 }
 
-/** The tool's name; one of the plane's is `mcp__aegis__<tool>` whatever the agent calls it. */
+/** The tool's name. A plane tool is always `mcp__aegis__<tool>`, independent of the agent's own name for it. */
 export function nameOf(call: ToolCallState, naming: ToolNaming): string {
   const plane = naming.planeTool(call);
   return plane === null ? (ownName(call, naming) ?? kindOf(call, naming)) : `mcp__${planeServer}__${plane}`;
 }
 
-/** What people read: some agents give the plane's tools no title but their arguments. */
+/** The displayed title: some agents use the arguments as the title of the plane's tools. */
 export function titleOf(call: ToolCallState, naming: ToolNaming): string {
   return naming.planeTool(call) ?? (call.title === "" ? nameOf(call, naming) : call.title);
 }
@@ -119,7 +120,7 @@ export function blockText(block: ContentBlock): string {
   return block.type === "text" ? (block.text ?? "") : "";
 }
 
-/** Agents without `rawInput` put the arguments as JSON where people read them. */
+/** Agents without `rawInput` put the arguments as JSON into the displayed text. */
 function inputInText(patch: ToolCallPatch): unknown {
   const text = patch.status === "completed" || patch.status === "failed" ? "" : textOf(patch.content ?? []).trim();
   if (!text.startsWith("{")) return undefined;
@@ -146,6 +147,15 @@ function diffOf(content: readonly ToolContent[]): TurnItems["tool_call"]["diff"]
     if (part.type === "diff" && "newText" in part && typeof part.newText === "string" && typeof part.path === "string")
       return { path: part.path, before: typeof part.oldText === "string" ? part.oldText : null, after: part.newText };
   return null;
+}
+
+/** The file changes of the call, as far as the agent shows them. */
+export function changesOf({ content }: ToolCallState): FileChange[] {
+  return content.flatMap((part) => {
+    if (part.type !== "diff" || !("newText" in part)) return [];
+    if (typeof part.newText !== "string" || typeof part.path !== "string") return [];
+    return [{ path: part.path, before: typeof part.oldText === "string" ? part.oldText : null, after: part.newText }];
+  });
 }
 
 function outputText(output: unknown): string {

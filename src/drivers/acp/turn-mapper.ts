@@ -1,6 +1,7 @@
-/** Turns the updates of one prompt into the events of a turn: live deltas, then whole texts, tools in order. */
+/** Converts the updates of one prompt to turn events: live deltas, then whole texts, and tools in order. */
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent } from "../driver.ts";
+import { longestText } from "../limits.ts";
 import {
   applyPatch,
   blockText,
@@ -20,7 +21,7 @@ export type TurnMapperOptions = {
   naming: ToolNaming;
   modeEcho: string | null;
   usage: UsageMeter;
-  /** Told of every tool at work: its silence says nothing about the agent. */
+  /** Tracks running tools: an agent that waits for a tool is not inactive. */
   waits: Waits | null;
   emit(event: DriverEvent): void;
   /** The agent has begun to answer the prompt. */
@@ -57,7 +58,7 @@ export class TurnMapper {
     return call.state;
   }
 
-  /** The call once its arguments are known, or as it is when `waited` comes first. */
+  /** The call once its arguments are known, or as it is if `waited` resolves first. */
   async withInput(id: string, waited: Promise<void>): Promise<ToolCallState | null> {
     const call = this.#calls.get(id);
     if (call === undefined || hasInput(call.state)) return call?.state ?? null;
@@ -74,13 +75,13 @@ export class TurnMapper {
     if (call !== undefined) this.#announce(call);
   }
 
-  /** Ends a call that was not allowed: some agents never mention it again. */
+  /** Ends a call that was denied: some agents never mention it again. */
   deny(id: string, reason: string): void {
     const call = this.#calls.get(id);
     if (call !== undefined) this.#end(call, { call: id, output: reason, is_error: true, diff: null });
   }
 
-  /** Gives out what is still held back; `reason` says why open tools have no result. */
+  /** Emits everything still held back; `reason` explains why open tools have no result. */
   finish(reason: string): void {
     this.#closeRun();
     for (const call of this.#calls.values())
@@ -120,7 +121,7 @@ export class TurnMapper {
         break;
       case "compaction_summary_chunk": {
         const before = this.#summaries.get(update.compactionId) ?? "";
-        this.#summaries.set(update.compactionId, before + blockText(update.content));
+        if (before.length < longestText) this.#summaries.set(update.compactionId, before + blockText(update.content));
         break;
       }
       case "compaction_update": {
@@ -151,7 +152,8 @@ export class TurnMapper {
     if (text === "") return;
     if (this.#run?.type !== type || this.#run.source !== source) this.#closeRun();
     this.#run ??= { type, source, message: `${this.#options.turn}.${this.#runs++}`, text: "" };
-    this.#run.text += text;
+    // Bounds the memory of an endless answer. The recorder of the turn has received every delta.
+    if (this.#run.text.length < longestText) this.#run.text += text;
     this.#emit({ type: type === "text" ? "text_delta" : "thinking_delta", message: this.#run.message, text });
   }
 
@@ -165,7 +167,7 @@ export class TurnMapper {
     this.#options.onProgress();
     if (this.#ended.has(patch.toolCallId)) return;
     const call = this.#patch(patch);
-    // Agents announce a call before its arguments are complete; the announcement waits for them or for the start.
+    // Agents announce a call before its arguments are complete; the event waits for them or for the start of the tool.
     if (call.state.status !== "pending" || hasInput(call.state)) this.#announce(call);
     if (isFinal(call.state)) this.#end(call, resultItem(call.state));
   }
@@ -216,7 +218,7 @@ function noticeText({ title, description }: { title: string; description?: strin
   return description ? `${title}: ${description}` : title;
 }
 
-/** Mode ids are plain words or addresses that end in one after `#`. */
+/** Mode ids are plain words, or URIs that end in one after `#`. */
 function modeName(id: string): string {
   return id.slice(id.lastIndexOf("#") + 1);
 }

@@ -1,4 +1,7 @@
-/** The session updates that Aegis understands. Tolerant: agents add fields, and a field of the wrong type is dropped. */
+/**
+ * Schemas of the session updates that Aegis understands. Tolerant: agents add fields, and a field of the wrong type is
+ * dropped.
+ */
 import { z } from "zod";
 
 const text = z.string().nullish().catch(null);
@@ -19,7 +22,7 @@ const toolContentSchema = z.union([
 ]);
 export type ToolContent = z.infer<typeof toolContentSchema>;
 
-/** A tool call as calls, updates and permission requests carry it: everything but the id may be missing. */
+/** A tool call as calls, updates and permission requests contain it: every field but the id is optional. */
 export const toolCallSchema = z.object({
   toolCallId: z.string(),
   title: text,

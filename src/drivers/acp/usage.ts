@@ -1,11 +1,11 @@
-/** What a turn cost, from the five ways agents tell it. */
+/** The usage of a turn, from the five ways in which agents report it. */
 import { z } from "zod";
 import type { Usage } from "../../contract/turn.ts";
 
 /**
- * `turn`: the answer to a prompt carries the turn's total. `last_call`: it carries only the last model call, so the
- * count is a lower bound. `session`: it carries the total since the session began. `quota`: the total is in
- * `_meta.quota`. `chunks`: every model call ends with an empty chunk that has it in `_meta.usage`. `none`: not told.
+ * `turn`: the answer to a prompt has the turn's total. `last_call`: it has only the last model call, so the count is a
+ * lower bound. `session`: it has the total since the session began. `quota`: the total is in `_meta.quota`. `chunks`:
+ * every model call ends with an empty chunk that has it in `_meta.usage`. `none`: not reported.
  */
 export type UsageStyle = "turn" | "last_call" | "session" | "quota" | "chunks" | "none";
 
@@ -29,7 +29,7 @@ const quotaSchema = z
 
 const nothing: Usage = { input: 0, cache_read: 0, cache_write: 0, output: 0, cost: null };
 
-/** Counts one conversation; `resumed` ones begin with totals of which nothing is known. */
+/** Counts the usage of one conversation. The totals of a `resumed` one start at an unknown value. */
 export class UsageMeter {
   readonly #style: UsageStyle;
   #sessionTotal: Usage | null;
@@ -50,12 +50,12 @@ export class UsageMeter {
     if (usage !== null) this.#chunks = combine(this.#chunks ?? nothing, usage, 1);
   }
 
-  /** What the session has cost so far, as agents that price their calls say. */
+  /** The session's total cost so far, from agents that report prices. */
   sessionCost(cost: { amount: number; currency: string }): void {
     if (cost.currency.toUpperCase() === "USD") this.#cost = cost.amount;
   }
 
-  /** The usage of the turn that ends with this answer to its prompt, or null when the agent does not say. */
+  /** The usage of the turn that ends with this answer, or null if the agent does not report it. */
   endTurn(answer: unknown): Usage | null {
     const tokens = this.#tokens(answer);
     const cost = this.#cost === null || this.#costBefore === null ? null : Math.max(0, this.#cost - this.#costBefore);
@@ -96,7 +96,7 @@ function fromTokens(tokens: z.infer<typeof tokensSchema>): Usage {
   };
 }
 
-/** For agents that count what came from the cache as input too. */
+/** For agents that also count cached tokens as input. */
 function withoutCached(usage: Usage | null): Usage | null {
   return usage && { ...usage, input: Math.max(0, usage.input - usage.cache_read) };
 }

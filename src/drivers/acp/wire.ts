@@ -1,6 +1,6 @@
 /**
- * JSON-RPC lines to and from the agent's process. Session updates are taken out here, before the SDK: it drops kinds
- * it does not know, and taken here they keep their order with the answer that follows them.
+ * JSON-RPC lines to and from the agent's process. Session updates are extracted here, before the SDK: the SDK drops
+ * unknown kinds, and extraction here keeps their order relative to the answer that follows.
  */
 import { ReadableStream, type ReadableStreamDefaultController, WritableStream } from "node:stream/web";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
@@ -14,11 +14,17 @@ export type SessionUpdate = { sessionId: string; update: unknown };
 export type Wire = {
   process: JsonProcess;
   stream: Stream;
-  /** The first line that was no message: what a program says that does not speak the protocol. */
+  /** The first line that was not a message: the output of a program that does not speak the protocol. */
   noise(): string | null;
 };
 
-export function openWire(child: Child, onUpdate: (update: SessionUpdate) => void, log: Logger): Wire {
+export type WireHandlers = {
+  update(update: SessionUpdate): void;
+  /** Null if the next line may be read; otherwise resolves when it may. */
+  room(): Promise<void> | null;
+};
+
+export function openWire(child: Child, handlers: WireHandlers, log: Logger): Wire {
   let firstNoise: string | null = null;
   let reader: ReadableStreamDefaultController<AnyMessage> | null = null;
   const readable = new ReadableStream<AnyMessage>({
@@ -32,12 +38,13 @@ export function openWire(child: Child, onUpdate: (update: SessionUpdate) => void
   const process = new JsonProcess(child, {
     message(value) {
       const update = updateOf(value);
-      if (update !== null) onUpdate(update);
+      if (update !== null) handlers.update(update);
       else if (value.jsonrpc === "2.0") reader?.enqueue(value as AnyMessage);
     },
+    room: () => handlers.room(),
     noise(line) {
       firstNoise ??= line.slice(0, 500);
-      log.debug("the agent wrote a line that is no message", { line: line.slice(0, 500) });
+      log.debug("the agent wrote a line that is not a message", { line: line.slice(0, 500) });
     },
   });
   const writable = new WritableStream<AnyMessage>({ write: (message) => process.write(message) });

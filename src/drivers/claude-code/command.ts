@@ -1,12 +1,15 @@
-/** How the Claude Code CLI is started: its arguments, its environment, and the files that keep secrets off both. */
+/** Builds the command of the Claude Code CLI: arguments, environment, and files that keep secrets out of both. */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Permission } from "../../contract/agent.ts";
 import { planeServer } from "../../contract/tool-names.ts";
 import { childEnv } from "../../lib/child-env.ts";
 import { makePrivateDir, writeAtomic } from "../../lib/files.ts";
+import { type Json, objectAt } from "../cli-harness/fields.ts";
+import { chosenServers, projectServersFile } from "../cli-harness/mcp-servers.ts";
 import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, PlaneAddress, SpawnCommand } from "../driver.ts";
-import { scopeArguments } from "./scope.ts";
+import { scopeArguments } from "./tool-access.ts";
 
 export const program: Program = {
   name: "Claude Code",
@@ -15,23 +18,23 @@ export const program: Program = {
   version: /(\d+\.\d+\.\d+) \(Claude Code\)/,
 };
 
-/** A version of the CLI that does not know one of these is started without it. */
+/** A CLI version that does not support one of these is started without it. */
 export const optionalFlags: ReadonlySet<string> = new Set(["--system-prompt-snapshot", "--effort"]);
 
 export type Launch = {
   base: readonly [string, ...string[]];
-  /** `from` is the conversation it goes on with: itself, another to fork, or none. */
+  /** `from` is the conversation to continue: the same one, another one to fork, or none. */
   conversation: { id: string; from: string | null };
-  /** Optional flags that this CLI refused. */
+  /** Optional flags that this CLI rejected. */
   without: ReadonlySet<string>;
 };
 
-/** Longer arguments are refused by the system. */
+/** The system rejects longer arguments. */
 const longestArgument = 100_000;
-/** A call of the plane may wait for a person. Without it a silent call is cut after five minutes. */
+/** A plane call may wait for a person. Without this limit the CLI ends a silent call after five minutes. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
 
-/** Also writes the files that the command names. The first of them holds a secret and is only read at start. */
+/** Also writes the files that the command names. The first of them contains a secret and is read only at start. */
 export async function buildCommand(
   spec: ConversationSpec,
   launch: Launch,
@@ -39,7 +42,10 @@ export async function buildCommand(
 ): Promise<{ command: SpawnCommand; secretFile: string | null }> {
   const temporary = join(spec.stateDir, "tmp");
   await makePrivateDir(temporary);
-  const secretFile = spec.plane === null ? null : await writePlaneFile(spec.stateDir, spec.plane);
+  const chosen = await chosenServers(spec, env);
+  const own = chosen.own === "all" ? {} : await usersServers(spec, chosen.own, { ...env, ...spec.agent.env });
+  const servers = { ...own, ...Object.fromEntries(chosen.project), ...planeEntry(spec.plane) };
+  const secretFile = Object.keys(servers).length === 0 ? null : await writeServersFile(spec.stateDir, servers);
   const [file, ...before] = launch.base;
   return {
     command: {
@@ -49,9 +55,10 @@ export async function buildCommand(
         ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
         ...["--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"],
         ...["--permission-mode", permissionModes[spec.agent.permission]],
-        ...["--strict-mcp-config"],
+        // Limits the CLI to the servers of the file below.
+        ...(chosen.own === "all" ? [] : ["--strict-mcp-config"]),
         ...(secretFile === null ? [] : ["--mcp-config", secretFile]),
-        ...scopeArguments(spec.agent, secretFile !== null),
+        ...scopeArguments(spec.agent, spec.plane !== null),
         ...(spec.agent.model === null ? [] : ["--model", spec.agent.model]),
         ...conversationArguments(launch.conversation),
         ...(await systemPromptArguments(spec)),
@@ -64,7 +71,7 @@ export async function buildCommand(
   };
 }
 
-/** `extra` rules over everything, so that an agent's profile can undo a default of ours. */
+/** `extra` overrides everything, so that an agent's profile can undo our defaults. */
 export function buildEnv(env: DriverDeps["env"], extra: Record<string, string>): Record<string, string> {
   const cloud = isOn(
     { ...env, ...extra },
@@ -81,7 +88,7 @@ export function buildEnv(env: DriverDeps["env"], extra: Record<string, string>):
   return child;
 }
 
-/** `auto` is the CLI's asking mode: its own `auto` hands the decision to another model. */
+/** `auto` maps to the CLI's asking mode: in its own `auto` mode another model decides. */
 const permissionModes: Record<Permission, string> = {
   read: "plan",
   write: "acceptEdits",
@@ -92,7 +99,7 @@ const permissionModes: Record<Permission, string> = {
 const ownNames = ["ANTHROPIC_*", "CLAUDE_CODE_*", "CLAUDE_CONFIG_DIR", "IS_SANDBOX", "NODE_EXTRA_CA_CERTS"];
 const cloudNames = ["AWS_*", "GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "AZURE_*"];
 
-/** A daemon started from inside a Claude Code session must not pass that session on. */
+/** A daemon started inside a Claude Code session must not pass that session on. */
 const enclosingSession = ["CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT"];
 
 const quiet = {
@@ -106,19 +113,55 @@ function isOn(env: DriverDeps["env"], ...names: string[]): boolean {
   return names.some((name) => env[name] !== undefined && env[name] !== "" && env[name] !== "0");
 }
 
-/** A file that only its owner reads: the token is neither in the arguments nor in the environment of the agent's shell. */
-async function writePlaneFile(stateDir: string, plane: PlaneAddress): Promise<string> {
-  const file = join(stateDir, "claude-mcp.json");
+function planeEntry(plane: PlaneAddress | null): Json {
+  if (plane === null) return {};
   const server = {
     type: "http",
     url: plane.url,
     headers: { Authorization: `Bearer ${plane.token}` },
-    // Otherwise the model sees only names until it searches for them.
+    // Without it the model sees only tool names until it searches for them.
     alwaysLoad: true,
     timeout: planeTimeoutMs,
   };
-  await writeAtomic(file, JSON.stringify({ mcpServers: { [planeServer]: server } }), { mode: 0o600 });
+  return { [planeServer]: server };
+}
+
+/**
+ * A file that only its owner can read: the token is neither in the arguments nor in the environment of the agent's
+ * shell.
+ */
+async function writeServersFile(stateDir: string, mcpServers: Json): Promise<string> {
+  const file = join(stateDir, "claude-mcp.json");
+  await writeAtomic(file, JSON.stringify({ mcpServers }), { mode: 0o600 });
   return file;
+}
+
+function parseSettings(text: string): Json {
+  try {
+    return objectAt({ settings: JSON.parse(text) as unknown }, "settings");
+  } catch {
+    return {};
+  }
+}
+
+/** Servers that the user has added to Claude Code, for all projects or for this one, in Claude Code's own format. */
+async function usersServers(
+  { cwd, host }: ConversationSpec,
+  names: readonly string[],
+  env: DriverDeps["env"],
+): Promise<Json> {
+  if (names.length === 0) return {};
+  const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? "/", ".claude.json");
+  const settings = await readFile(file, "utf8").then(parseSettings, (): Json => ({}));
+  const local = objectAt(objectAt(settings, "projects"), cwd);
+  const known: Json = { ...objectAt(settings, "mcpServers"), ...objectAt(local, "mcpServers") };
+  const missing = names.filter((name) => !Object.hasOwn(known, name) || name === planeServer);
+  if (missing.length > 0)
+    host.notice({
+      level: "warning",
+      text: `No MCP server ${missing.join(", ")}: neither ${projectServersFile} nor Claude Code's settings have one of that name.`,
+    });
+  return Object.fromEntries(names.filter((name) => !missing.includes(name)).map((name) => [name, known[name]]));
 }
 
 async function systemPromptArguments(spec: ConversationSpec): Promise<string[]> {
@@ -137,7 +180,7 @@ function conversationArguments({ id, from }: Launch["conversation"]): string[] {
 function optionalArguments(spec: ConversationSpec, launch: Launch): string[] {
   const wanted: [string, string][] = [];
   if (spec.agent.effort !== null) wanted.push(["--effort", spec.agent.effort]);
-  // A resumed conversation would otherwise keep the prompt it was started with.
+  // Without it a resumed conversation would keep its original system prompt.
   if (launch.conversation.from !== null) wanted.push(["--system-prompt-snapshot", "off"]);
   return wanted.filter(([flag]) => !launch.without.has(flag)).flat();
 }

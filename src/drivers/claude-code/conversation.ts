@@ -8,11 +8,13 @@ import type { CliOptions } from "../cli-harness/options.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
+import { begunAnew, restoredWith } from "../record.ts";
 import { program } from "./command.ts";
 import type { ClaudeLink } from "./link.ts";
 import { answerRequest } from "./permissions.ts";
 import { startClaude, stderrOf } from "./start.ts";
+import { readTranscript } from "./transcript.ts";
 import { notice, raw, Translator } from "./translate.ts";
 
 export class ClaudeConversation implements Conversation {
@@ -24,9 +26,10 @@ export class ClaudeConversation implements Conversation {
   readonly #additions = new Additions();
   #link: ClaudeLink | null = null;
   #translator: Translator | null = null;
-  /** This CLI reports when it takes up a message. */
+  /** This CLI reports when it starts to work on a message. */
   #reportsLifecycle = false;
   #model: string | null;
+  #restored = begunAnew;
   #isOpen = false;
   #isClosed = false;
 
@@ -50,13 +53,17 @@ export class ClaudeConversation implements Conversation {
         kill: async () => this.#link?.process.child.stop({ graceMs: 500 }),
         lastActivity: () => this.#link?.process.child.lastActivity() ?? 0,
       },
-      { host, clock: deps.clock, inactivityMs: options.inactivityMs },
+      { host, plane: spec.plane, clock: deps.clock, inactivityMs: options.inactivityMs },
     );
     this.#questions = new Questions(this.#turns);
   }
 
   get alive(): boolean {
     return this.#isOpen && (this.#link?.process.alive ?? false);
+  }
+
+  get restored(): Restored {
+    return this.#restored;
   }
 
   /** Throws `DriverError`. */
@@ -66,10 +73,11 @@ export class ClaudeConversation implements Conversation {
       request: (id: string, request: Json) => this.#onRequest(id, request),
       withdrawn: (id: string) => this.#questions.withdraw(id),
       noise: (line: string) => this.#turns.emit([raw(line)]),
+      room: () => this.#turns.room(),
     };
     const started = await startClaude(this.#spec, this.#options, this.#deps, handlers, (link) => {
       this.#link = link;
-      // Closed while it was opened: nobody else would end the process.
+      // Closed while opening: end the process here, because no other code knows it.
       if (this.#isClosed) void link.process.child.stop();
     });
     this.#translator = new Translator({
@@ -77,6 +85,10 @@ export class ClaudeConversation implements Conversation {
       resumed: started.resumed,
       wantsPlane: this.#spec.plane !== null,
     });
+    const { resume, agent } = this.#spec;
+    const env = { ...this.#deps.env, ...agent.env };
+    if (started.resumed && resume !== null && started.id === resume)
+      this.#restored = restoredWith(() => readTranscript(resume, env));
     this.#isOpen = !this.#isClosed;
     void started.link.process.ended.then((end) => this.#onEnd(end, started.link.process.firstNoise));
   }
@@ -92,7 +104,7 @@ export class ClaudeConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  /** Only a CLI that reports what it takes up can be trusted with a message in the middle of a turn. */
+  /** A message can join a turn only if the CLI reports when it starts to work on a message. */
   async steer(message: Addition): Promise<boolean> {
     const turn = this.#turns.current;
     const content = await contentOf(message);
@@ -104,7 +116,7 @@ export class ClaudeConversation implements Conversation {
     return taken;
   }
 
-  /** The profile may have got another model since the process was started. */
+  /** The profile's model may have changed since the process started. */
   async #followModel(turn: PromptTurn): Promise<void> {
     const { model } = this.#spec.agent;
     if (model === this.#model) return;
@@ -124,16 +136,27 @@ export class ClaudeConversation implements Conversation {
       const { before, ended } = this.#translator.finish(message);
       void this.#additions.close((uuid) => this.#withdraw(uuid));
       this.#turns.finish(before, ended);
-    } else this.#turns.emit(this.#translator.translate(message));
+    } else {
+      const events = this.#translator.translate(message);
+      this.#turns.emit(events);
+      this.#noteEnds(events);
+    }
   }
 
-  /** One that the CLI does not give back is answered in a turn that it starts by itself. */
+  /** The CLI calls no hook for a tool that it refused itself. */
+  #noteEnds(events: readonly DriverEvent[]): void {
+    for (const event of events)
+      if (event.type === "tool_result")
+        void this.#spec.host.endTool({ call: event.call, tool: "", kind: "other", input: null });
+  }
+
+  /** A message that the CLI does not return is answered in a turn that it starts by itself. */
   async #withdraw(message_uuid: string): Promise<boolean> {
     const answer = await this.#link?.control({ subtype: "cancel_async_message", message_uuid }).catch(() => null);
     return answer?.cancelled === true;
   }
 
-  /** Events before our message is taken up belong to a turn that the CLI started by itself. */
+  /** Events before the CLI starts on our message belong to a turn that it started by itself. */
   #noteStart(message: Json): void {
     if (message.type === "command_lifecycle") {
       this.#reportsLifecycle = true;

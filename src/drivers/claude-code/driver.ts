@@ -9,7 +9,7 @@ import { harness } from "./translate.ts";
 export function createClaudeCodeDriver(deps: DriverDeps): Driver {
   return {
     harness,
-    capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
+    capabilities: { resume: "here", fork: true, steer: true, mcp: true, permissions: true, images: true },
     costs: () => "told",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {

@@ -1,12 +1,16 @@
-/** What plugins say of a tool call, through the callbacks that Claude Code makes before and after each of its tools. */
+/**
+ * Runs plugin hooks for tool calls, through the callbacks that Claude Code makes before and after each of its tools.
+ */
 import { planeServer } from "../../contract/tool-names.ts";
 import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { ConversationHost, ToolUse } from "../driver.ts";
-import { askedFor } from "../gate.ts";
-import { toolKind, toolTitle } from "./tools.ts";
+import { askedFor } from "../tool-approval.ts";
+import { fileChanges, filesOf, toolKind, wholeTitle } from "./tools.ts";
 
-/** A callback may wait for a person. One that runs out of time is no gate: the tool would run. */
+/** A callback may wait for a person. A callback that times out is not a gate: the tool would run. */
 const timeoutSeconds = 24 * 60 * 60;
+/** Ensures that an ask in a callback is answered, or has expired as a denial, before the callback times out. */
+const answerWithinMs = (timeoutSeconds - 600) * 1000;
 
 /** For `initialize`. The plane judges calls of its own tools itself. */
 export function hookRegistration(): Json {
@@ -22,7 +26,7 @@ export async function answerHook(request: Json, host: ConversationHost, signal: 
   const input = objectAt(request, "input");
   const tool = textAt(input, "tool_name") ?? "";
   const call = textAt(input, "tool_use_id") ?? textAt(request, "tool_use_id");
-  const use: ToolUse = { call, tool, kind: toolKind(tool), input: input.tool_input };
+  const use: ToolUse = { call, tool, kind: toolKind(tool), input: input.tool_input, files: filesOf(tool) };
   switch (textAt(input, "hook_event_name")) {
     case "PreToolUse":
       return before(use, host, signal);
@@ -39,11 +43,13 @@ async function before(use: ToolUse, host: ConversationHost, signal: AbortSignal)
   const verdict = await host.beforeTool(use, signal);
   if (verdict.decision === "deny") return decision("deny", verdict.reason);
   if (verdict.decision === "allow") {
-    // Without a decision of ours the CLI's own rules go on, with the changed input if there is one.
+    // Without our decision the CLI applies its own rules, to the changed input if there is one.
     return verdict.input === undefined ? {} : specific("PreToolUse", { updatedInput: verdict.input });
   }
-  // Asked here and not by the CLI, which asks nobody in some of its modes.
-  const request = askedFor({ ...use, title: toolTitle(use.tool, use.input) }, verdict);
+  // Asked here and not by the CLI, which does not ask in some of its modes.
+  const { tool, input } = use;
+  const shown = { title: wholeTitle(tool, input), changes: fileChanges(tool, input), withinMs: answerWithinMs };
+  const request = askedFor({ ...use, ...shown }, verdict);
   const answer = await host.permission(request, signal);
   if (answer.decision === "deny") return decision("deny", answer.reason);
   const updatedInput = answer.input ?? verdict.input;
@@ -57,11 +63,11 @@ async function after(use: ToolUse, response: unknown, host: ConversationHost, si
   const text = await host.afterTool(use, { output: responseText(response), is_error: false }, signal);
   if (text === null) return {};
   const updatedToolOutput = withText(response, text);
-  // The CLI drops a result that is not of its tool's shape; where we do not know that, the model gets both.
+  // The CLI drops a result that does not have its tool's shape. If we do not know the shape, the model gets both texts.
   return specific("PostToolUse", updatedToolOutput === null ? { additionalContext: text } : { updatedToolOutput });
 }
 
-/** The error of a tool that failed cannot be replaced, only added to. */
+/** The error of a failed tool cannot be replaced, only extended. */
 async function afterFailure(use: ToolUse, output: string, host: ConversationHost, signal: AbortSignal): Promise<Json> {
   const text = await host.afterTool(use, { output, is_error: true }, signal);
   return text === null ? {} : specific("PostToolUseFailure", { additionalContext: text });
@@ -75,7 +81,7 @@ function specific(hookEventName: string, output: Json): Json {
   return { hookSpecificOutput: { hookEventName, ...output } };
 }
 
-/** Each tool has a result of its own shape; what a person would read of it. */
+/** The readable text of a tool result. Each tool's result has its own shape. */
 function responseText(response: unknown): string {
   if (typeof response === "string") return response;
   if (isCommandResult(response)) return [response.stdout, response.stderr].filter((part) => part !== "").join("\n");
@@ -84,7 +90,7 @@ function responseText(response: unknown): string {
   return texts.length > 0 ? texts.join("\n") : (fileContent(response) ?? JSON.stringify(response) ?? "");
 }
 
-/** The same result with other text in it, or null when its shape is not known. */
+/** The same result with its text replaced, or null if its shape is unknown. */
 function withText(response: unknown, text: string): unknown {
   if (typeof response === "string") return text;
   if (isCommandResult(response)) return { ...response, stdout: text, stderr: "" };

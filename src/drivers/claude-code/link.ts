@@ -1,4 +1,4 @@
-/** The control protocol of one Claude Code process: requests and answers in both directions on the message pipes. */
+/** The control protocol of one Claude Code process: requests and responses in both directions on its pipes. */
 import { randomUUID } from "node:crypto";
 import type { Child } from "../../lib/process.ts";
 import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
@@ -6,11 +6,12 @@ import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
 
 export type LinkHandlers = {
   message(message: Json): void;
-  /** Something the CLI asks. Answer with `respond` or `refuse`. */
+  /** A request from the CLI. Answer with `respond` or `refuse`. */
   request(id: string, request: Json): void;
   /** The CLI no longer waits for the answer. */
   withdrawn(id: string): void;
   noise(line: string): void;
+  room(): Promise<void> | null;
 };
 
 export class ControlError extends Error {
@@ -23,7 +24,7 @@ export class ClaudeLink {
   constructor(child: Child, handlers: LinkHandlers) {
     this.#channel = new Channel(
       child,
-      { message: (message) => this.#dispatch(message, handlers), noise: handlers.noise },
+      { ...handlers, message: (message) => this.#dispatch(message, handlers) },
       () => new ControlError("Claude Code ended"),
     );
   }
@@ -58,7 +59,7 @@ export class ClaudeLink {
     else handlers.message(message);
   }
 
-  /** Our own answers come back as well, because user messages are replayed: they match nothing. */
+  /** The CLI replays user messages, so our own responses come back too: they match no request. */
   #settle(response: Json): void {
     const isSuccess = response.subtype === "success";
     const refusal = () => new ControlError(textAt(response, "error") ?? "refused");

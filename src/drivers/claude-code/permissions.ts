@@ -1,11 +1,11 @@
-/** Answers what Claude Code asks: may a tool run, what does the user choose, what goes into a form. */
+/** Answers the requests of Claude Code: tool permissions, choices, and forms. */
 import type { Permission } from "../../contract/agent.ts";
 import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { ConversationHost, PermissionAnswer } from "../driver.ts";
 import { answerHook } from "./hooks.ts";
-import { toolKind, toolTitle } from "./tools.ts";
+import { fileChanges, filesOf, toolKind, wholeTitle } from "./tools.ts";
 
-/** Null when the CLI asks something that Aegis does not know. */
+/** Null if Aegis does not know the kind of request. */
 export async function answerRequest(
   request: Json,
   permission: Permission,
@@ -26,27 +26,43 @@ async function mayUseTool(
 ): Promise<Json> {
   const tool = textAt(request, "tool_name") ?? "";
   const { input } = request;
-  // Leaving the planning mode would give the rights that the profile withholds.
+  // Leaving plan mode would grant rights that the profile withholds.
   if (tool === "ExitPlanMode" && permission === "read") {
-    return deny("This agent may only read. Give the plan as your answer; somebody else will carry it out.");
+    return deny("This agent may only read. Give the plan as your answer; another agent will carry it out.");
   }
   const answer = await host.permission(
-    { call: textAt(request, "tool_use_id"), tool, kind: toolKind(tool), title: toolTitle(tool, input), input },
+    {
+      call: textAt(request, "tool_use_id"),
+      tool,
+      kind: toolKind(tool),
+      title: wholeTitle(tool, input),
+      input,
+      reason: reasonOf(request),
+      changes: fileChanges(tool, input),
+      files: filesOf(tool),
+    },
     signal,
   );
   if (answer.decision === "deny") return deny(answer.reason);
   const updatedInput = answer.input ?? input;
   if (tool === "AskUserQuestion" && !isObject(objectAt({ updatedInput }, "updatedInput").answers)) {
-    return deny("Nobody chose an answer. Decide by yourself and say what you assumed.");
+    return deny("No answer was chosen. Decide yourself and state what you assumed.");
   }
   return { behavior: "allow", updatedInput, ...lasting(request, answer) };
+}
+
+function reasonOf(request: Json): string | null {
+  const blocked = textAt(request, "blocked_path");
+  return textAt(request, "decision_reason") ?? (blocked === null ? null : `it would reach ${blocked}`);
 }
 
 function deny(message: string): Json {
   return { behavior: "deny", message };
 }
 
-/** Takes up the CLI's own offer not to ask again, for this session only, whatever file it wanted to write it to. */
+/**
+ * Accepts the CLI's offer not to ask again, but for this session only, not in the file to which the CLI would write the rule.
+ */
 function lasting(request: Json, answer: PermissionAnswer): Json {
   if (answer.decision === "deny" || answer.scope === "once") return {};
   const offers = listAt(request, "permission_suggestions").filter(isObject);

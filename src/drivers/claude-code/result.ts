@@ -1,11 +1,11 @@
-/** The end of a turn: what Claude Code's `result` says about success, failure and cost. */
+/** The end of a turn: the success, failure and cost in Claude Code's `result`. */
 import type { TurnError, TurnReason, Usage } from "../../contract/turn.ts";
 import { type Json, listAt, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { TurnEnded } from "../driver.ts";
 
 /**
- * `subtype` is no help: a failed model call ends as `success` with `is_error`, and an interrupted turn may as well.
- * `kind` is the CLI's own word for the failure, from the message it wrote in the model's place.
+ * `subtype` is not reliable: a failed model call ends as `success` with `is_error`, and an interrupted turn may too.
+ * `kind` is the CLI's own name of the failure, from the message that it wrote in place of the model.
  */
 export function readResult(result: Json, kind: string | null, cost: number | null): TurnEnded {
   const usage = readUsage(objectAt(result, "usage"), cost);
@@ -23,11 +23,11 @@ export function readResult(result: Json, kind: string | null, cost: number | nul
   return ended(stopReasons[textAt(result, "stop_reason") ?? ""] ?? "completed");
 }
 
-/** What this turn cost. The total goes on over the turns, so only the difference to the last one counts. */
+/** The cost of one turn. The CLI reports a running total, so this returns the difference from the last turn. */
 export class CostMeter {
   #total: number | null;
 
-  /** A resumed process may start with what the conversation cost before. */
+  /** A resumed process may start with the cost of the earlier conversation. */
   constructor(resumed: boolean) {
     this.#total = resumed ? null : 0;
   }

@@ -1,4 +1,4 @@
-/** Brings up one Claude Code process that is ready for a prompt, or says why it cannot be. */
+/** Starts one Claude Code process that is ready for a prompt, or reports why it cannot. */
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import type { TurnError } from "../../contract/turn.ts";
@@ -11,11 +11,12 @@ import { buildCommand, type Launch, optionalFlags, program } from "./command.ts"
 import { hookRegistration } from "./hooks.ts";
 import { ClaudeLink, type LinkHandlers } from "./link.ts";
 
-export type Started = { link: ClaudeLink; resumed: boolean };
+/** `id` is the CLI's id of the conversation. */
+export type Started = { link: ClaudeLink; id: string; resumed: boolean };
 
 const readyDeadlineMs = 60_000;
 
-/** `onLink` gets every process at once, so that whoever closes the conversation meanwhile can end it. */
+/** `onLink` receives every process at once, so that closing the conversation meanwhile can end it. */
 export async function startClaude(
   spec: ConversationSpec,
   options: CliOptions,
@@ -34,7 +35,7 @@ export async function startClaude(
     const from = resume ?? fork;
     const conversation = { id: resume ?? fresh ?? "", from };
     const attempt = await launchOnce(spec, { base: options.command, conversation, without }, deps, handlers, onLink);
-    if (attempt.link !== null) return { link: attempt.link, resumed: from !== null };
+    if (attempt.link !== null) return { link: attempt.link, id: conversation.id, resumed: from !== null };
 
     const { stderr } = attempt.error;
     const flag = /unknown option '(--[\w-]+)'/.exec(stderr ?? "")?.[1];
@@ -43,12 +44,12 @@ export async function startClaude(
     } else if (from !== null && /No conversation found/i.test(`${stderr} ${attempt.error.message}`)) {
       if (resume === null) fork = null;
       else await spec.host.remember(null);
-      const then = resume !== null && fork !== null ? "from where it was forked" : "without its earlier history";
-      const text = `Claude Code has no record of this conversation (${from}) any more: it goes on ${then}.`;
+      const then = resume !== null && fork !== null ? "from its fork point" : "without its earlier history";
+      const text = `Claude Code no longer has a record of this conversation (${from}): it continues ${then}.`;
       spec.host.notice({ level: "warning", text });
       resume = null;
     } else {
-      // A name that no process took must not be resumed later.
+      // An id that no process used must not be resumed later.
       if (fresh !== null) await spec.host.remember(null);
       throw new DriverError(attempt.error);
     }
@@ -67,7 +68,8 @@ async function launchOnce(
   const { command, secretFile } = await buildCommand(spec, launch, deps.env);
   try {
     const prepared = await spec.host.prepareSpawn(command);
-    const child = await deps.processes.start(prepared).catch((error: unknown) => {
+    const consent = await spec.host.consent();
+    const child = await deps.processes.start(prepared, consent).catch((error: unknown) => {
       throw spawnFailure(program, prepared.argv[0], prepared.cwd, error);
     });
     const link = new ClaudeLink(child, handlers);
@@ -82,7 +84,9 @@ async function launchOnce(
   }
 }
 
-/** The CLI is silent until it is spoken to; its answer to `initialize` proves that both sides speak the protocol. */
+/**
+ * The CLI writes nothing until it receives input; its answer to `initialize` proves that both sides speak the protocol.
+ */
 async function becomeReady(link: ClaudeLink, deps: DriverDeps): Promise<TurnError | null> {
   const answer = link.control({ subtype: "initialize", hooks: hookRegistration() });
   const outcome = await readiness(answer, readyDeadlineMs, deps.clock);
@@ -106,7 +110,7 @@ function startError(end: ProcessEnd, noise: string | null): TurnError {
 
 function fixFor(stderr: string, noise: string | null): string | null {
   if (/root\/sudo privileges/.test(stderr)) {
-    return 'Claude Code grants `permission: full` to root only in a sandbox: run as another user, choose `permission: write`, or set IS_SANDBOX: "1" in the agent\'s env when this machine is one.';
+    return 'Claude Code grants `permission: full` to root only in a sandbox: run as another user, choose `permission: write`, or set IS_SANDBOX: "1" in the agent\'s env if this machine is a sandbox.';
   }
   if (/unknown option/.test(stderr)) return `Update it: ${program.install}@latest`;
   if (noise !== null) return "Check that the agent's command is the Claude Code CLI.";

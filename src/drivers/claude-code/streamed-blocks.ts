@@ -1,6 +1,6 @@
 /**
- * Names the blocks of a model's message, so that deltas and the whole text that follows carry the same name. The
- * stream numbers the blocks; the whole message comes as one event per block, before the stream closes the block.
+ * Names the blocks of a model's message, so that deltas and the whole text after them have the same name. The stream
+ * numbers the blocks; the whole message arrives as one event per block, before the stream closes the block.
  */
 import { type Json, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { DriverEvent } from "../driver.ts";
@@ -8,11 +8,11 @@ import type { DriverEvent } from "../driver.ts";
 type Open = { message: string; index: number };
 
 export class StreamedBlocks {
-  /** By the call of the subagent that writes, or "" for the agent itself. */
+  /** By the call of the subagent that writes; "" for the agent itself. */
   readonly #open = new Map<string, Open>();
   readonly #seen = new Map<string, number>();
 
-  /** The delta that a stream event carries, or null. */
+  /** The delta in a stream event, or null. */
   read(event: Json, parent: string | null): DriverEvent | null {
     const key = parent ?? "";
     switch (event.type) {
@@ -34,7 +34,7 @@ export class StreamedBlocks {
     }
   }
 
-  /** The name of the block that a whole message brings. Without a stream the blocks are counted. */
+  /** The name of the block in a whole message. Without a stream the blocks are counted. */
   nameOf(message: string, parent: string | null): string {
     const open = this.#open.get(parent ?? "");
     if (open !== undefined && open.message === message) return nameFrom(open);

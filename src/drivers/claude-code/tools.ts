@@ -1,6 +1,7 @@
-/** What Claude Code's own tools mean: kind, title, places and changes, from a call's name and input. */
+/** Maps Claude Code's own tools to kind, title, locations and changes, from a call's name and input. */
 import type { ToolKind, TurnItems } from "../../contract/turn.ts";
-import { isObject, type Json, listAt, numberAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type Json, listAt, numberAt, oneLine, textAt, wholeLine } from "../cli-harness/fields.ts";
+import type { FileChange, FilesOf } from "../driver.ts";
 
 type Diff = TurnItems["tool_call"]["diff"];
 type ToolCall = TurnItems["tool_call"];
@@ -46,20 +47,58 @@ export function describeCall(call: string, name: string, input: unknown, parent:
   };
 }
 
+/** One line for event lists. */
 export function toolTitle(name: string, input: unknown): string {
+  return oneLine(wholeTitle(name, input));
+}
+
+/** For a person who answers an ask: nothing is truncated. */
+export function wholeTitle(name: string, input: unknown): string {
   const subject = ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "path"]
     .map((key) => textAt(input, key))
     .find((text) => text !== null && text !== "");
-  if (name === "AskUserQuestion") return oneLine(questionTexts(input).join(" "));
+  if (name === "AskUserQuestion") return wholeLine(questionTexts(input).join(" "));
   if (subject === undefined || subject === null) return name;
-  return name === "Bash" ? oneLine(subject) : oneLine(`${name} ${subject}`);
+  return wholeLine(name === "Bash" ? subject : `${name} ${subject}`);
+}
+
+/** The file changes of a call, for a person who answers an ask. */
+export function fileChanges(name: string, input: unknown): FileChange[] {
+  const path = textAt(input, "file_path") ?? textAt(input, "notebook_path");
+  if (path === null) return [];
+  const edit = (given: unknown): FileChange => ({
+    path,
+    before: textAt(given, "old_string") ?? "",
+    after: textAt(given, "new_string") ?? "",
+    part: true,
+  });
+  switch (name) {
+    case "Write":
+      return [{ path, after: textAt(input, "content") ?? "" }];
+    case "Edit":
+      return [edit(input)];
+    case "MultiEdit":
+      return listAt(input, "edits").map(edit);
+    case "NotebookEdit":
+      return [{ path, before: null, after: textAt(input, "new_source") ?? "", part: true }];
+    default:
+      return [];
+  }
+}
+
+/** The files that a call of the tool would read or change. */
+export function filesOf(name: string): FilesOf {
+  return (input) => {
+    const path = name === "Read" ? textAt(input, "file_path") : null;
+    return { reads: path === null ? [] : [path], changes: fileChanges(name, input) };
+  };
 }
 
 export function questionTexts(input: unknown): string[] {
   return listAt(input, "questions").flatMap((question) => textAt(question, "question") ?? []);
 }
 
-/** The entries of a to-do list, or null when the call is not one. */
+/** The entries of a to-do list, or null if the call is not one. */
 export function planOf(name: string, input: unknown): TurnItems["plan"] | null {
   if (name !== "TodoWrite") return null;
   return {
@@ -73,7 +112,7 @@ export function planOf(name: string, input: unknown): TurnItems["plan"] | null {
   };
 }
 
-/** What an edit changed, from the structured result beside the text. */
+/** The change that an edit made, from the structured result next to the text. */
 export function resultDiff(result: unknown): Diff {
   if (!isObject(result)) return null;
   const path = textAt(result, "filePath");
@@ -84,7 +123,7 @@ export function resultDiff(result: unknown): Diff {
   const [from, to] = [textAt(result, "oldString"), textAt(result, "newString")];
   if (from === null || to === null) return null;
   if (before === null || from === "" || !before.includes(from)) return { path, before: from, after: to };
-  // Functions as replacement: `$&` in code must stay as it is.
+  // Replacement functions keep `$&` in code unchanged.
   return {
     path,
     before,

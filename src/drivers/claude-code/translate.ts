@@ -1,4 +1,4 @@
-/** Turns Claude Code's stream into turn items. Keeps what has to be known from one message to the next. */
+/** Converts Claude Code's stream to turn items. Keeps the state between messages. */
 import { planeServer } from "../../contract/tool-names.ts";
 import type { TurnItems } from "../../contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
@@ -10,7 +10,7 @@ import { describeCall, planOf, resultDiff } from "./tools.ts";
 
 export const harness = "claude-code";
 
-/** Messages that say nothing a turn should keep. */
+/** Messages that are not part of a turn. */
 const quietTypes = new Set(["tool_progress", "keep_alive", "streamlined_text", "command_lifecycle"]);
 const quietSubtypes = new Set([
   ...["task_progress", "task_updated", "background_tasks_changed"],
@@ -25,10 +25,10 @@ export class Translator {
   #planeConnected = true;
   #mode: TurnItems["mode"] = { mode: null, model: null };
   #contextUsed: number | null = null;
-  /** A compaction whose summary has not come yet. */
+  /** Set after a compaction until its summary arrives. */
   #compacted = false;
   #errorKind: string | null = null;
-  /** Tasks that outlive the call which started them. */
+  /** Tasks that outlive the call that started them. */
   readonly #background = new Set<string>();
 
   constructor(options: { waits: Waits; resumed: boolean; wantsPlane: boolean }) {
@@ -52,7 +52,7 @@ export class Translator {
     }
   }
 
-  /** What goes before the end, and the end itself. */
+  /** The last events of the turn, and its end. */
   finish(result: Json): { before: DriverEvent[]; ended: TurnEnded } {
     const before: DriverEvent[] = this.#compacted ? [this.#compaction("")] : [];
     const size = Object.values(objectAt(result, "modelUsage")).map((model) => numberAt(model, "contextWindow"));
@@ -89,7 +89,7 @@ export class Translator {
       const attempt = `attempt ${numberAt(message, "attempt") ?? "?"} of ${numberAt(message, "max_retries") ?? "?"}`;
       const status = numberAt(message, "error_status");
       const why = [textAt(message, "error"), status === null ? null : `HTTP ${status}`].filter((part) => part !== null);
-      return [notice("warning", `The model did not answer (${why.join(", ")}); trying again, ${attempt}.`)];
+      return [notice("warning", `The model did not answer (${why.join(", ")}); retrying, ${attempt}.`)];
     }
     if (subtype === "permission_denied") {
       return [notice("warning", `Claude Code refused ${textAt(message, "tool_name") ?? "a tool"} by its own rules.`)];
@@ -104,7 +104,7 @@ export class Translator {
     return [{ type: "mode", ...next }];
   }
 
-  /** A server that refuses does not fail the session, so the agent would silently be without its peers. */
+  /** A refused server does not fail the session, so without this notice the agent would silently lack its peers. */
   #planeNow(init: Json): DriverEvent[] {
     if (!this.#wantsPlane) return [];
     const server = listAt(init, "mcp_servers").find((entry) => textAt(entry, "name") === planeServer);
@@ -112,14 +112,14 @@ export class Translator {
     const connected = status === "connected" || status === "pending";
     if (connected === this.#planeConnected) return [];
     this.#planeConnected = connected;
-    if (connected) return [notice("info", "The tools of the team are there again.")];
-    return [notice("error", `The tools of the team are not there: their MCP server is "${status}" in Claude Code.`)];
+    if (connected) return [notice("info", "The Aegis tools are available again.")];
+    return [notice("error", `The Aegis tools are not available: their MCP server is "${status}" in Claude Code.`)];
   }
 
   #stream(event: Json, parent: string | null): DriverEvent[] {
     if (parent === null) this.#countContext(event);
     const delta = this.#blocks.read(event, parent);
-    // The text of a subagent is its own: its caller gets it as the result of the call.
+    // A subagent's text is not shown: its caller receives it as the result of the call.
     return delta === null || parent !== null ? [] : [delta];
   }
 
@@ -137,7 +137,7 @@ export class Translator {
   #assistant(message: Json): DriverEvent[] {
     const parent = textAt(message, "parent_tool_use_id");
     if (message.is_api_error_message === true) {
-      // Written by the CLI in the model's place; the end of the turn carries it as its error.
+      // Written by the CLI in place of the model; the end of the turn reports it as its error.
       this.#errorKind = textAt(message, "error");
       return [];
     }

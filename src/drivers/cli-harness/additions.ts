@@ -1,9 +1,9 @@
-/** Messages that were sent to a harness in the middle of a turn, each until the harness says that it has it. */
+/** Messages sent to a harness during a turn, until the harness confirms each one. */
 
 export class Additions {
   readonly #waiting = new Map<string, (taken: boolean) => void>();
 
-  /** Resolves true once the harness works on it, false when it was withdrawn. */
+  /** Resolves to true once the harness works on the message, false if it was withdrawn. */
   add(id: string): Promise<boolean> {
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
@@ -13,12 +13,12 @@ export class Additions {
     this.#waiting.delete(id);
   }
 
-  /** The turn is over. `withdraw` takes a message back and says whether that was still possible. */
+  /** The turn has ended. `withdraw` takes a message back and returns whether that was still possible. */
   async close(withdraw: (id: string) => Promise<boolean>): Promise<void> {
     for (const id of [...this.#waiting.keys()]) this.settle(id, !(await withdraw(id)));
   }
 
-  /** The harness has lost what it had not taken. */
+  /** The harness has lost the messages that it had not accepted. */
   drop(): void {
     for (const id of [...this.#waiting.keys()]) this.settle(id, false);
   }

@@ -1,9 +1,9 @@
-/** Requests and answers over the pipes of one process, both ways. What they look like is its driver's affair. */
+/** Requests and responses over the pipes of one process, in both directions. The driver defines their format. */
 import type { Child } from "../../lib/process.ts";
 import type { Json } from "./fields.ts";
 import { JsonProcess, type JsonProcessHandlers, type ProcessEnd } from "./json-process.ts";
 
-/** The process behind a channel, for whoever starts it or waits for its end. */
+/** The process behind a channel, for code that starts it or waits for its end. */
 export type ChannelProcess = Pick<Channel<unknown>, "child" | "ended" | "alive" | "firstNoise">;
 
 export class Channel<Id> {
@@ -14,12 +14,12 @@ export class Channel<Id> {
   readonly #gone: () => Error;
   #firstNoise: string | null = null;
 
-  /** `gone` makes the error of a request that nobody answers any more. */
+  /** `gone` creates the error for requests that are open when the process ends. */
   constructor(child: Child, handlers: JsonProcessHandlers, gone: () => Error) {
     this.child = child;
     this.#gone = gone;
     this.#process = new JsonProcess(child, {
-      message: handlers.message,
+      ...handlers,
       noise: (line) => {
         this.#firstNoise ??= line;
         handlers.noise(line);
@@ -45,7 +45,7 @@ export class Channel<Id> {
     this.#process.write(message);
   }
 
-  /** Writes a request and waits for what `settle` is told of it. */
+  /** Writes a request and waits until `settle` receives its answer. */
   request(id: Id, message: Json): Promise<Json> {
     const waiting = Promise.withResolvers<Json>();
     if (this.alive) this.#pending.set(id, waiting);
@@ -54,7 +54,7 @@ export class Channel<Id> {
     return waiting.promise;
   }
 
-  /** An answer to what was never asked changes nothing. */
+  /** Ignores an answer without a request. */
   settle(id: Id, answer: Json | Error): void {
     const waiting = this.#pending.get(id);
     this.#pending.delete(id);

@@ -1,4 +1,4 @@
-/** Reads fields of JSON that another program wrote: what is not of the wanted type is absent, never an error. */
+/** Reads fields of JSON from another program. A field of the wrong type is treated as absent and never throws. */
 
 export type Json = Record<string, unknown>;
 
@@ -26,8 +26,13 @@ export function numberAt(value: unknown, key: string): number | null {
   return typeof field === "number" && Number.isFinite(field) ? field : null;
 }
 
-/** Cuts for one line of text that people read. */
+/** Truncates text to one line. */
 export function oneLine(text: string, limit = 120): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = wholeLine(text);
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+}
+
+/** The whole text on one line. */
+export function wholeLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
 }

@@ -1,14 +1,20 @@
-/** Notices a harness that went silent while it owed an answer. */
+/** Detects a harness that is silent while an answer is due. */
 import type { Clock } from "../../lib/clock.ts";
+import type { PlaneAddress } from "../driver.ts";
 
-/** What a turn waits for that is not the harness itself: tools at work, people asked. */
+/**
+ * What a turn waits for besides the harness itself: running tools, asks, and plane calls, which not every harness
+ * reports.
+ */
 export class Waits {
   readonly #clock: Clock;
+  readonly #plane: Pick<PlaneAddress, "calls"> | null;
   readonly #open = new Set<string>();
   #changed: number;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, plane: Pick<PlaneAddress, "calls"> | null) {
     this.#clock = clock;
+    this.#plane = plane;
     this.#changed = clock.now();
   }
 
@@ -24,13 +30,14 @@ export class Waits {
     for (const what of [...this.#open]) this.end(what);
   }
 
-  /** From when on the harness owes an answer: now, while something is still waited for. */
+  /** Since when an answer has been due; now, if the turn still waits for something else. */
   owedSince(): number {
-    return this.#open.size > 0 ? this.#clock.now() : this.#changed;
+    const { open, answeredAt } = this.#plane?.calls() ?? { open: 0, answeredAt: 0 };
+    return this.#open.size + open > 0 ? this.#clock.now() : Math.max(this.#changed, answeredAt);
   }
 }
 
-/** Resolves true once the harness was silent for `limitMs`, false when the signal ends the watch. */
+/** Resolves to true once the harness was silent for `limitMs`, false if the signal aborts. */
 export async function silentFor(
   limitMs: number,
   lastActivity: () => number,

@@ -1,4 +1,4 @@
-/** A child that speaks JSON lines: strict framing, writes in order, and one report of how it ended. */
+/** A child process that speaks JSON lines: strict framing, ordered writes, and one report of how it ended. */
 import { LineTooLongError, lines } from "../../lib/jsonl.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Child, Exit } from "../../lib/process.ts";
@@ -8,18 +8,20 @@ export type JsonProcessHandlers = {
   message(value: Json): void;
   /** A line that is not a JSON object. */
   noise(line: string): void;
+  /** Null if the next line may be read; otherwise resolves when it may. Meanwhile the child blocks on its writes. */
+  room?(): Promise<void> | null;
 };
 
 export type ProcessEnd = {
   exit: Exit;
-  /** Why its output could not be read to the end. */
+  /** Why its output could not be read completely. */
   unreadable: string | null;
   stderr: string;
 };
 
 export class JsonProcess {
   readonly child: Child;
-  /** Resolves after the last message was handed over. Never rejects. */
+  /** Resolves after the last message was handled. Never rejects. */
   readonly ended: Promise<ProcessEnd>;
   #alive = true;
 
@@ -39,7 +41,12 @@ export class JsonProcess {
   async #read(handlers: JsonProcessHandlers): Promise<ProcessEnd> {
     let unreadable: string | null = null;
     try {
-      for await (const line of lines(this.child.stdout)) this.#hand(line, handlers);
+      for await (const line of lines(this.child.stdout)) {
+        this.#hand(line, handlers);
+        const room = handlers.room?.() ?? null;
+        // Backpressure has no effect on a process that has ended.
+        if (room !== null) await Promise.race([room, this.child.exited]);
+      }
     } catch (error) {
       unreadable = error instanceof LineTooLongError ? error.message : errorText(error);
       this.#alive = false;
@@ -63,7 +70,7 @@ export function exitText(exit: Exit): string {
   return exit.signal === null ? `code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
 }
 
-/** How a process ended, for a sentence that starts with its name. */
+/** How a process ended, for a sentence that begins with its name. */
 export function endText(end: ProcessEnd, noise: string | null): string {
   if (end.unreadable !== null) return `sent output that cannot be read (${end.unreadable})`;
   const said = noise === null ? "" : ` after printing "${oneLine(noise)}"`;

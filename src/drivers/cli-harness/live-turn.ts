@@ -1,10 +1,10 @@
-/** One turn under way: the events its reader gets, and exactly one end whoever brings it. */
-import { AsyncQueue } from "../../lib/async-queue.ts";
+/** One running turn: the events for its reader, and exactly one end, for every cause. */
 import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { TurnEvents } from "./turn-events.ts";
 
 export class LiveTurn {
-  readonly events = new AsyncQueue<DriverEvent>();
-  /** Resolves with the turn. Never rejects. */
+  readonly events = new TurnEvents();
+  /** Resolves when the turn ends. Never rejects. */
   readonly over: Promise<void>;
   readonly #closing = new AbortController();
   readonly #over = Promise.withResolvers<void>();
@@ -13,7 +13,7 @@ export class LiveTurn {
     this.over = this.#over.promise;
   }
 
-  /** Aborted when the turn is over: ends what was only meant for it. */
+  /** Aborts when the turn ends, to stop work that belongs only to it. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }

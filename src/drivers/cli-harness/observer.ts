@@ -1,4 +1,4 @@
-/** Shows plugins what tools gave on a harness that lets nobody change it. */
+/** Shows tool results to plugins on a harness that does not let them change results. */
 import type { ConversationHost, DriverEvent, ToolUse } from "../driver.ts";
 
 export class ToolObserver {
@@ -6,7 +6,7 @@ export class ToolObserver {
   readonly #isPlane: (tool: string) => boolean;
   readonly #calls = new Map<string, ToolUse>();
 
-  /** `isPlane` knows the plane's tools, whose results plugins see there. */
+  /** `isPlane` recognises the plane's tools; plugins see their results in the plane. */
   constructor(host: ConversationHost, isPlane: (tool: string) => boolean) {
     this.#host = host;
     this.#isPlane = isPlane;
@@ -15,8 +15,11 @@ export class ToolObserver {
   see(events: readonly DriverEvent[]): void {
     for (const event of events) {
       if (event.type === "tool_call" && !this.#isPlane(event.name)) {
-        const { call, name: tool, kind, input } = event;
-        this.#calls.set(call, { call, tool, kind, input });
+        const { call, name: tool, kind, input, diff, locations } = event;
+        const paths = locations.map(({ path }) => path);
+        if (kind === "read") this.#host.noteRead(paths);
+        const changes = (diff === null ? paths : [diff.path]).map((path) => ({ path, after: "" }));
+        this.#calls.set(call, { call, tool, kind, input, files: () => (kind === "edit" ? { changes } : {}) });
       }
       if (event.type === "tool_result") this.#ended(event);
     }
@@ -25,7 +28,7 @@ export class ToolObserver {
   #ended({ call, output, is_error }: Extract<DriverEvent, { type: "tool_result" }>): void {
     const use = this.#calls.get(call);
     this.#calls.delete(call);
-    // The result is on its way to the model already, so nobody waits for what plugins make of it.
+    // The harness has already passed the result to the model, so this does not wait for the plugins.
     if (use !== undefined) void this.#host.afterTool(use, { output, is_error }, new AbortController().signal);
   }
 }

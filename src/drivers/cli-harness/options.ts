@@ -1,19 +1,21 @@
-/** What an agent of a command-line harness may set under `options`. */
+/** The `options` of an agent with a command-line harness. */
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
 import { parseAgentOptions } from "../agent-options.ts";
 
-/** A program, alone or with arguments that go before all others. */
+/** A program, alone or with arguments that precede all others. */
 export const commandOption = z
   .union([z.string().min(1), z.tuple([z.string().min(1)], z.string())])
   .transform((command): readonly [string, ...string[]] => (typeof command === "string" ? [command] : command));
 
 const optionsSchema = z.strictObject({
-  /** What to start when it is not the program on PATH. */
+  /** The command to start instead of the program on PATH. */
   command: commandOption.optional(),
-  /** How long the harness may stay silent while it owes an answer. */
+  /** How long the harness may be silent while an answer is due. */
   inactivity_minutes: z.number().positive().default(20),
 });
+
+export type CliOptionName = keyof z.infer<typeof optionsSchema>;
 
 export type CliOptions = { command: readonly [string, ...string[]]; inactivityMs: number };
 

@@ -2,11 +2,12 @@
 import { findProgram } from "../../lib/find-program.ts";
 import { lines } from "../../lib/jsonl.ts";
 import { errorText } from "../../lib/log.ts";
+import { ownConsent } from "../../lib/own-consent.ts";
 import type { DriverDeps, Probe } from "../driver.ts";
 import { oneLine } from "./fields.ts";
 
 export type Program = {
-  /** What users call it. */
+  /** The name that users know. */
   name: string;
   command: string;
   /** How to install it. */
@@ -47,7 +48,7 @@ async function askVersion(
 ): Promise<Answer> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
   try {
-    const child = await deps.processes.start({ argv: [path, "--version"], env, cwd: "/" });
+    const child = await deps.processes.start({ argv: [path, "--version"], env, cwd: "/" }, ownConsent("probe"));
     const stop = () => void child.stop({ graceMs: 500 });
     deadline.addEventListener("abort", stop, { once: true });
     if (deadline.aborted) stop();

@@ -1,4 +1,4 @@
-/** The questions of a harness that are still open: each can be withdrawn by the harness or end with its turn. */
+/** Open questions of a harness. The harness can withdraw each one, and all end with their turn. */
 import { errorText } from "../../lib/log.ts";
 import type { Json } from "./fields.ts";
 import type { Turns } from "./turns.ts";
@@ -13,7 +13,7 @@ export class Questions<Id> {
     this.#turns = turns;
   }
 
-  /** `answer` gives null for what is not known. Nothing is replied to a question that was withdrawn. */
+  /** `answer` returns null for an unknown question. A withdrawn question gets no reply. */
   async ask(id: Id, what: string, answer: (signal: AbortSignal) => Promise<Json | null>, reply: Reply): Promise<void> {
     const withdrawn = new AbortController();
     const turn = this.#turns.signal;

@@ -1,4 +1,4 @@
-/** Whether a process that was just started answers in time. */
+/** Checks whether a new process answers in time. */
 import type { Clock } from "../../lib/clock.ts";
 
 export type Readiness = "ready" | "refused" | "late";

@@ -1,4 +1,4 @@
-/** Why a harness could not be started, in words a user can act on. */
+/** Explains why a harness could not be started, so that a user can fix it. */
 import { isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import { DriverError } from "../driver.ts";

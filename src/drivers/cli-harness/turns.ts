@@ -1,45 +1,47 @@
 /**
- * The turns of one conversation: those we ask for, one at a time, and those the harness starts by itself. Knows when a
- * turn has to be ended from outside, and leaves to the driver how.
+ * The turns of one conversation: those that Aegis requests, one at a time, and those that the harness starts by itself.
+ * Decides when a turn must be ended from outside; the driver knows how.
  */
 import type { TurnError, Usage } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
-import type { ConversationHost, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import type { ConversationHost, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import { silentFor, Waits } from "./inactivity.ts";
 import { LiveTurn } from "./live-turn.ts";
 
 /** What the driver of one harness does for a turn. */
 export type TurnPort = {
-  /** What users call the harness. */
+  /** The harness's name for users. */
   name: string;
   alive(): boolean;
-  /** Waits for what must be there before a prompt is handed over. Cancelling a turn that waits here costs nothing. */
+  /**
+   * Waits for everything that must be ready before the delivery of a prompt. Cancelling a turn here has no side effect.
+   */
   prepare(turn: PromptTurn): Promise<void>;
-  /** Hands the prompt over. A rejection fails the turn. */
+  /** Delivers the prompt. A rejection fails the turn. */
   deliver(prompt: Prompt, turn: PromptTurn): Promise<void>;
-  /** Asks the harness to end the turn; repeated until it does. */
+  /** Asks the harness to end the turn; called repeatedly until it does. */
   interrupt(turn: PromptTurn): void;
-  /** Ends a process that does not listen. */
+  /** Kills a process that does not respond. */
   kill(): Promise<void>;
-  /** When the harness was last heard of. */
+  /** When the harness last sent something. */
   lastActivity(): number;
 };
 
-/** A turn that a message of ours started. */
+/** A turn started by a message from Aegis. */
 export class PromptTurn extends LiveTurn {
-  /** What the harness calls the message or the turn, for `interrupt`. */
+  /** The harness's id of the message or the turn, for `interrupt`. */
   name: string | null = null;
   isSent = false;
-  /** The harness works on it: what it says from now on belongs to this turn. */
+  /** The harness works on the prompt: its output from now on belongs to this turn. */
   isTakenUp = false;
   isAccepted = false;
-  /** Why we end it before the harness does. */
+  /** Why Aegis ends the turn before the harness does. */
   stopping: "cancel" | "timeout" | null = null;
 }
 
 const interruptDeadlineMs = 2000;
-/** A harness may not interrupt what it has not started yet. */
+/** A harness may ignore an interrupt for a turn that it has not started yet. */
 const interruptEveryMs = 200;
 
 export class Turns {
@@ -51,27 +53,35 @@ export class Turns {
   #turn: PromptTurn | null = null;
   #spontaneous: LiveTurn | null = null;
 
-  constructor(port: TurnPort, options: { host: ConversationHost; clock: Clock; inactivityMs: number }) {
+  constructor(
+    port: TurnPort,
+    options: Pick<ConversationSpec, "host" | "plane"> & { clock: Clock; inactivityMs: number },
+  ) {
     this.#port = port;
     this.#host = options.host;
     this.#clock = options.clock;
     this.#inactivityMs = options.inactivityMs;
-    this.waits = new Waits(options.clock);
+    this.waits = new Waits(options.clock, options.plane);
   }
 
-  /** The turn of ours that is under way. */
+  /** The current turn that Aegis requested. */
   get current(): PromptTurn | null {
     return this.#turn !== null && !this.#turn.isOver ? this.#turn : null;
   }
 
-  /** Aborted with the turn under way, whoever started it. */
+  /** Null if the harness's output may be read; otherwise resolves when the earlier output has been stored. */
+  room(): Promise<void> | null {
+    return this.#turn?.events.room() ?? this.#spontaneous?.events.room() ?? null;
+  }
+
+  /** Aborts when the current turn ends, whether Aegis or the harness started it. */
   get signal(): AbortSignal | null {
     return this.current?.signal ?? this.#spontaneous?.signal ?? null;
   }
 
   async *send(prompt: Prompt, signal: AbortSignal): AsyncIterable<DriverEvent> {
     if (this.current !== null) {
-      const message = `${this.#port.name} was sent a message while a turn was under way.`;
+      const message = `${this.#port.name} received a message while a turn was running.`;
       yield { type: "turn.ended", reason: "failed", error: { code: "internal", message }, usage: null };
       return;
     }
@@ -81,13 +91,16 @@ export class Turns {
     try {
       yield* turn.events;
     } finally {
-      // A reader that leaves early gives the turn up.
+      // A reader that stops early cancels the turn.
       if (!turn.isOver) await this.#stop(turn, "cancel");
       if (this.#turn === turn) this.#turn = null;
     }
   }
 
-  /** The harness works on our message now. One that joined a turn of the harness's own is answered together with it. */
+  /**
+   * The harness now works on our message. A message that joined a turn of the harness's own is answered together with
+   * it.
+   */
   takeUp(turn: PromptTurn): void {
     turn.isTakenUp = true;
     this.#spontaneous?.end({ reason: "completed", error: null, usage: null });
@@ -99,7 +112,7 @@ export class Turns {
     turn.isAccepted = true;
   }
 
-  /** Gives events to the turn they belong to. Between turns only notices are kept. */
+  /** Passes events to the turn they belong to. Between turns only notices are kept. */
   emit(events: readonly DriverEvent[]): void {
     const turn = this.current;
     const isOurs = turn?.isTakenUp === true;
@@ -115,7 +128,7 @@ export class Turns {
     }
   }
 
-  /** The harness ended the turn it was at. */
+  /** The harness ended its current turn. */
   finish(before: readonly DriverEvent[], ended: TurnEnded): void {
     const turn = this.current;
     this.waits.clear();
@@ -130,7 +143,7 @@ export class Turns {
     this.#spontaneous = null;
   }
 
-  /** The process is gone. */
+  /** The process has ended. */
   died(error: TurnError): void {
     const turn = this.current;
     if (turn !== null && turn.stopping !== null) this.#endStopped(turn, null);
@@ -139,7 +152,7 @@ export class Turns {
     this.#spontaneous = null;
   }
 
-  /** The conversation is closed by its owner. */
+  /** The owner closes the conversation. */
   close(): void {
     this.current?.end({ reason: "cancelled", error: null, usage: null });
     this.#spontaneous?.end({ reason: "cancelled", error: null, usage: null });
@@ -153,7 +166,7 @@ export class Turns {
       signal.addEventListener("abort", cancel, { once: true });
       await Promise.race([this.#spontaneous?.over, turn.over]);
       if (turn.isOver) return;
-      if (!this.#port.alive()) throw new Error("its process is gone");
+      if (!this.#port.alive()) throw new Error("its process has ended");
       await this.#port.prepare(turn);
       if (turn.isOver) return;
       turn.isSent = true;
@@ -171,17 +184,17 @@ export class Turns {
 
   #notDelivered(turn: PromptTurn, error: unknown): void {
     const isAlive = this.#port.alive();
-    // A process that ended meanwhile reports its end with more to say about it.
+    // If the process ended meanwhile, the report of its end has more details.
     if (!isAlive && turn.isSent) return;
-    const message = `${this.#port.name} did not take the message: ${errorText(error)}.`;
+    const message = `${this.#port.name} did not accept the message: ${errorText(error)}.`;
     turn.end({ reason: "failed", error: { code: isAlive ? "protocol" : "died", message }, usage: null });
   }
 
-  /** Asks the harness to end the turn; one that does not is ended with its process. */
+  /** Asks the harness to end the turn; if it does not, kills its process. */
   async #stop(turn: PromptTurn, why: "cancel" | "timeout"): Promise<void> {
     if (turn.isOver || turn.stopping !== null) return turn.over;
     turn.stopping = why;
-    // What runs then is a turn that nobody asked to end.
+    // Not sent yet: a turn that runs in the harness now is its own and must not be interrupted.
     if (!turn.isSent) {
       this.#endStopped(turn, null);
       return;
@@ -202,13 +215,13 @@ export class Turns {
       return;
     }
     const minutes = this.#inactivityMs / 60_000;
-    const message = `${this.#port.name} said nothing for ${minutes} minutes and was interrupted.`;
+    const message = `${this.#port.name} was silent for ${minutes} minutes and was interrupted.`;
     const fix = "Send the message again, or raise options.inactivity_minutes of the agent.";
     turn.end({ reason: "failed", error: { code: "timeout", message, fix }, usage });
   }
 }
 
-/** What only a turn brings. */
+/** True for events that exist only inside a turn. */
 function needsTurn(event: DriverEvent): boolean {
   return ["text_delta", "thinking_delta", "text", "thinking", "tool_call", "compaction"].includes(event.type);
 }

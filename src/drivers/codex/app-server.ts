@@ -1,24 +1,26 @@
-/** One Codex app server: proves that it speaks the protocol, and hands what it says to the conversation it concerns. */
+/** One Codex app server: verifies that it speaks the protocol, and routes its messages to the conversations. */
 import type { TurnError } from "../../contract/turn.ts";
+import { packageVersion } from "../../lib/version.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { readiness } from "../cli-harness/readiness.ts";
 import { spawnFailure } from "../cli-harness/start-failure.ts";
-import { type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
+import { type AskConsent, type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
 import { program } from "./command.ts";
 import { type RequestId, Rpc } from "./rpc.ts";
 
-/** What concerns one thread. */
+/** Handlers for the messages of one thread. */
 export type ThreadHandlers = {
   notification(method: string, params: Json): void;
   request(id: RequestId, method: string, params: Json): void;
+  room(): Promise<void> | null;
 };
 
 const readyDeadlineMs = 30_000;
 export class AppServer {
   readonly rpc: Rpc;
   readonly #threads = new Map<string, ThreadHandlers>();
-  /** What was said of threads whose names are not known yet. */
+  /** Messages about threads whose ids are not known yet. */
   #held: { thread: string; hand: (handlers: ThreadHandlers) => void }[] = [];
   #opening = 0;
 
@@ -34,13 +36,22 @@ export class AppServer {
         if (thread === null) this.rpc.refuse(id, `Aegis does not answer "${method}".`);
         else this.#hand(thread, (handlers) => handlers.request(id, method, params));
       },
+      // All threads share the pipe, so it is read at the pace of the slowest.
+      room: () => {
+        for (const thread of this.#threads.values()) {
+          const room = thread.room();
+          if (room !== null) return room;
+        }
+        return null;
+      },
       noise: (line) => log.debug("codex printed a line that is not JSON", { line: line.slice(0, 500) }),
     });
   }
 
   /** Throws `DriverError`. */
-  static async start(command: SpawnCommand, deps: DriverDeps): Promise<AppServer> {
-    const child = await deps.processes.start(command).catch((error: unknown) => {
+  static async start(command: SpawnCommand, deps: DriverDeps, ask: AskConsent): Promise<AppServer> {
+    const consent = await ask();
+    const child = await deps.processes.start(command, consent).catch((error: unknown) => {
       throw spawnFailure(program, command.argv[0], command.cwd, error);
     });
     const server = new AppServer((handlers) => new Rpc(child, handlers), deps.log);
@@ -54,7 +65,7 @@ export class AppServer {
     return this.rpc.process.alive;
   }
 
-  /** Runs what opens a thread: the server speaks of it before the answer that names it is read. */
+  /** Runs an operation that opens a thread: the server sends messages about it before the answer that names it. */
   async opening<T>(open: () => Promise<T>): Promise<T> {
     this.#opening += 1;
     try {
@@ -65,7 +76,10 @@ export class AppServer {
     }
   }
 
-  /** Also hands over what came while it was opened. The undo says whether nobody else had attached since. */
+  /**
+   * Also delivers messages that arrived while the thread was opened. The returned function detaches, and returns true
+   * if no other conversation has attached since.
+   */
   attach(thread: string, handlers: ThreadHandlers): () => boolean {
     this.#threads.set(thread, handlers);
     const waiting = this.#held.filter((held) => held.thread === thread);
@@ -74,7 +88,7 @@ export class AppServer {
     return () => this.#threads.get(thread) === handlers && this.#threads.delete(thread);
   }
 
-  /** True for a thread that is loaded although nobody here speaks with it. */
+  /** True for a thread that is loaded although no conversation here uses it. */
   async hasIdle(thread: string): Promise<boolean> {
     if (this.#threads.has(thread)) return false;
     const loaded = await this.rpc.call("thread/loaded/list", {}).catch(() => ({}) as Json);
@@ -89,7 +103,7 @@ export class AppServer {
 }
 
 async function becomeReady(rpc: Rpc, deps: DriverDeps): Promise<TurnError | null> {
-  const clientInfo = { name: "aegis", title: "Aegis", version: "1.0.0" };
+  const clientInfo = { name: "aegis", title: "Aegis", version: packageVersion() };
   const answer = rpc.call("initialize", { clientInfo, capabilities: { experimentalApi: true } });
   const outcome = await readiness(answer, readyDeadlineMs, deps.clock);
   if (outcome !== "ready") {
@@ -101,7 +115,10 @@ async function becomeReady(rpc: Rpc, deps: DriverDeps): Promise<TurnError | null
   return notLoggedIn(rpc);
 }
 
-/** A key in the environment is not enough for the app server, so the first turn would fail after many attempts. */
+/**
+ * The app server needs a login, not only a key in the environment. Without this check the first turn would fail after
+ * many attempts.
+ */
 async function notLoggedIn(rpc: Rpc): Promise<TurnError | null> {
   const answer = await rpc.call("account/read", { refreshToken: false }).catch(() => ({}) as Json);
   if (answer.requiresOpenaiAuth !== true || answer.account !== null) return null;

@@ -1,5 +1,5 @@
-/** The app servers in use: conversations that are started alike share one, and the last to leave ends it. */
-import type { DriverDeps, SpawnCommand } from "../driver.ts";
+/** The app servers in use. Conversations with the same command share one, and the last one to leave ends it. */
+import type { AskConsent, DriverDeps, SpawnCommand } from "../driver.ts";
 import { AppServer } from "./app-server.ts";
 
 export type Lease = { server: AppServer; release(): Promise<void> };
@@ -15,14 +15,14 @@ export class AppServers {
   }
 
   /** Throws `DriverError` when a new one cannot be started. */
-  async acquire(command: SpawnCommand): Promise<Lease> {
+  async acquire(command: SpawnCommand, ask: AskConsent): Promise<Lease> {
     const key = JSON.stringify([command.argv, Object.entries(command.env).sort(), command.cwd]);
-    const shared = this.#shared.get(key) ?? this.#start(key, command);
+    const shared = this.#shared.get(key) ?? this.#start(key, command, ask);
     shared.users += 1;
     const server = await shared.server;
     if (!server.alive) {
       this.#forget(key, shared);
-      return this.acquire(command);
+      return this.acquire(command, ask);
     }
     let isReleased = false;
     return {
@@ -39,9 +39,9 @@ export class AppServers {
   }
 
   /**
-   * Makes a server let go of a thread that no conversation there speaks with any more: it would stay its only writer for
-   * as long as others use that server. False when none has it. Codex has no other way to unload a thread than this;
-   * cut off half way, the thread is found archived and brought back when it is next opened.
+   * Makes a server unload a thread that no conversation there uses any more: otherwise the server would stay its only
+   * writer as long as others use that server. Returns false if no server has it. Codex offers no other way to unload a
+   * thread; after a crash in between, the thread is archived and gets restored when it is opened next.
    */
   async unload(threadId: string): Promise<boolean> {
     for (const shared of this.#shared.values()) {
@@ -54,8 +54,8 @@ export class AppServers {
     return false;
   }
 
-  #start(key: string, command: SpawnCommand): Shared {
-    const shared: Shared = { server: AppServer.start(command, this.#deps), users: 0 };
+  #start(key: string, command: SpawnCommand, ask: AskConsent): Shared {
+    const shared: Shared = { server: AppServer.start(command, this.#deps, ask), users: 0 };
     this.#shared.set(key, shared);
     shared.server.then(
       (server) => server.rpc.process.ended.then(() => this.#forget(key, shared)),

@@ -1,28 +1,29 @@
-/** Answers what Codex asks: may a command or a change be made, a tool be called, what does the user choose. */
+/** Answers the requests of Codex: permissions for commands, changes and tool calls, and choices. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Permission } from "../../contract/agent.ts";
 import { isInside } from "../../lib/files.ts";
-import { isObject, type Json, listAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type Json, listAt, objectAt, textAt, wholeLine } from "../cli-harness/fields.ts";
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
-import { judge } from "../gate.ts";
+import { judge } from "../tool-approval.ts";
+import { changedFiles, fileChange } from "./diff.ts";
 import { unwrapShell } from "./items.ts";
 import { plainReading } from "./plain-reading.ts";
 
 export type Asked = {
   method: string;
   params: Json;
-  /** What becomes of the files when a patch is asked about. */
+  /** The file changes of the patch in question. */
   changes: readonly unknown[];
   host: ConversationHost;
   permission: Permission;
   cwd: string;
-  /** Told why a call is denied: no answer of the protocol carries it. */
+  /** Called with the reason of a denial: no answer of the protocol contains it. */
   onDenial(reason: string): void;
   signal: AbortSignal;
 };
 
-/** Null when Codex asks something that Aegis does not know. */
+/** Null if Aegis does not know the kind of request. */
 export async function answerRequest(asked: Asked): Promise<Json | null> {
   const { method, params, host, signal } = asked;
   switch (method) {
@@ -45,9 +46,12 @@ async function mayRun(asked: Asked): Promise<Json> {
   const { params, host, cwd } = asked;
   const command = unwrapShell(textAt(params, "command") ?? "");
   const input = { command, cwd: params.cwd, reason: params.reason };
-  const title = oneLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
-  const request = { call: textAt(params, "itemId"), tool: "shell", kind: "execute" as const, title, input };
-  // An agent that is judged asks also about what it would simply do: looking at the project needs nobody's consent.
+  const title = wholeLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
+  const request: PermissionRequest = {
+    ...{ call: textAt(params, "itemId"), tool: "shell", kind: "execute", title, input },
+    ...{ reason: textAt(params, "reason"), cwd: textAt(params, "cwd") ?? cwd },
+  };
+  // A gated agent also asks about calls that it would otherwise just run. Reading the project needs no consent.
   const isLook = host.gated && plainReading(command, textAt(params, "cwd") ?? cwd, cwd) !== null;
   return {
     decision: decide(await judged(asked, request, isLook ? allowed : null), listAt(params, "availableDecisions")),
@@ -57,8 +61,12 @@ async function mayRun(asked: Asked): Promise<Json> {
 async function mayChange(asked: Asked): Promise<Json> {
   const { params, changes, permission, cwd } = asked;
   const input = { reason: params.reason, grantRoot: params.grantRoot, changes };
-  const title = oneLine(textAt(params, "reason") ?? "change files");
-  const request = { call: textAt(params, "itemId"), tool: "apply_patch", kind: "edit" as const, title, input };
+  const title = wholeLine(textAt(params, "reason") ?? "change files");
+  const request: PermissionRequest = {
+    ...{ call: textAt(params, "itemId"), tool: "apply_patch", kind: "edit", title, input },
+    ...{ reason: textAt(params, "reason"), changes: changes.flatMap(fileChange), cwd },
+    files: () => ({ changes: changes.flatMap(changedFiles) }),
+  };
   const paths = changes.map((change) => textAt(change, "path") ?? "/");
   const isInProject = paths.length > 0 && paths.every((path) => isInside(cwd, resolve(cwd, path)));
   const settled = permission === "write" && isInProject && params.grantRoot == null ? allowed : null;
@@ -67,9 +75,10 @@ async function mayChange(asked: Asked): Promise<Json> {
 
 async function mayHaveMore(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
   const input = { permissions: params.permissions, reason: params.reason };
-  const title = oneLine(textAt(params, "reason") ?? "more permissions");
+  const title = wholeLine(textAt(params, "reason") ?? "more permissions");
   const call = textAt(params, "itemId");
-  const answer = await host.permission({ call, tool: "permissions", kind: "other", title, input }, signal);
+  const reason = textAt(params, "reason");
+  const answer = await host.permission({ call, tool: "permissions", kind: "other", title, input, reason }, signal);
   if (answer.decision === "deny") return { permissions: {}, scope: "turn" };
   return { permissions: params.permissions, scope: answer.scope === "session" ? "session" : "turn" };
 }
@@ -92,17 +101,17 @@ async function judged(
 
 const cannotRewrite: PermissionAnswer = {
   decision: "deny",
-  reason: "it was allowed only with other arguments, and Codex cannot be given any",
+  reason: "it was allowed only with changed arguments, which Codex does not support",
 };
 
-/** For good, Codex would write a rule to the user's files: `session` is only taken up where it stays in memory. */
+/** A permanent rule would be written to the user's files, so `session` is used only where Codex keeps it in memory. */
 function decide(answer: PermissionAnswer, offered: readonly unknown[]): string {
   if (answer.decision === "deny") return "decline";
   const canLast = offered.length === 0 || offered.includes("acceptForSession");
   return answer.scope === "session" && canLast ? "acceptForSession" : "accept";
 }
 
-/** Codex asks about a call of an MCP tool in the form that a server uses to ask for input. */
+/** Codex asks about a call of an MCP tool with the form that a server uses to request input. */
 function isToolApproval(params: Json): boolean {
   return textAt(objectAt(params, "_meta"), "codex_approval_kind") === "mcp_tool_call";
 }
@@ -110,7 +119,7 @@ function isToolApproval(params: Json): boolean {
 async function mayCall(asked: Asked): Promise<Json> {
   const { params } = asked;
   const server = textAt(params, "serverName") ?? "MCP server";
-  const title = oneLine(textAt(params, "message") ?? `call a tool of ${server}`);
+  const title = wholeLine(textAt(params, "message") ?? `call a tool of ${server}`);
   const input = objectAt(params, "_meta");
   const request = { call: null, tool: `mcp__${server}`, kind: "other" as const, title, input };
   const answer = await judged(asked, request);
@@ -125,7 +134,7 @@ async function fillForm(params: Json, host: ConversationHost, signal: AbortSigna
       call: null,
       tool: `${server}:elicitation`,
       kind: "other",
-      title: oneLine(textAt(params, "message") ?? `${server} asks for input`),
+      title: wholeLine(textAt(params, "message") ?? `${server} asks for input`),
       input: { message: params.message, schema, url: params.url },
     },
     signal,
@@ -135,10 +144,10 @@ async function fillForm(params: Json, host: ConversationHost, signal: AbortSigna
   return { action: "accept", content: isObject(answer.input) ? answer.input : {}, _meta: null };
 }
 
-/** Answers are given by the question's id or by its text. A question without one stays open to the model. */
+/** Answers are keyed by the question's id or by its text. A question without an answer is left to the model. */
 async function choose(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
   const questions = listAt(params, "questions");
-  const title = oneLine(questions.map((question) => textAt(question, "question") ?? "").join(" "));
+  const title = wholeLine(questions.map((question) => textAt(question, "question") ?? "").join(" "));
   const request = { call: textAt(params, "itemId"), tool: "request_user_input", kind: "other" as const, title };
   const answer = await host.permission({ ...request, input: { questions } }, signal);
   const given = answer.decision === "allow" ? objectAt(answer.input, "answers") : {};

@@ -1,4 +1,4 @@
-/** How Codex's app server is started. One serves every conversation that is started the same way. */
+/** Builds the command of Codex's app server. One server serves every conversation with the same command. */
 import { childEnv } from "../../lib/child-env.ts";
 import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, SpawnCommand } from "../driver.ts";
@@ -24,16 +24,19 @@ export function buildEnv(env: DriverDeps["env"], extra: Record<string, string>):
   return childEnv(env, ["OPENAI_*", "CODEX_*", "SSL_CERT_FILE", "SSL_CERT_DIR"], extra);
 }
 
-/** Values are TOML. Without these Codex looks for plugins and updates on the network and hangs at its end offline. */
+/**
+ * Values are TOML. Without these settings Codex looks for plugins and updates on the network, and offline it hangs when
+ * it exits.
+ */
 const quiet: Record<string, string> = {
   "features.plugins": "false",
   "features.apps": "false",
   "features.remote_plugin": "false",
   "analytics.enabled": "false",
   check_for_update_on_startup: "false",
-  // A model that cannot be reached would otherwise be tried for ever.
+  // Without it, Codex would retry an unreachable model forever.
   "features.unbounded_connection_retries": "false",
-  // A reloaded plugin may change the plane's tools.
+  // Reloading a plugin may change the plane's tools.
   "features.mcp_tool_list_changed": "true",
   suppress_unstable_features_warning: "true",
 };

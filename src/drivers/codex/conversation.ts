@@ -1,4 +1,4 @@
-/** One conversation with Codex: a thread of an app server that others may share. */
+/** One conversation with Codex: a thread of an app server that other conversations may share. */
 import { randomUUID } from "node:crypto";
 import { Additions } from "../cli-harness/additions.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
@@ -8,16 +8,17 @@ import type { CliOptions } from "../cli-harness/options.ts";
 import { promptText } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
+import { begunAnew, restoredWith } from "../record.ts";
 import { stderrOf } from "./app-server.ts";
 import type { AppServers, Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
-import { openThread, parseName, planeServer, type Thread } from "./threads.ts";
+import { type OpenThread, openThread, parseName, planeServer, userTexts } from "./threads.ts";
 import { notice, Translator } from "./translate.ts";
 
-/** Codex goes on without a server that takes longer than about a second. */
+/** Codex continues without a server that takes longer than about a second. */
 const planeDeadlineMs = 15_000;
 
 export class CodexConversation implements Conversation {
@@ -29,20 +30,20 @@ export class CodexConversation implements Conversation {
   readonly #questions: Questions<RequestId>;
   readonly #additions = new Additions();
   readonly #observer: ToolObserver;
-  /** What the files of a patch become, by the item that Codex asks about. */
+  /** The file changes of a patch, by the item that Codex asks about. */
   readonly #changes = new Map<string, readonly unknown[]>();
-  /** Why calls were denied, as far as the turn they belong to did not take it. */
+  /** Reasons of denied calls that did not reach the turn they belong to. */
   #untold: string[] = [];
-  /** Settles when each denial so far is either told or untold. */
+  /** Settles when each denial so far has been reported, or is kept for the next prompt. */
   #telling: Promise<unknown> = Promise.resolve();
   /** Threads of subagents, each with the call that started it. */
   readonly #children = new Map<string, string>();
   readonly #attached = new Map<string, () => boolean>();
-  /** Resolves when Codex has reached the plane, or has given it up. */
+  /** Resolves when Codex has reached the plane, or has given up on it. */
   readonly #plane = Promise.withResolvers<void>();
   #lease: Lease | null = null;
-  #thread: Thread | null = null;
-  /** The process is shared, so its bytes say nothing about this thread. */
+  #thread: OpenThread | null = null;
+  /** When this thread was last active. The process is shared, so its output says nothing about one thread. */
   #heardAt: number;
   #isClosed = false;
 
@@ -64,7 +65,7 @@ export class CodexConversation implements Conversation {
         kill: async () => this.#lease?.server.rpc.process.child.stop({ graceMs: 500 }),
         lastActivity: () => this.#heardAt,
       },
-      { host: spec.host, clock: deps.clock, inactivityMs: options.inactivityMs },
+      { host: spec.host, plane: spec.plane, clock: deps.clock, inactivityMs: options.inactivityMs },
     );
     this.#translator = new Translator(this.#turns.waits);
     this.#questions = new Questions(this.#turns);
@@ -76,23 +77,30 @@ export class CodexConversation implements Conversation {
     return this.#thread !== null && (this.#lease?.server.alive ?? false);
   }
 
+  get restored(): Restored {
+    const [rpc, thread] = [this.#rpc(), this.#thread];
+    if (thread?.resumed !== true) return begunAnew;
+    return restoredWith(async () => (rpc === null ? null : userTexts(rpc, thread.id)));
+  }
+
   /** Throws `DriverError`. */
   async start(servers: AppServers): Promise<void> {
     const command = buildCommand(this.#spec, this.#options.command, this.#deps.env);
-    const lease = await servers.acquire(await this.#spec.host.prepareSpawn(command));
+    const { host } = this.#spec;
+    const lease = await servers.acquire(await host.prepareSpawn(command), () => host.consent());
     this.#lease = lease;
     const { rpc } = lease.server;
-    // A thread that is still loaded speaks before its answer is read.
+    // A thread that is still loaded sends messages before its answer is read.
     const known = this.#spec.resume === null ? null : parseName(this.#spec.resume).id;
     if (known !== null) this.#attach(known, null);
     await lease.server.opening(async () => {
-      const thread = await openThread(rpc, this.#spec, (id) => servers.unload(id));
+      const thread = await openThread(rpc, this.#spec, (id) => servers.unload(id), this.#deps.env);
       if (known !== null && known !== thread.id) this.#attached.get(known)?.();
       if (this.#isClosed) return;
       this.#thread = thread;
       if (known !== thread.id) this.#attach(thread.id, null);
     });
-    // Closed while it was opened: nobody else would give the process back.
+    // Closed while opening: release the process here, because no other code would.
     if (this.#isClosed) await lease.release();
     void rpc.process.ended.then((end) => this.#onEnd(end, rpc.process.firstNoise));
   }
@@ -116,7 +124,7 @@ export class CodexConversation implements Conversation {
     return this.#turns.send(prompt, signal);
   }
 
-  /** The end of the turn settles it too: a refusal may come after that, or never. */
+  /** The end of the turn settles it too: a refusal may come later, or never. */
   async steer(message: Pick<Addition, "text" | "images">): Promise<boolean> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     const expectedTurnId = this.#turns.current?.name;
@@ -130,9 +138,9 @@ export class CodexConversation implements Conversation {
     return taken;
   }
 
-  /** An answer has no place for the reason, so it follows as a message. */
+  /** An answer has no field for the reason, so it is sent as a message. */
   async #tellDenial(reason: string): Promise<void> {
-    const text = `a call of yours was denied: ${reason}`;
+    const text = `your call was denied: ${reason}`;
     if (!(await this.steer({ text: `[Aegis: ${text}]`, images: [] }))) this.#untold.push(text);
   }
 
@@ -149,13 +157,13 @@ export class CodexConversation implements Conversation {
     if (await Promise.race([settled, late])) return;
     this.#plane.resolve();
     const seconds = planeDeadlineMs / 1000;
-    const text = `The tools of the team are not there: Codex did not reach their MCP server within ${seconds} s.`;
+    const text = `The Aegis tools are not available: Codex did not reach their MCP server within ${seconds} s.`;
     turn.push([notice("error", text)]);
   }
 
   async #deliver(prompt: Prompt, turn: PromptTurn): Promise<void> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
-    if (rpc === null || thread === null) throw new Error("its process is gone");
+    if (rpc === null || thread === null) throw new Error("its process has ended");
     const { effort } = this.#spec.agent;
     const model = this.#spec.agent.model ?? thread.model;
     turn.push(this.#translator.modelNow(model));
@@ -179,6 +187,7 @@ export class CodexConversation implements Conversation {
     const handlers = {
       notification: (method: string, params: Json) => this.#onNotification(method, params, parent),
       request: (id: RequestId, method: string, params: Json) => this.#onRequest(id, method, params),
+      room: () => this.#turns.room(),
     };
     const detach = this.#lease?.server.attach(thread, handlers);
     if (detach !== undefined) this.#attached.set(thread, detach);
@@ -203,7 +212,7 @@ export class CodexConversation implements Conversation {
     this.#turns.finish(before, ended);
   }
 
-  /** A turn begins before Codex has the prompt on record: that is when the message comes back as an item. */
+  /** A turn begins before Codex has stored the prompt. It is stored once the message comes back as an item. */
   #noteStart(method: string, params: Json): void {
     const turn = this.#turns.current;
     if (turn === null || !turn.isSent) return;

@@ -5,14 +5,14 @@ import type { Driver, DriverDeps } from "../driver.ts";
 import { AppServers } from "./app-servers.ts";
 import { buildEnv, program } from "./command.ts";
 import { CodexConversation } from "./conversation.ts";
-import { codexSpec } from "./scope.ts";
+import { codexSpec } from "./tool-access.ts";
 import { harness } from "./translate.ts";
 
 export function createCodexDriver(deps: DriverDeps): Driver {
   const servers = new AppServers(deps);
   return {
     harness,
-    capabilities: { resume: true, fork: true, steer: true, mcp: true, permissions: true, images: true },
+    capabilities: { resume: "here", fork: true, steer: true, mcp: true, permissions: true, images: true },
     costs: () => "untold",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {

@@ -1,4 +1,4 @@
-/** Why a turn of Codex failed, from the words it has for it. */
+/** Maps Codex's error codes to the error of a turn. */
 import type { TurnError } from "../../contract/turn.ts";
 import { isObject, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { TurnEnded } from "../driver.ts";
@@ -37,13 +37,13 @@ function classify(code: string, status: number | null, message: string): TurnErr
     return {
       code: "not_logged_in",
       message,
-      fix: `Agents do not get the daemon's environment: put ${unset} into the agent's \`env\`.`,
+      fix: `Agents do not receive the daemon's environment: set ${unset} in the agent's \`env\`.`,
     };
   }
   return { code: "model", message };
 }
 
-/** Either a word, or one word with the status of the HTTP answer behind it. */
+/** Either a code, or an object with one code and the status of the HTTP response. */
 function readInfo(info: unknown): { code: string; status: number | null } {
   if (typeof info === "string") return { code: info, status: null };
   if (!isObject(info)) return { code: "", status: null };
@@ -51,7 +51,7 @@ function readInfo(info: unknown): { code: string; status: number | null } {
   return { code, status: numberAt(detail, "httpStatusCode") };
 }
 
-/** A model's refusal arrives as its JSON body. */
+/** A refusal of the model API arrives as its JSON body. */
 function messageOf(error: unknown): string {
   const message = textAt(error, "message") ?? "Codex ended the turn with an error.";
   const details = textAt(error, "additionalDetails");
@@ -59,7 +59,7 @@ function messageOf(error: unknown): string {
     const inner = textAt(objectAt(JSON.parse(message), "error"), "message");
     if (inner !== null) return inner;
   } catch {
-    // Not JSON: the message is for people already.
+    // Not JSON: the message is already readable.
   }
   return details === null ? message : `${message} (${details})`;
 }

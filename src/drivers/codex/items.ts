@@ -1,4 +1,4 @@
-/** What the items of a Codex thread mean: calls with kind, title, places and changes, and their results. */
+/** Maps the items of a Codex thread to calls with kind, title, locations and changes, and to their results. */
 import type { ToolKind, TurnItems } from "../../contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { changeDiff } from "./diff.ts";
@@ -6,7 +6,7 @@ import { changeDiff } from "./diff.ts";
 type Call = TurnItems["tool_call"];
 type Result = TurnItems["tool_result"];
 
-/** The calls that an item stands for: one, but for a patch one per file. Null when it is no call. */
+/** The calls of an item: one, or for a patch one per file. Null if it is not a call. */
 export function callsOf(item: Json, parent: string | null): Call[] | null {
   const call = textAt(item, "id") ?? "";
   const base = { call, locations: [], diff: null, parent };
@@ -113,7 +113,7 @@ function nth(call: string, index: number): string {
   return index === 0 ? call : `${call}:${index}`;
 }
 
-/** A command that only reads or searches is shown as such. */
+/** A command that only reads or searches gets that kind. */
 function readActions(actions: readonly unknown[]): { kind: ToolKind; locations: Call["locations"] } {
   const types = new Set(actions.map((action) => textAt(action, "type")));
   const isOnly = (...wanted: string[]) => types.size > 0 && [...types].every((type) => wanted.includes(type ?? ""));

@@ -1,11 +1,12 @@
 /**
- * Commands that only look at files. Codex reads with its shell and asks about every command once it is told to ask; its own
- * account of what one does leaves parts out, so only a single command of a few programs with harmless options is taken.
+ * Recognises commands that only read files. Codex reads with its shell and asks about every command if it is told to
+ * ask. Its own description of a command is incomplete, so only a single command of a few programs with harmless options
+ * qualifies.
  */
 import { resolve } from "node:path";
 import { isInside } from "../../lib/files.ts";
 
-/** As an agent's `tools` name it. */
+/** As an agent's `tools` names it. */
 export type Reading = "read" | "grep" | "ls";
 
 type Program = { is: Reading; options: RegExp };
@@ -21,14 +22,14 @@ const programs: Readonly<Record<string, Program>> = {
   tail: { is: "read", options: /^-([cn]?\d+|[cn])$/ },
   nl: { is: "read", options: /^-ba$/ },
   wc: { is: "read", options: /^-[clmw]+$/ },
-  // Only what prints lines by their numbers: its other commands write files and run programs.
+  // Only printing lines by number: the other commands of sed write files and run programs.
   sed: { is: "read", options: /^-n$/ },
   ls: { is: "ls", options: /^-[1aAdFhlrRStG]+$/ },
   grep: search,
   rg: search,
 };
 
-/** Null for anything that does more, may do more, or looks outside `root`. */
+/** Null for a command that does more, may do more, or reads outside `root`. */
 export function plainReading(command: string, cwd: string, root: string): Reading | null {
   const [name = "", ...words] = wordsOf(command) ?? [];
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
@@ -39,7 +40,7 @@ export function plainReading(command: string, cwd: string, root: string): Readin
   return isInside(root, cwd) && words.every(isHarmless) ? program.is : null;
 }
 
-/** The words of one command without anything that a shell would act on, else null. */
+/** The words of a single command without any shell syntax, else null. */
 function wordsOf(command: string): string[] | null {
   const word = /'([^'\n]*)'|"([^"$`\\!\n]*)"|([\w@%+=:,./-]+)/y;
   const words: string[] = [];

@@ -1,4 +1,4 @@
-/** JSON-RPC over the pipes of one process, both ways. Codex leaves out the `jsonrpc` field. */
+/** JSON-RPC over the pipes of one process, in both directions. Codex omits the `jsonrpc` field. */
 import type { Child } from "../../lib/process.ts";
 import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
 import { isObject, type Json, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
@@ -7,14 +7,15 @@ export type RequestId = string | number;
 
 export type RpcHandlers = {
   notification(method: string, params: Json): void;
-  /** Something the server asks. Answer with `respond` or `refuse`. */
+  /** A request from the server. Answer with `respond` or `refuse`. */
   request(id: RequestId, method: string, params: Json): void;
   noise(line: string): void;
+  room(): Promise<void> | null;
 };
 
 export class RpcError extends Error {
   override readonly name = "RpcError";
-  /** Null when the process ended before it answered. */
+  /** Null if the process ended before it answered. */
   readonly code: number | null;
 
   constructor(code: number | null, message: string) {
@@ -30,7 +31,7 @@ export class Rpc {
   constructor(child: Child, handlers: RpcHandlers) {
     this.#channel = new Channel(
       child,
-      { message: (message) => this.#dispatch(message, handlers), noise: handlers.noise },
+      { ...handlers, message: (message) => this.#dispatch(message, handlers) },
       () => new RpcError(null, "Codex ended"),
     );
   }

@@ -1,31 +1,38 @@
-/** Starts or resumes the thread of a conversation, with its rights, its model and its plane. */
-import { join } from "node:path";
+/** Starts or resumes the thread of a conversation, with its permission, its model and its plane. */
+import { join, relative } from "node:path";
 import type { Permission } from "../../contract/agent.ts";
-import { makePrivateDir } from "../../lib/files.ts";
+import type { Environment } from "../../lib/child-env.ts";
+import { isInside, makePrivateDir } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
-import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
+import { mustAsk } from "../tool-approval.ts";
 import { type Rpc, RpcError } from "./rpc.ts";
-import { scopedFeatures } from "./scope.ts";
+import { otherServers } from "./servers.ts";
+import { scopedFeatures } from "./tool-access.ts";
 
-/** What the plane is called in the harness. */
+/** The plane's server name in the harness. */
 export const planeServer = "aegis";
 
 export type Thread = {
   id: string;
-  /** Repeated with every turn: a thread whose model changes is replaced by a summary of itself. */
+  /** Repeated with every turn: if the model of a thread changes, Codex replaces the thread by a summary. */
   model: string;
 };
 
-/** Throws `DriverError`. `unload` makes another server let go of a thread; false when none has it. */
+export type OpenThread = Thread & { resumed: boolean };
+
+/** Throws `DriverError`. `unload` makes another server unload a thread; it returns false if no server has it. */
 export async function openThread(
   rpc: Rpc,
   spec: ConversationSpec,
   unload: (threadId: string) => Promise<boolean>,
-): Promise<Thread> {
+  env: Environment,
+): Promise<OpenThread> {
   const before = spec.resume === null ? null : parseName(spec.resume);
   const other = spec.fork === null ? null : parseName(spec.fork);
-  const params = await threadParams(rpc, spec, spec.agent.model ?? before?.model ?? other?.model ?? null);
+  const model = spec.agent.model ?? before?.model ?? other?.model ?? null;
+  const params = await threadParams(rpc, spec, model, env);
   if (before !== null) {
     try {
       const resume = () => rpc.call("thread/resume", { ...params, threadId: before.id, excludeTurns: true });
@@ -33,17 +40,17 @@ export async function openThread(
         if (!(await isFreed(rpc, error, before.id, unload))) throw error;
         return resume();
       });
-      return remember(spec, resumed, before.model);
+      return { ...(await remember(spec, params, resumed, before.model)), resumed: true };
     } catch (error) {
       if (!isUnknownThread(error)) throw threadError(error);
       await spec.host.remember(null);
-      noteLoss(spec, before.id, other === null ? "without its earlier history" : "from where it was forked");
+      noteLoss(spec, before.id, other === null ? "without its earlier history" : "from its fork point");
     }
   }
   if (other !== null) {
     try {
       const forked = await rpc.call("thread/fork", { ...params, threadId: other.id, excludeTurns: true });
-      return await remember(spec, forked, other.model);
+      return { ...(await remember(spec, params, forked, other.model)), resumed: false };
     } catch (error) {
       if (!isUnknownThread(error)) throw threadError(error);
       noteLoss(spec, other.id, "without its earlier history");
@@ -52,7 +59,18 @@ export async function openThread(
   const started = await rpc.call("thread/start", params).catch((error: unknown) => {
     throw threadError(error);
   });
-  return remember(spec, started, null);
+  return { ...(await remember(spec, params, started, null)), resumed: false };
+}
+
+/** The user's messages of a thread, or null if Codex does not show them. */
+export async function userTexts(rpc: Rpc, threadId: string): Promise<string[] | null> {
+  const answer = await rpc.call("thread/read", { threadId, includeTurns: true }).catch(() => null);
+  if (answer === null) return null;
+  const items = listAt(objectAt(answer, "thread"), "turns").flatMap((turn) => listAt(turn, "items"));
+  return items
+    .filter((item) => textAt(item, "type") === "userMessage")
+    .flatMap((item) => listAt(item, "content"))
+    .flatMap((part) => textAt(part, "text") ?? []);
 }
 
 async function isFreed(
@@ -77,46 +95,92 @@ function isUnknownThread(error: unknown): boolean {
 }
 
 function noteLoss(spec: ConversationSpec, thread: string, then: string): void {
-  const text = `Codex has no record of this conversation (${thread}) any more: it goes on ${then}.`;
+  const text = `Codex no longer has a record of this conversation (${thread}): it continues ${then}.`;
   spec.host.notice({ level: "warning", text });
 }
 
-/** What `remember` was given. */
+/** Parses the name passed to `remember`. */
 export function parseName(name: string): Thread {
   const [id = "", model = ""] = name.split(" ");
   return { id, model };
 }
 
-/** The name that is remembered holds the model too: a profile may leave its choice to Codex, which must not change it. */
-async function remember(spec: ConversationSpec, answer: Json, modelBefore: string | null): Promise<Thread> {
+/**
+ * The remembered name includes the model: a profile may leave the choice to Codex, and a resumed thread must keep it.
+ */
+async function remember(
+  spec: ConversationSpec,
+  params: Json,
+  answer: Json,
+  modelBefore: string | null,
+): Promise<Thread> {
+  const wanted = textAt(objectAt(params, "config"), "default_permissions");
+  if (wanted !== null && textAt(objectAt(answer, "activePermissionProfile"), "id") !== wanted)
+    throw threadError(new Error("it did not accept the sandbox settings"));
   const id = textAt(objectAt(answer, "thread"), "id");
-  if (id === null) throw threadError(new Error("it named no thread"));
+  if (id === null) throw threadError(new Error("it returned no thread id"));
   const model = textAt(answer, "model") ?? spec.agent.model ?? modelBefore ?? "";
   const name = `${id} ${model}`.trim();
   if (name !== spec.resume) await spec.host.remember(name);
   return { id, model };
 }
 
-async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | null): Promise<Json> {
+async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | null, env: Environment): Promise<Json> {
   const temporary = join(spec.stateDir, "tmp");
-  // Codex's sandbox breaks when the folder is missing.
+  // Codex's sandbox fails if the folder is missing.
   await makePrivateDir(temporary);
+  const { sandbox, approvalPolicy } = rights[spec.agent.permission];
+  const profile = sandbox === workspace ? await guardedProfile(rpc, spec, temporary) : null;
   return {
     cwd: spec.cwd,
     ...(model === null || model === "" ? {} : { model }),
-    ...rights[spec.agent.permission],
-    // A call can be stopped only where Codex asks about it; what is let pass is answered here.
-    ...(spec.host.gated ? { approvalPolicy: "untrusted" } : {}),
-    // Otherwise another model may answer in the user's place.
+    // If a thread gets both, Codex applies the sandbox and ignores the profile.
+    ...(profile === null ? { sandbox } : {}),
+    approvalPolicy,
+    // A call can be stopped only if Codex asks about it; Aegis allows the harmless ones here.
+    ...(asksAlways(spec) ? { approvalPolicy: "untrusted" } : {}),
+    // Otherwise another model may answer instead of the user.
     approvalsReviewer: "user",
     ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),
     config: {
       ...scopedFeatures(spec.agent),
-      mcp_servers: { ...(await otherServers(rpc, spec.cwd)), ...planeConfig(spec) },
-      // With the default excludes, names like *KEY* and *TOKEN* do not reach the agent's shell.
+      ...profile,
+      mcp_servers: { ...(await otherServers(rpc, spec, env)), ...planeConfig(spec) },
+      // With the default excludes, variables like *KEY* and *TOKEN* do not reach the agent's shell.
       shell_environment_policy: { ignore_default_excludes: false, set: { TMPDIR: temporary } },
     },
   };
+}
+
+/**
+ * The workspace sandbox with the guarded paths read-only: a write there leaves the sandbox, so Codex asks. Null for a
+ * Codex version without such profiles.
+ */
+async function guardedProfile(rpc: Rpc, { host, cwd }: ConversationSpec, temporary: string): Promise<Json | null> {
+  if (host.guarded.length === 0) return null;
+  const isKnown = await rpc.call("permissionProfile/list", {}).then(
+    () => true,
+    () => false,
+  );
+  if (!isKnown) return null;
+  const roots: Json = { ".": "write" };
+  for (const path of host.guarded) roots[path] = "read";
+  if (isInside(cwd, temporary)) roots[relative(cwd, temporary)] = "write";
+  return {
+    default_permissions: profileName,
+    permissions: { [profileName]: { extends: ":workspace", filesystem: { ":workspace_roots": roots } } },
+  };
+}
+
+const profileName = "aegis";
+const workspace = "workspace-write";
+
+/**
+ * An allowed command may leave Codex's sandbox, so with a sandbox each command would be an ask. Without a sandbox,
+ * Aegis allows every call here to which no plugin or rule objects.
+ */
+function asksAlways({ host, agent }: ConversationSpec): boolean {
+  return host.gated || (mustAsk(host) && agent.permission === "full");
 }
 
 const rights: Record<Permission, { sandbox: string; approvalPolicy: string }> = {
@@ -126,7 +190,7 @@ const rights: Record<Permission, { sandbox: string; approvalPolicy: string }> = 
   auto: { sandbox: "workspace-write", approvalPolicy: "on-request" },
 };
 
-/** A call of the plane may wait for a person. Progress does not lengthen Codex's own limit of five minutes. */
+/** A plane call may wait for a person. Progress does not extend Codex's own limit of five minutes. */
 const planeTimeoutSeconds = 24 * 60 * 60;
 
 function planeConfig({ plane }: ConversationSpec): Json {
@@ -141,16 +205,9 @@ function planeConfig({ plane }: ConversationSpec): Json {
   };
 }
 
-/** What a thread is given is added to the user's own servers, so those are switched off by name. */
-async function otherServers(rpc: Rpc, cwd: string): Promise<Json> {
-  const answer = await rpc.call("config/read", { cwd }).catch(() => ({}) as Json);
-  const names = Object.keys(objectAt(objectAt(answer, "config"), "mcp_servers"));
-  return Object.fromEntries(names.filter((name) => name !== planeServer).map((name) => [name, { enabled: false }]));
-}
-
 function threadError(error: unknown): DriverError {
   const code = error instanceof RpcError && error.code === null ? "died" : "start";
-  const fix = isHeldElsewhere(error) ? { fix: "Another Codex has it open: end that one first." } : {};
+  const fix = isHeldElsewhere(error) ? { fix: "Another Codex process has it open: end that one first." } : {};
   return new DriverError(
     { code, message: `Codex did not open the conversation: ${errorText(error)}.`, ...fix },
     { cause: error },

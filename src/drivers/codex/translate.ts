@@ -1,4 +1,4 @@
-/** Turns what Codex says about a thread into turn items. Keeps what has to be known from one message to the next. */
+/** Converts Codex's messages about a thread to turn items. Keeps the state between messages. */
 import type { TurnItems } from "../../contract/turn.ts";
 import { type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
@@ -10,7 +10,7 @@ import { TurnUsage } from "./usage.ts";
 
 export const harness = "codex";
 
-/** Notifications that say nothing a turn should keep. */
+/** Notifications that are not part of a turn. */
 const quiet = new Set([
   ...["thread/started", "thread/status/changed", "thread/readState/changed", "thread/name/updated", "thread/closed"],
   ...["thread/goal/cleared", "thread/goal/updated", "thread/queue/changed", "thread/prediction/updated"],
@@ -31,7 +31,7 @@ export class Translator {
     this.#waits = waits;
   }
 
-  /** `parent` is the call that started the subagent whose thread speaks, or null for the agent's own. */
+  /** `parent` is the call that started the subagent of this thread; null for the agent's own thread. */
   translate(method: string, params: Json, parent: string | null): DriverEvent[] {
     if (parent !== null && !method.startsWith("item/")) return [];
     switch (method) {
@@ -72,7 +72,7 @@ export class Translator {
     return [{ type: "mode", mode: null, model }];
   }
 
-  /** What goes before the end, and the end itself. */
+  /** The last events of the turn, and its end. */
   finish(turn: Json): { before: DriverEvent[]; ended: TurnEnded } {
     this.#called.clear();
     const context = this.#usage.context();
@@ -88,7 +88,7 @@ export class Translator {
     });
   }
 
-  /** A call that is over at once is told only by its end. */
+  /** A call that ends at once is reported only by its end. */
   #missedStart(item: Json, parent: string | null): DriverEvent[] {
     return this.#called.has(textAt(item, "id") ?? "") ? [] : this.#itemStarted(item, parent);
   }
@@ -151,20 +151,20 @@ function planEntry(step: unknown): TurnItems["plan"]["entries"][number] {
   };
 }
 
-/** A server that refuses does not fail the thread, so the agent would silently be without its peers. */
+/** A refused server does not fail the thread, so without this notice the agent would silently lack its peers. */
 function planeStatus(params: Json): DriverEvent[] {
   if (params.name !== planeServer || (params.status !== "failed" && params.status !== "cancelled")) return [];
-  // Codex names its own types in brackets.
+  // Codex puts names of its own types in brackets.
   const error = (textAt(params, "error") ?? String(params.status)).replace(/\[[\w:<>, ]+\]/g, "");
   const why = oneLine(error, 300);
-  return [notice("error", `The tools of the team are not there: their MCP server did not start in Codex. ${why}`)];
+  return [notice("error", `The Aegis tools are not available: their MCP server did not start in Codex. ${why}`)];
 }
 
-/** An error that ends the turn comes again with its end. */
+/** An error that ends the turn is reported again with its end. */
 function retryNotice(params: Json): DriverEvent[] {
   if (params.willRetry !== true) return [];
   const { error } = failureOf(params.error);
-  return [notice("warning", `The model did not answer; Codex tries again. ${error?.message ?? ""}`)];
+  return [notice("warning", `The model did not answer; Codex retries. ${error?.message ?? ""}`)];
 }
 
 function idOf(params: Json): string {

@@ -1,11 +1,11 @@
-/** What a turn used. Codex counts over the whole thread, so a turn is the difference to where it began. */
+/** The usage of a turn. Codex counts over the whole thread, so a turn is the difference from its start. */
 import type { TurnItems, Usage } from "../../contract/turn.ts";
 import { type Json, numberAt, objectAt } from "../cli-harness/fields.ts";
 
 type Counts = { input: number; cached: number; written: number; output: number };
 
 export class TurnUsage {
-  /** Null until the thread's first count is known: a resumed thread starts with what it used before. */
+  /** Null until the thread's first count is known: a resumed thread starts with its earlier usage. */
   #before: Counts | null = null;
   #now: Counts | null = null;
   #context: TurnItems["context"] | null = null;
@@ -22,7 +22,7 @@ export class TurnUsage {
     return this.#context;
   }
 
-  /** The turn's usage; the next turn begins here. Null when the model was not called. */
+  /** The turn's usage; the next turn counts from here. Null if the model was not called. */
   take(): Usage | null {
     const [before, now] = [this.#before, this.#now];
     this.#context = null;
@@ -30,7 +30,7 @@ export class TurnUsage {
     this.#before = now;
     this.#now = null;
     const { input, cached, written, output } = minus(now, before);
-    // Codex counts what came from the cache as input too.
+    // Codex also counts cached tokens as input.
     return { input: input - cached - written, cache_read: cached, cache_write: written, output, cost: null };
   }
 }

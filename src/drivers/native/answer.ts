@@ -1,5 +1,6 @@
-/** Puts the parts of one model call together: what is shown, what is remembered, which tools are called. */
+/** Assembles the parts of one model call: what is shown, what is remembered, and which tools are called. */
 import type { Usage } from "../../contract/turn.ts";
+import { longestText } from "../limits.ts";
 import type { AssistantMessage, AssistantPart } from "./messages.ts";
 import type { FinishReason, ModelPart, VendorData } from "./model.ts";
 
@@ -19,12 +20,12 @@ export class Answer {
   reason: FinishReason = "cut";
   usage: Usage = noUsage;
 
-  /** `freshId` makes the id of a call unique in the conversation. */
+  /** `freshId` makes a call's id unique in the conversation. */
   constructor(freshId: (id: string) => string) {
     this.#freshId = freshId;
   }
 
-  /** Takes one part in and says what to show of it. */
+  /** Adds one part and returns the text to show. */
   take(part: ModelPart): string {
     if (part.type === "tool_call") {
       const { id, name, input, problem, vendor } = part;
@@ -36,7 +37,7 @@ export class Answer {
     return "";
   }
 
-  /** Something of it has been shown or asked for, so that it cannot be asked for again unseen. */
+  /** Part of the answer has been shown or requested, so the call cannot be repeated unnoticed. */
   get begun(): boolean {
     return this.#blocks.some((block) => block.block === "call" || block.text !== "");
   }
@@ -53,12 +54,15 @@ export class Answer {
     return this.#blocks.filter((block) => block.block === "call");
   }
 
-  /** What is remembered of the whole answer. */
+  /** The message to remember for a complete answer. */
   message(): AssistantMessage {
     return { role: "assistant", content: this.#blocks.map(toPart) };
   }
 
-  /** What is remembered of an answer that was cut: no thought, which may lack its signature, and no call. */
+  /**
+   * The message to remember for an interrupted answer: without thoughts, which may lack their signature, and without
+   * calls.
+   */
   partialMessage(): AssistantMessage | null {
     return this.text === "" ? null : { role: "assistant", content: [{ type: "text", text: this.text }] };
   }
@@ -72,7 +76,8 @@ export class Answer {
       this.#open.set(key, block);
       this.#blocks.push(block);
     }
-    block.text += part.delta;
+    // Only the beginning of an endless answer is remembered; all of it is still shown.
+    if (block.text.length < longestText) block.text += part.delta;
     if (part.vendor !== undefined) block.vendor = part.vendor;
     return separator + part.delta;
   }
@@ -89,7 +94,7 @@ function toPart(block: Block | CallBlock): AssistantPart {
   const vendor = block.vendor === undefined ? {} : { providerOptions: block.vendor };
   if (block.block === "text") return { type: "text", text: block.text, ...vendor };
   if (block.block === "thinking") return { type: "reasoning", text: block.text, ...vendor };
-  // Arguments that were not JSON cannot be sent back as such; the error result quotes them.
+  // Arguments that were not JSON cannot be sent back as JSON; the error result quotes them.
   const input = typeof block.input === "object" && block.input !== null ? block.input : {};
   return { type: "tool-call", toolCallId: block.id, toolName: block.name, input, ...vendor };
 }

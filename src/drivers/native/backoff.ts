@@ -1,24 +1,23 @@
-/** How long to wait before a model call is tried again. */
+/** The delay before a model call is retried. */
+import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 
 export const maxRetries = 5;
 
-/** A server that asks for more than this is not waited for: a person should know instead. */
+/** If a server asks for a longer wait, the call fails so that a person notices. */
 export const longestWaitMs = 5 * 60_000;
 
-const firstWaitMs = 1000;
-const longestBackoffMs = 30_000;
+const backoff: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
- * What the server asked for, or 1, 2, 4… seconds with up to half of it taken off at random, so that many agents that
- * were refused together do not come back together. `attempt` counts from 0; `random` is in [0, 1).
+ * The delay the server asked for, or 1, 2, 4… seconds minus up to half at random, so that agents that were refused
+ * together do not retry together. `attempt` counts from 0; `random` is in [0, 1).
  */
 export function retryDelay(attempt: number, retryAfterMs: number | null, random: number): number {
   if (retryAfterMs !== null) return retryAfterMs;
-  const full = Math.min(longestBackoffMs, firstWaitMs * 2 ** attempt);
-  return Math.round(full * (1 - random / 2));
+  return backoffMs(backoff, attempt + 1, () => random);
 }
 
-/** `Retry-After` as milliseconds from `now`: seconds, a date, or the `-ms` form some vendors add. */
+/** `Retry-After` in milliseconds from `now`: seconds, a date, or the `-ms` form of some vendors. */
 export function retryAfter(headers: Readonly<Record<string, string>> | undefined, now: number): number | null {
   if (headers === undefined) return null;
   const exact = Number.parseFloat(headers["retry-after-ms"] ?? "");

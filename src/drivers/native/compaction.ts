@@ -1,15 +1,18 @@
-/** Makes a long conversation short again: the first brief and the latest messages stay word for word. */
+/** Compacts a long conversation: keeps the first brief and the latest messages verbatim. */
 import { estimateTokens, type Message, toolCalls, userMessage } from "./messages.ts";
 import { repair } from "./repair.ts";
 
-/** How full the context may be before the conversation is summed up. */
+/** The share of the context at which the conversation is summarised. */
 const fullAt = 0.75;
-/** What the latest messages may take of the context, and the first brief. */
+/** The share of the context for the latest messages, and for the first brief. */
 const recentShare = 0.2;
 const briefShare = 0.1;
-/** What may be shown to the model that writes the summary. */
+/** The share of the context that the summarising model may be shown. */
 const transcriptShare = 0.5;
-/** So many model calls must lie between two compactions, or a conversation that stays full would only sum itself up. */
+/**
+ * The least number of model calls between two compactions. Without it, a conversation that stays full would only
+ * summarise itself.
+ */
 export const compactionCooldown = 5;
 
 export const summaryHeading = "[Summary of the conversation so far]";
@@ -19,16 +22,16 @@ export function isFull(used: number, size: number): boolean {
 }
 
 export type CompactionPlan = {
-  /** What is asked of the model, to be sent without tools. */
+  /** The request to the model, to be sent without tools. */
   request: { system: string; messages: Message[] };
-  /** The conversation as it goes on. */
+  /** Returns the compacted conversation. */
   apply(summary: string): Message[];
 };
 
-/** Null when there is nothing to sum up: all of it is the brief and the latest messages. */
+/** Null if there is nothing to summarise: the brief and the latest messages are everything. */
 export function planCompaction(messages: readonly Message[], size: number): CompactionPlan | null {
   const clean = repair(messages);
-  // A share of what there is, too: a model that counts more tokens than estimated must not keep everything.
+  // Also limited by the estimate: a model that counts more tokens than estimated must not keep everything.
   const start = recentStart(clean, Math.min(size, estimateTokens(clean)) * recentShare);
   const brief = clean[0];
   const older = clean.slice(1, start);
@@ -52,12 +55,15 @@ export function planCompaction(messages: readonly Message[], size: number): Comp
   };
 }
 
-const instructions = `You sum up the work of a coding agent so that it can go on without the full record.
+const instructions = `You summarise the work of a coding agent so that it can continue without the full record.
 Keep: what was asked, what was decided and why, what was done (files, commands, results), what failed, what is open, and
 every exact name, path, number and quotation that will be needed. Leave out greetings and dead ends that teach nothing.
 Write plain text under short headings. Do not continue the work and do not call tools.`;
 
-/** The first of the latest messages that fit; never a tool result without its call, and never the whole. */
+/**
+ * The index of the first of the latest messages that fit. Never splits a tool result from its call, and never keeps
+ * everything.
+ */
 function recentStart(messages: readonly Message[], budget: number): number {
   let start = messages.length;
   let size = 0;
@@ -71,7 +77,7 @@ function recentStart(messages: readonly Message[], budget: number): number {
   return start < messages.length ? start : lastStart(messages);
 }
 
-/** When even the last step is over the budget, it stays alone: the model must see what it just asked for. */
+/** If even the last step exceeds the budget, keep it alone: the model must see its latest request. */
 function lastStart(messages: readonly Message[]): number {
   const index = messages.findLastIndex((message) => message.role !== "tool");
   return Math.max(1, index);
@@ -90,7 +96,7 @@ function render(message: Message): string {
   return ["AGENT:", ...said, ...calls].join("\n");
 }
 
-/** Four characters a token. */
+/** Assumes four characters per token. */
 function tokens(count: number): number {
   return Math.floor(count * 4);
 }

@@ -1,4 +1,4 @@
-/** Watches how full the model's context is and sums the conversation up before it overflows. */
+/** Tracks how full the model's context is and summarises the conversation before it overflows. */
 import type { Usage } from "../../contract/turn.ts";
 import type { DriverEvent } from "../driver.ts";
 import { Answer } from "./answer.ts";
@@ -18,7 +18,7 @@ export type CompactorSettings = {
 
 export class Compactor {
   readonly #settings: CompactorSettings;
-  /** Tokens of the first `#counted` messages, as the model counted them. */
+  /** Tokens of the first `#counted` messages, as counted by the model. */
   #used = 0;
   #counted = 0;
   #callsSince = compactionCooldown;
@@ -27,7 +27,7 @@ export class Compactor {
     this.#settings = settings;
   }
 
-  /** Takes the model's own count after a call, and shows it. */
+  /** Records the model's own count after a call, and returns the event that shows it. */
   counted(usage: Usage): DriverEvent {
     this.#used = usage.input + usage.cache_read + usage.cache_write + usage.output;
     this.#counted = this.#settings.history.messages.length;
@@ -35,7 +35,7 @@ export class Compactor {
     return { type: "context", used: this.#used, size: this.#settings.size };
   }
 
-  /** Sums up when the context is nearly full. A failure to do so is told and otherwise harmless. */
+  /** Summarises the conversation if the context is nearly full. A failure is reported and otherwise ignored. */
   async *whenFull(spend: (usage: Usage) => void, signal: AbortSignal): AsyncGenerator<DriverEvent> {
     if (this.#callsSince < compactionCooldown || !isFull(this.#estimate(), this.#settings.size)) return;
     this.#callsSince = 0;
@@ -44,11 +44,11 @@ export class Compactor {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ModelFailure)) throw error;
-      yield { type: "notice", level: "warning", text: `The conversation could not be summed up: ${error.message}` };
+      yield { type: "notice", level: "warning", text: `The conversation could not be summarised: ${error.message}` };
     }
   }
 
-  /** False when there is nothing to sum up. */
+  /** Returns false if there is nothing to summarise. */
   async *now(spend: (usage: Usage) => void, signal: AbortSignal): AsyncGenerator<DriverEvent, boolean> {
     const { history, size, request, call } = this.#settings;
     const plan = planCompaction(history.messages, size);

@@ -1,8 +1,8 @@
-/** How many tokens a model's context holds. A table by the model's name, because no API tells it in one way. */
+/** The context size of models in tokens. A table by model name, because there is no common API for it. */
 
 export const defaultContextSize = 128_000;
 
-/** The first pattern that matches counts, so the narrower ones come first. */
+/** The first matching pattern applies, so narrower ones come first. */
 const sizes: ReadonlyArray<readonly [RegExp, number]> = [
   [/claude-(opus|sonnet)-4-[678]|claude-(opus|sonnet)-[5-9]/, 1_000_000],
   [/claude/, 200_000],
@@ -18,7 +18,7 @@ const sizes: ReadonlyArray<readonly [RegExp, number]> = [
   [/mistral|devstral|codestral/, 128_000],
 ];
 
-/** A local server's real window is often smaller than the model's: the agent's `context_size` says it. */
+/** A local server's real context is often smaller than the model's; the agent's `context_size` overrides it. */
 export function contextSize(model: string, override: number | undefined): number {
   if (override !== undefined) return override;
   const name = model.toLowerCase();

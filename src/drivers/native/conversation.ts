@@ -1,15 +1,15 @@
-/** One conversation with a native agent. It has no process of its own: what lives longer than a turn is its memory. */
+/** One conversation with a native agent. It has no process of its own: only its memory outlives a turn. */
 import { childEnv } from "../../lib/child-env.ts";
 import { errorText } from "../../lib/log.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { Arrivals } from "../arrivals.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt } from "../driver.ts";
+import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
 import { Compactor } from "./compactor.ts";
 import type { History } from "./history.ts";
 import type { Model } from "./model.ts";
 import type { NativeOptions } from "./options.ts";
 import { RepeatGuard } from "./repeat-guard.ts";
-import type { JudgedTools } from "./scope.ts";
+import type { JudgedTools } from "./tool-access.ts";
 import { ToolRunner, type TurnTools } from "./tool-runner.ts";
 import { planeTools } from "./tools/plane-tools.ts";
 import { SeenFiles } from "./tools/seen-files.ts";
@@ -20,7 +20,7 @@ export type ConversationParts = {
   spec: ConversationSpec;
   deps: DriverDeps;
   model: Model;
-  /** `provider/model`, for people. */
+  /** `provider/model`, for display. */
   modelId: string;
   options: NativeOptions;
   contextSize: number;
@@ -44,6 +44,15 @@ export class NativeConversation implements Conversation {
     return !this.#closed.signal.aborted;
   }
 
+  /** The record is Aegis's own and contains the keys of its prompts. */
+  get restored(): Restored {
+    const { history } = this.#parts;
+    return {
+      conversation: true,
+      holds: async ({ prompts }) => (prompts.some(({ key }) => history.hasPrompt(key)) ? "yes" : "no"),
+    };
+  }
+
   async *send(prompt: Prompt, signal: AbortSignal): AsyncGenerator<DriverEvent> {
     const left = new AbortController();
     const stop = AbortSignal.any([signal, this.#closed.signal, left.signal]);
@@ -57,25 +66,25 @@ export class NativeConversation implements Conversation {
         yield { type: "mode", mode: null, model: this.#parts.modelId };
       }
     } finally {
-      // A reader that leaves early must not leave a model call, a command or somebody who waits behind.
+      // A reader that stops early must not leave a model call, a command or a waiting sender behind.
       left.abort();
       this.#loop.arrivals.close();
       await this.#loop.runner.settled();
     }
   }
 
-  /** Waits until the loop takes the message in, which is before its next model call. */
+  /** Waits until the loop adds the message, which happens before its next model call. */
   steer(message: Addition): Promise<boolean> {
     return this.#loop.arrivals.add(message);
   }
 
-  /** Ends the turn under way and everything it started. */
+  /** Ends the current turn and everything it started. */
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#loop.runner.settled();
   }
 
-  /** What the agent may use now: the plane's part can change between turns. */
+  /** The tools of the agent for this turn: the plane's tools can change between turns. */
   async #turnTools(key: string, signal: AbortSignal): Promise<{ turn: TurnTools; problem: string | null }> {
     const { spec, deps, coreTools } = this.#parts;
     const plane = await listPlaneTools(spec, signal);
@@ -90,7 +99,7 @@ export class NativeConversation implements Conversation {
   }
 }
 
-/** A turn without its peers is better than none, as long as it is told. */
+/** The turn runs without the plane's tools if they cannot be listed, and reports that. */
 async function listPlaneTools(
   { host }: ConversationSpec,
   signal: AbortSignal,
@@ -120,8 +129,10 @@ function createLoop({ spec, deps, model, options, contextSize, system, history }
       cwd: spec.cwd,
       clock,
       processes,
+      consent: () => spec.host.consent(),
       shellEnv: childEnv(deps.env, [], spec.agent.env),
       seen: new SeenFiles(),
+      writeFile: spec.host.writeFile,
       allowPrivateFetch: options.allow_private_fetch,
     },
   });

@@ -1,4 +1,4 @@
-/** Which model a native agent can use on this machine when nobody named one. */
+/** Chooses a model for a native agent on this machine if the user named none. */
 import type { Probe } from "../driver.ts";
 import { type ModelSettings, ollamaUrl, providers } from "./models.ts";
 
@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const ollamaTimeoutMs = 300;
 
-/** In the order of preference. */
+/** In order of preference. */
 const defaults: ReadonlyArray<{ keys: readonly string[]; model: string }> = [
   { keys: ["ANTHROPIC_API_KEY"], model: "anthropic/claude-sonnet-4-5" },
   { keys: ["OPENAI_API_KEY"], model: "openai/gpt-5.5" },
@@ -14,7 +14,7 @@ const defaults: ReadonlyArray<{ keys: readonly string[]; model: string }> = [
   { keys: ["OPENROUTER_API_KEY"], model: "openrouter/openrouter/auto" },
 ];
 
-/** A model that can be used now, and why it was chosen; null when there is none. Never throws. */
+/** A usable model and why it was chosen; null if there is none. Never throws. */
 export async function detectNativeModel(
   env: Environment,
   fetch: typeof globalThis.fetch,
@@ -48,7 +48,7 @@ export async function probeNative(
     return {
       ...none,
       status: "missing",
-      detail: "No key of a model provider is set, and no Ollama answers.",
+      detail: "No model provider's key is set, and no Ollama server answers.",
       fix: `Set one of ${defaults.map(({ keys }) => keys[0]).join(", ")}, or start Ollama.`,
     };
   } catch (error) {
@@ -57,7 +57,7 @@ export async function probeNative(
   }
 }
 
-/** The names of the models, or null when no Ollama answers in time. */
+/** The names of the models, or null if no Ollama server answers in time. */
 async function ollamaModels(
   env: Environment,
   fetch: typeof globalThis.fetch,

@@ -1,4 +1,4 @@
-/** The native driver: Aegis's own agent loop over any model API. */
+/** The native driver: Aegis's own agent loop over a model API. */
 import { type Capabilities, type ConversationSpec, type Driver, type DriverDeps, DriverError } from "../driver.ts";
 import { contextSize } from "./context-size.ts";
 import { NativeConversation } from "./conversation.ts";
@@ -7,15 +7,15 @@ import { History } from "./history.ts";
 import { costsOf, type ModelSettings, resolveModel } from "./models.ts";
 import { parseOptions } from "./options.ts";
 import { buildSystemPrompt } from "./prompt.ts";
-import { judgeCoreTools } from "./scope.ts";
 import { openModel } from "./sdk.ts";
+import { judgeCoreTools } from "./tool-access.ts";
 import { coreTools } from "./tools/core-tools.ts";
 
 export type NativeDriverDeps = DriverDeps & { models: ModelSettings };
 
 const capabilities: Capabilities = {
-  resume: true,
-  // What the other conversation remembers comes as memory.
+  resume: "anywhere",
+  // The memory of the other conversation is passed in.
   fork: true,
   steer: true,
   mcp: false,
@@ -65,7 +65,7 @@ async function chooseModel(deps: NativeDriverDeps): Promise<string> {
   if (found !== null) return found.model;
   throw new DriverError({
     code: "not_logged_in",
-    message: "The agent names no model, and none was found: no provider's key is set and no Ollama answers.",
+    message: "The agent names no model, and none was found: no provider's key is set and no Ollama server answers.",
     fix: "Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or start Ollama.",
   });
 }
@@ -82,6 +82,7 @@ function systemPrompt(
 function restoreHistory(spec: ConversationSpec, { log }: NativeDriverDeps): History {
   const history = new History();
   const unreadable = history.restore(spec.memory);
-  if (unreadable > 0) log.error("part of the memory cannot be read", { session: spec.session.id, entries: unreadable });
+  if (unreadable > 0)
+    log.error("some memory entries cannot be read", { session: spec.session.id, entries: unreadable });
   return history;
 }

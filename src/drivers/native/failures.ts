@@ -1,17 +1,17 @@
-/** What can go wrong with a model call, sorted into what the loop does about it. */
+/** Classifies failures of a model call by how the loop handles them. */
 import type { TurnError } from "../../contract/turn.ts";
 import { createRedactor } from "../../lib/redact.ts";
 import type { ModelTarget } from "./models.ts";
 
-/** What the model library told of a failure, free of its types. */
+/** A failure reported by the model library, without its types. */
 export type RawFailure = {
   message: string;
   status: number | null;
   body: string;
-  /** The vendor's own word for it, as in `overloaded_error`. */
+  /** The vendor's own name, as in `overloaded_error`. */
   type: string | null;
   retryAfterMs: number | null;
-  /** The connection or the stream broke; no answer says why. */
+  /** The connection or the stream broke without a response. */
   network: boolean;
 };
 
@@ -31,20 +31,20 @@ export class ModelFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** The same request may well succeed later. */
+  /** The same request may succeed later. */
   get retryable(): boolean {
     return this.kind === "rate" || this.kind === "overloaded" || this.kind === "server" || this.kind === "network";
   }
 }
 
-/** The model said nothing for too long. */
+/** The model was silent for too long. */
 export class InactivityError extends Error {
   override readonly name = "InactivityError";
 }
 
 export function toModelFailure(raw: RawFailure, target: ModelTarget): ModelFailure {
   const kind = sort(raw);
-  // A proxy may quote the request it refused.
+  // A proxy may quote the request that it refused.
   const redact = createRedactor(target.key === null ? [] : [target.key]);
   const name = `${target.provider}/${target.model}`;
   const turnError = { code: codes[kind], message: redact(sentence(kind, raw, name)), ...fix(kind, target) };
@@ -93,7 +93,7 @@ function sentence(kind: FailureKind, raw: RawFailure, name: string): string {
   if (kind === "rate") return `${name} refused the call because of its rate limit${status}${said}`;
   if (kind === "overloaded") return `${name} is overloaded${status}${said}`;
   if (kind === "overflow") return `The conversation is too long for ${name}${status}${said}`;
-  if (kind === "network") return `The connection to ${name} broke${said}`;
+  if (kind === "network") return `The connection to ${name} failed${said}`;
   return `${name} failed${status}${said}`;
 }
 
@@ -107,6 +107,6 @@ function fix(kind: FailureKind, target: ModelTarget): { fix?: string } {
     };
   if (kind === "model") return { fix: `Check the agent's model: "${target.provider}" has no "${target.model}".` };
   if (kind === "network") return { fix: `Check that ${new URL(target.baseUrl).origin} can be reached.` };
-  if (kind === "overflow") return { fix: "Start a new session, or set the agent's context_size to the real one." };
+  if (kind === "overflow") return { fix: "Start a new session, or set the agent's context_size to the real size." };
   return {};
 }

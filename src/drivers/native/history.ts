@@ -1,28 +1,28 @@
-/** What a conversation remembers, and the entries from which it is built again after a restart. */
+/** The memory of a conversation, and the entries from which it is restored after a restart. */
 import { z } from "zod";
 import type { Addition, DriverEvent, HistoryMessage } from "../driver.ts";
 import { type Message, messageSchema, toolCalls, userMessage } from "./messages.ts";
 import { repair } from "./repair.ts";
 
 const entrySchema = z.discriminatedUnion("kind", [
-  /** `prompt` is the key of the prompt that a user message came with. */
+  /** `prompt` is the key of the prompt of a user message. */
   z.object({ kind: z.literal("message"), message: messageSchema, prompt: z.string().exactOptional() }),
-  /** A prompt together with what plugins put before it. */
+  /** A prompt and the messages that plugins put before it. */
   z.object({ kind: z.literal("prompt"), messages: z.array(messageSchema), prompt: z.string() }),
-  /** Takes the place of everything before it. */
+  /** Replaces everything before it. */
   z.object({ kind: z.literal("compacted"), messages: z.array(messageSchema) }),
 ]);
 export type MemoryEntry = z.infer<typeof entrySchema>;
 
 type MemoryEvent = Extract<DriverEvent, { type: "memory" }>;
 
-/** The history of one conversation. Each change gives the event that makes it durable. */
+/** The history of one conversation. Each change returns the event that makes it durable. */
 export class History {
   #messages: Message[] = [];
   readonly #callIds = new Set<string>();
   readonly #prompts = new Set<string>();
 
-  /** Takes up what an earlier process stored. Returns how many entries could not be read. */
+  /** Restores what an earlier process stored. Returns the number of unreadable entries. */
   restore(memory: readonly unknown[]): number {
     let unreadable = 0;
     for (const value of memory) {
@@ -37,7 +37,7 @@ export class History {
     return this.#record({ kind: "message", message });
   }
 
-  /** Adds what the user says, or nothing when a turn that was cut had already done so: it is then delivered again. */
+  /** Adds a prompt. Adds nothing if an interrupted turn had already added it and it is now redelivered. */
   *addPrompt({ text, images, key }: Addition, history: readonly HistoryMessage[] = []): Generator<MemoryEvent> {
     if (this.#prompts.has(key)) return;
     const message = userMessage(text, images);
@@ -45,22 +45,27 @@ export class History {
     else yield this.#record({ kind: "prompt", messages: [...history.map(earlier), message], prompt: key });
   }
 
-  /** Replaces all that was said so far. */
+  /** Whether the prompt with this key was added, even if it has been summarised since. */
+  hasPrompt(key: string): boolean {
+    return this.#prompts.has(key);
+  }
+
+  /** Replaces all earlier messages. */
   compact(messages: readonly Message[]): MemoryEvent {
     return this.#record({ kind: "compacted", messages: [...messages] });
   }
 
-  /** As remembered, which is not always what an API takes. */
+  /** As remembered, which model APIs do not always accept. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
 
-  /** What the model is sent. */
+  /** The messages to send to the model. */
   forModel(): Message[] {
     return repair(this.#messages);
   }
 
-  /** The id itself when it is new here; small servers use the same ones again in each answer. */
+  /** The id itself if it is new in this conversation; small servers reuse ids in each answer. */
   freshCallId(id: string): string {
     let fresh = id === "" ? "call" : id;
     for (let n = 2; this.#callIds.has(fresh); n++) fresh = `${id === "" ? "call" : id}_${n}`;

@@ -1,12 +1,12 @@
 /**
- * The messages of a conversation, as they are remembered and as the model library takes them: a JSON-safe part of its
- * own message type.
+ * The messages of a conversation, as they are remembered and as the model library accepts them: a JSON-safe subset of
+ * its message type.
  */
 import { z } from "zod";
 import { imageTypes } from "../../contract/message.ts";
 import type { PromptImage } from "../driver.ts";
 
-/** What a vendor wants back word for word, such as the signature of a thought. */
+/** Data that a vendor needs back unchanged, such as the signature of a thought. */
 const vendorSchema = z.record(z.string(), z.record(z.string(), z.json())).exactOptional();
 
 const textPartSchema = z.object({ type: z.literal("text"), text: z.string(), providerOptions: vendorSchema });
@@ -25,7 +25,7 @@ const toolResultPartSchema = z.object({
   output: z.object({ type: z.enum(["text", "error-text"]), value: z.string() }),
 });
 
-/** A picture stays a file: what is remembered names it. */
+/** An image stays a file; the memory contains its path. */
 const imageSchema = z.object({ path: z.string(), media_type: z.enum(imageTypes) });
 
 export const messageSchema = z.discriminatedUnion("role", [
@@ -60,7 +60,7 @@ export function toolCalls(message: Message): ToolCallPart[] {
   return message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [];
 }
 
-/** A rough count, four characters a token: for what no model has counted yet. */
+/** A rough estimate, four characters per token, for messages that no model has counted yet. */
 export function estimateTokens(messages: readonly Message[]): number {
   let characters = 0;
   for (const message of messages)

@@ -1,4 +1,4 @@
-/** Calls the model once for the loop: waits, tries again, gives up when it stays silent. */
+/** Makes one model call for the loop: waits, retries, and times out if the model is silent. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
 import type { DriverEvent } from "../driver.ts";
@@ -12,13 +12,13 @@ export type CallSettings = {
   clock: Clock;
   log: Logger;
   inactivityMs: number;
-  /** The id under which deltas are shown, or null to show none. */
+  /** The id for the shown deltas, or null to show none. */
   message: string | null;
 };
 
 /**
- * Gives the deltas and fills the answer. A call that failed before anything of it was shown is made again.
- * Throws `ModelFailure`, `InactivityError`, or the signal's reason.
+ * Yields the deltas and fills the answer. Retries a call that failed before any of it was shown. Throws `ModelFailure`,
+ * `InactivityError`, or the signal's reason.
  */
 export async function* callModel(
   request: Omit<ModelCall, "signal">,
@@ -50,12 +50,12 @@ async function* streamOnce(
   using watch = watchActivity(clock, inactivityMs, signal);
   for await (const part of model.stream({ ...request, signal: watch.signal })) {
     watch.touch();
-    if (part.type === "warning") log.debug("the model library warns", { warning: part.text });
+    if (part.type === "warning") log.debug("warning from the model library", { warning: part.text });
     const shown = answer.take(part);
     if (shown !== "" && message !== null) yield delta(part, message, shown);
   }
   if (answer.reason !== "cut" && (answer.reason !== "other" || answer.begun)) return;
-  const text = "The model's answer was cut off before its end.";
+  const text = "The model's answer ended before it was complete.";
   throw new ModelFailure("network", { code: "protocol", message: text, fix: "Send the message again." }, null);
 }
 
@@ -66,7 +66,7 @@ function delta(part: ModelPart, message: string, text: string): DriverEvent {
     : { type: "text_delta", message, text };
 }
 
-/** Null when it is not worth another try, or when part of the answer has been shown already. */
+/** Null if a retry is not useful, or if part of the answer has been shown already. */
 function waitBefore(failure: ModelFailure, attempt: number, answer: Answer): number | null {
   if (!failure.retryable || answer.begun || attempt >= maxRetries) return null;
   const wait = retryDelay(attempt, failure.retryAfterMs, Math.random());
@@ -75,12 +75,12 @@ function waitBefore(failure: ModelFailure, attempt: number, answer: Answer): num
 
 function retryNotice(failure: ModelFailure, wait: number, attempt: number): string {
   const seconds = (wait / 1000).toFixed(1).replace(/\.0$/, "");
-  return `${failure.message}. Trying again in ${seconds} s (${attempt + 1} of ${maxRetries}).`;
+  return `${failure.message}. Retrying in ${seconds} s (${attempt + 1} of ${maxRetries}).`;
 }
 
 type Watch = Disposable & { signal: AbortSignal; touch(): void };
 
-/** A signal that aborts with the caller's, or with `InactivityError` when nothing touched it for `limitMs`. */
+/** A signal that aborts with the caller's, or with `InactivityError` after `limitMs` without activity. */
 function watchActivity(clock: Clock, limitMs: number, outer: AbortSignal): Watch {
   const silent = new AbortController();
   const over = new AbortController();
@@ -88,7 +88,7 @@ function watchActivity(clock: Clock, limitMs: number, outer: AbortSignal): Watch
   const guard = async () => {
     for (let rest = limitMs; rest > 0; rest = last + limitMs - clock.now()) await clock.sleep(rest, over.signal);
     const minutes = Number((limitMs / 60_000).toFixed(1));
-    silent.abort(new InactivityError(`The model said nothing for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`));
+    silent.abort(new InactivityError(`The model was silent for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`));
   };
   guard().catch(() => undefined);
   return {

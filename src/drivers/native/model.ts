@@ -1,11 +1,11 @@
-/** One model call, as the loop sees it. */
+/** The interface of one model call for the loop. */
 import type { Usage } from "../../contract/turn.ts";
 import type { Message } from "./messages.ts";
 
 export interface Model {
   /**
-   * Calls the model once and gives its answer part by part, ending with `finish`.
-   * Throws `ModelFailure`, or the signal's reason once it is aborted.
+   * Calls the model once and yields its answer part by part, ending with `finish`. Throws `ModelFailure`, or the
+   * signal's reason once it is aborted.
    */
   stream(call: ModelCall): AsyncIterable<ModelPart>;
 }
@@ -28,9 +28,9 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "cut" | "other";
 
 export type ModelPart =
-  /** A piece of text or thought. `vendor` is what must go back with the whole block; a later one replaces an earlier. */
+  /** A piece of text or thought. `vendor` must go back with the whole block; a later one replaces an earlier one. */
   | { type: "block"; block: "text" | "thinking"; id: string; delta: string; vendor: VendorData | undefined }
-  /** `problem` says why the arguments or the name cannot be used. */
+  /** `problem` says why the arguments or the name are invalid. */
   | {
       type: "tool_call";
       id: string;
@@ -39,7 +39,7 @@ export type ModelPart =
       problem: string | null;
       vendor: VendorData | undefined;
     }
-  /** Something is coming that is not shown yet, such as the arguments of a call. */
+  /** Progress that is not shown yet, such as the arguments of a call. */
   | { type: "progress" }
   | { type: "warning"; text: string }
   | { type: "finish"; reason: FinishReason; usage: Usage };

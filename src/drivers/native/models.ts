@@ -1,4 +1,5 @@
-/** Where a model id `provider/model` leads: which API to speak, at what address, with which key. */
+/** Resolves a model id `provider/model` to its API, address and key. */
+import { qualifiedModel } from "../../contract/model-names.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type Costs, DriverError } from "../driver.ts";
 
@@ -21,13 +22,13 @@ export type Provider = {
   name: string;
   api: ModelApi;
   baseUrl: string;
-  /** Names of environment variables that may hold the key, the preferred one first. Empty when none is needed. */
+  /** Environment variables that may hold the key, in order of preference. Empty if no key is needed. */
   keyNames: readonly string[];
-  /** What its calls cost: `nothing` on one's own machine. */
+  /** Whether its calls report their cost: `nothing` on the user's own machine. */
   costs: Exclude<Costs, "sometimes">;
 };
 
-/** Everything one model call needs to know about its target. `key` is never logged. */
+/** Everything one model call needs to know about its target. `key` must never be logged. */
 export type ModelTarget = Pick<Provider, "costs"> & {
   provider: string;
   model: string;
@@ -40,7 +41,7 @@ export type ModelTarget = Pick<Provider, "costs"> & {
 type Builtin = Omit<Provider, "name" | "costs"> & {
   /** `untold` when absent. */
   costs?: Provider["costs"];
-  /** Environment variables that move the address, as the vendors' own tools name them. */
+  /** Environment variables that override the address, with the names that the vendors' own tools use. */
   urlNames?: readonly string[];
 };
 
@@ -75,7 +76,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   vllm: { api: "openai-chat", baseUrl: "http://127.0.0.1:8000/v1", keyNames: [], costs: "nothing" },
 };
 
-/** The last part of an address when the API wants a version there and the user gave none. */
+/** The version path that is appended to an address if the API needs one and the user gave none. */
 const versionPath: Readonly<Record<ModelApi, string | null>> = {
   anthropic: "v1",
   google: "v1beta",
@@ -83,7 +84,7 @@ const versionPath: Readonly<Record<ModelApi, string | null>> = {
   "openai-responses": null,
 };
 
-/** Every provider that can be named, the project's over the built-in ones. */
+/** Every available provider; the project's override the built-in ones. */
 export function providers(settings: ModelSettings, env: Environment): Map<string, Provider> {
   const all = new Map<string, Provider>();
   for (const [name, builtin] of Object.entries(builtins)) all.set(name, fromBuiltin(name, builtin, env));
@@ -92,11 +93,11 @@ export function providers(settings: ModelSettings, env: Environment): Map<string
     const api = setting.api ?? base?.api ?? "openai-chat";
     const baseUrl = setting.base_url ?? base?.baseUrl;
     if (baseUrl === undefined)
-      throw badModel(`models.${name} has no base_url, and "${name}" is not a provider Aegis knows by itself.`, {
+      throw badModel(`models.${name} has no base_url, and "${name}" is not a built-in provider.`, {
         fix: `Set models.${name}.base_url in .aegis.yaml.`,
       });
     const keyNames = setting.key_env !== undefined ? [setting.key_env] : (base?.keyNames ?? []);
-    // Somewhere else than on this machine it may have a price.
+    // On another machine it may have a price.
     const isMoved = base?.costs === "nothing" && setting.base_url !== undefined;
     const costs = isMoved ? "untold" : (base?.costs ?? "untold");
     all.set(name, { name, api, baseUrl: versioned(baseUrl, api), keyNames, costs });
@@ -104,8 +105,9 @@ export function providers(settings: ModelSettings, env: Environment): Map<string
   return all;
 }
 
-/** Throws `DriverError` (`bad_model`, `not_logged_in`) in words a user can act on. */
-export function resolveModel(id: string, settings: ModelSettings, env: Environment): ModelTarget {
+/** A bare name of a known family means its provider's model. Throws a `DriverError` that says how to fix it. */
+export function resolveModel(written: string, settings: ModelSettings, env: Environment): ModelTarget {
+  const id = qualifiedModel(written);
   const slash = id.indexOf("/");
   const known = providers(settings, env);
   if (slash <= 0 || slash === id.length - 1)
@@ -136,9 +138,10 @@ export function resolveModel(id: string, settings: ModelSettings, env: Environme
   };
 }
 
-/** Whether calls of a model come with what they cost; a model that cannot be reached tells nothing. */
+/** Whether calls of a model report their cost; an unreachable model reports nothing. */
 export function costsOf(id: string | null, settings: ModelSettings, env: Environment): Costs {
-  const name = id?.slice(0, Math.max(0, id.indexOf("/"))) ?? "";
+  const full = id === null ? "" : qualifiedModel(id);
+  const name = full.slice(0, Math.max(0, full.indexOf("/")));
   try {
     return providers(settings, env).get(name)?.costs ?? "untold";
   } catch (error) {
@@ -147,13 +150,13 @@ export function costsOf(id: string | null, settings: ModelSettings, env: Environ
   }
 }
 
-/** Ollama's own address, without the path of its OpenAI-like API. */
+/** Ollama's own address, without the path of its OpenAI-compatible API. */
 export function ollamaUrl(env: Environment): string {
   const given = env.OLLAMA_HOST;
   if (!present(given)) return "http://127.0.0.1:11434";
   const url = new URL(given.includes("://") ? given : `http://${given}`);
   if (url.port === "" && url.protocol === "http:" && !given.includes("://")) url.port = "11434";
-  // A server listens on 0.0.0.0; a client cannot count on reaching it there.
+  // A server listens on 0.0.0.0, but a client cannot reliably connect to that address.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   return url.href.replace(/\/+$/, "");
 }
@@ -165,7 +168,7 @@ function fromBuiltin(name: string, builtin: Builtin, env: Environment): Provider
   return { name, api, keyNames, costs, baseUrl: moved === undefined ? builtin.baseUrl : versioned(moved, api) };
 }
 
-/** Vendors' tools take these addresses without the version, the model library with it. */
+/** Vendors' tools expect these addresses without the version, the model library with it. */
 function versioned(baseUrl: string, api: ModelApi): string {
   const clean = baseUrl.replace(/\/+$/, "");
   const version = versionPath[api];

@@ -1,4 +1,4 @@
-/** One question to a model, outside of any conversation. */
+/** One question to a model, outside any conversation. */
 import type { Clock } from "../../lib/clock.ts";
 import { type ModelSettings, resolveModel } from "./models.ts";
 import { openModel } from "./sdk.ts";
@@ -11,7 +11,7 @@ export type OneAnswerDeps = {
   clock: Clock;
 };
 
-/** The text of the answer. Throws `DriverError` or `ModelFailure` when there is none, or the signal's reason. */
+/** The text of the answer. Throws `DriverError` or `ModelFailure` if there is none, or the signal's reason. */
 export async function askOnce(question: OneQuestion, deps: OneAnswerDeps, signal: AbortSignal): Promise<string> {
   const model = await openModel(resolveModel(question.model, deps.models, deps.env), deps.clock);
   let text = "";

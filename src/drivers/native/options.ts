@@ -1,17 +1,17 @@
-/** What a native agent may set under `options`. */
+/** The `options` of a native agent. */
 import { z } from "zod";
 import type { Agent } from "../../contract/agent.ts";
 import { parseAgentOptions } from "../agent-options.ts";
 
 const optionsSchema = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
-  /** Output tokens of one model call. */
+  /** Maximum output tokens of one model call. */
   max_tokens: z.number().int().positive().optional(),
-  /** Model calls in one turn. */
+  /** Maximum model calls in one turn. */
   max_turns: z.number().int().positive().default(50),
-  /** Tokens the model's context holds, where the built-in table is wrong. */
+  /** The model's context size in tokens, if the built-in table is wrong. */
   context_size: z.number().int().min(1000).optional(),
-  /** How long a model may stay silent. */
+  /** How long a model may be silent. */
   inactivity_minutes: z.number().positive().default(5),
   /** Lets the fetch tool reach loopback and private addresses. */
   allow_private_fetch: z.boolean().default(false),
@@ -19,7 +19,7 @@ const optionsSchema = z.strictObject({
 
 export type NativeOptions = z.infer<typeof optionsSchema>;
 
-/** What `options` say goes before the agent's own fields. Throws `DriverError`. */
+/** Values in `options` override the agent's own fields. Throws `DriverError`. */
 export function parseOptions(agent: Agent): NativeOptions {
   const { temperature, max_turns } = agent;
   return parseAgentOptions(agent, optionsSchema, {

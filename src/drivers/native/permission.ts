@@ -1,10 +1,13 @@
-/** Whether a tool that an agent has runs at once or asks a person first. What it has is decided in `scope.ts`. */
+/**
+ * Decides whether an agent's tool runs at once or a person is asked first. `tool-access.ts` decides which tools an
+ * agent has.
+ */
 import type { Permission } from "../../contract/agent.ts";
 import type { Effect } from "./tools/tool.ts";
 
 export type Rule = "allow" | "ask";
 
-/** Plane tools are scoped by the plane; only `auto`, where the person decides, asks about them too. */
+/** The plane scopes its own tools; only `auto`, where a person decides, asks about them too. */
 const rules: Readonly<Record<Permission, Readonly<Record<Effect, Rule>>>> = {
   read: { read: "allow", edit: "ask", execute: "ask", network: "ask", plane: "allow" },
   write: { read: "allow", edit: "allow", execute: "ask", network: "ask", plane: "allow" },

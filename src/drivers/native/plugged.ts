@@ -1,4 +1,4 @@
-/** What plugins make of a model call: another system prompt, other messages. */
+/** Applies plugin changes to a model call: another system prompt, other messages. */
 import { z } from "zod";
 import type { Logger } from "../../lib/log.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
@@ -8,7 +8,7 @@ import { repair } from "./repair.ts";
 
 type Request = { system: string; messages: readonly Message[] };
 
-/** Plugins write text where a part would do. */
+/** Plugins may write a plain string instead of a part. */
 const pluginMessageSchema = z.union([
   messageSchema,
   z
@@ -28,12 +28,12 @@ export async function plugged<R extends Request>(
   return { ...request, system: changed.systemPrompt, messages: read(changed.messages, request.messages, log) };
 }
 
-/** Messages that no model could be sent are not taken: the call goes out as it was. */
+/** Ignores messages that no model API accepts: the call is then sent unchanged. */
 function read(given: readonly ModelMessage[], before: readonly Message[], log: Logger): readonly Message[] {
   if (given === before) return before;
   const parsed = z.array(pluginMessageSchema).safeParse(given);
   if (parsed.success) return repair(parsed.data);
-  log.warn("a plugin gave messages that cannot be sent; the model gets those that were there", {
+  log.warn("a plugin returned messages that cannot be sent; the model gets the original ones", {
     problem: z.prettifyError(parsed.error),
   });
   return before;

@@ -1,18 +1,18 @@
-/** The system prompt of a native agent: its own, what the project tells agents, and where it is. */
+/** The system prompt of a native agent: its own prompt, the project's instructions, and its environment. */
 import { readFile } from "node:fs/promises";
 import { containedPath } from "../../lib/files.ts";
 
-/** The first that exists counts. */
+/** The first existing file is used. */
 const projectFiles = ["AGENTS.md", "CLAUDE.md"];
 const longestProjectFile = 32 * 1024;
 
 const base = `You are a coding agent that works in a project folder with the tools you are given.
-Look before you change: read the files that matter, keep changes small and in the style of the project, and check them.
+Read before you change: look at the relevant files, keep changes small and in the style of the project, and check them.
 Say briefly what you did and what is left open. If something is refused or fails, say so; never claim what you did not do.`;
 
 export type PromptFacts = {
   cwd: string;
-  /** What the session is told: the agent's prompt and how to reach its peers. */
+  /** The session's part: the agent's prompt and how to reach its peers. */
   systemPrompt: string;
   now: number;
   platform: string;

@@ -1,9 +1,9 @@
 /**
- * Makes any remembered sequence of messages one that every model API takes. A crash can cut the memory anywhere, and a
- * cancelled turn leaves one side without an answer, so this runs before each model call.
- *
- * What holds afterwards: it starts with a user message, no two neighbours have the same role (a tool message counts as
- * the answer to its assistant message), each tool call has exactly one result right behind it, in the calls' order.
+ * Repairs any remembered sequence of messages so that every model API accepts it. A crash can end the memory anywhere,
+ * and a cancelled turn leaves one side without an answer, so this runs before each model call.
+ * Afterwards the sequence starts with a user message, no two neighbours have the same role (a tool message counts as
+ * the answer to its assistant message), and each tool call has exactly one result directly after it, in the order of
+ * the calls.
  */
 import {
   type AssistantMessage,
@@ -27,7 +27,7 @@ export function repair(messages: readonly Message[]): Message[] {
   return repaired;
 }
 
-/** The results by call, first come first kept; a later one would be a second outcome for one call. */
+/** The results by call. The first one is kept; a later one would be a second outcome of the same call. */
 function collectResults(messages: readonly Message[]): Map<string, ToolResultPart> {
   const called = new Set<string>();
   const results = new Map<string, ToolResultPart>();
@@ -52,7 +52,7 @@ function addUser(repaired: Message[], message: UserMessage): void {
 
 function addAssistant(repaired: Message[], message: AssistantMessage, results: Map<string, ToolResultPart>): void {
   const content = message.content.filter((part) => part.type === "tool-call" || part.text !== "" || hasVendor(part));
-  // A message of thoughts alone is not an answer, and several APIs refuse it.
+  // A message with only thoughts is not an answer, and several APIs reject it.
   if (!content.some((part) => part.type !== "reasoning")) return;
   if (repaired.length === 0) repaired.push({ role: "user", content: "(the beginning of this conversation is lost)" });
   const last = repaired.at(-1);

@@ -1,4 +1,4 @@
-/** Notices a model that makes the same call over and over. */
+/** Detects a model that repeats the same call. */
 
 const correctAt = 5;
 const endAt = 8;
@@ -7,7 +7,7 @@ export class RepeatGuard {
   #last = "";
   #count = 0;
 
-  /** Counts a call. `correct`: do not run it, tell the model; `end`: the turn is over. */
+  /** Counts a call. `correct`: do not run it and tell the model; `end`: end the turn. */
   judge(name: string, input: unknown): "run" | "correct" | "end" {
     const call = `${name} ${JSON.stringify(input)}`;
     this.#count = call === this.#last ? this.#count + 1 : 1;

@@ -1,6 +1,6 @@
 /**
- * The only file that touches the model library. It is loaded when the first native agent starts, so that a daemon
- * without one stays light. One `streamText` call is one model call: its own tool loop, retries and output are off.
+ * The only file that uses the model library. It is loaded when the first native agent starts, so that a daemon without
+ * one stays small. One `streamText` call is one model call: the library's tool loop, retries and output are off.
  */
 
 import { readFile } from "node:fs/promises";
@@ -26,14 +26,14 @@ type Sdk = typeof import("ai");
 
 export async function openModel(target: ModelTarget, clock: Clock): Promise<Model> {
   const [sdk, model] = await Promise.all([import("ai"), connect(target)]);
-  // The library's only switch for its habit of writing warnings to stderr; they come as `warning` parts instead.
+  // The library writes warnings to stderr unless this is set; they come as `warning` parts instead.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return { stream: (call) => stream(sdk, model, target, call, clock) };
 }
 
 async function connect(target: ModelTarget): Promise<LanguageModel> {
   const { baseUrl: baseURL, model, provider: name } = target;
-  // Never undefined where the library would then look for a key in the process's environment by itself.
+  // Never undefined: the library would then look for a key in the process environment.
   const apiKey = target.key ?? "none";
   if (target.api === "anthropic") {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -68,9 +68,9 @@ async function* stream(
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
     ...(call.maxTokens === undefined ? {} : { maxOutputTokens: call.maxTokens }),
     ...(call.effort === null ? {} : { reasoning: call.effort }),
-    // Nothing of the conversation stays on the server, so it can be taken up from our own memory alone.
+    // Nothing of the conversation is stored on the server, so it can be resumed from our own memory alone.
     providerOptions: { openai: { store: false } },
-    // The default writes to the console; the error comes as a part too.
+    // The default writes to the console; the error also comes as a part.
     onError: () => undefined,
   });
   try {
@@ -78,7 +78,7 @@ async function* stream(
       const translated = translate(sdk, part, target, clock);
       if (translated !== null) yield translated;
     }
-    // An aborted stream just ends.
+    // An aborted stream ends without an error.
     call.signal.throwIfAborted();
   } catch (error) {
     call.signal.throwIfAborted();
@@ -86,7 +86,7 @@ async function* stream(
   }
 }
 
-/** A picture whose file is gone is told in words: the rest of the conversation still counts. */
+/** An image whose file is missing is replaced by a text, so that the rest of the conversation is still sent. */
 async function withPictures(messages: readonly Message[]): Promise<ModelMessage[]> {
   return Promise.all(
     messages.map(async (message): Promise<ModelMessage> => {
@@ -94,7 +94,7 @@ async function withPictures(messages: readonly Message[]): Promise<ModelMessage[
       const parts = message.images.map(async ({ path, media_type: mediaType }) => {
         const data = await readFile(path).catch(() => null);
         return data === null
-          ? { type: "text" as const, text: "[a picture that is no longer there]" }
+          ? { type: "text" as const, text: "[an image that no longer exists]" }
           : { type: "file" as const, mediaType, data };
       });
       return { role: "user", content: [...(await Promise.all(parts)), { type: "text", text: message.content }] };
@@ -102,7 +102,7 @@ async function withPictures(messages: readonly Message[]): Promise<ModelMessage[
   );
 }
 
-/** Anthropic keeps the unchanged beginning of a conversation only where it is told to. */
+/** Anthropic caches the unchanged beginning of a conversation only where it is marked. */
 function prompt(
   target: ModelTarget,
   { system }: ModelCall,
@@ -117,7 +117,9 @@ function prompt(
   };
 }
 
-/** Without `execute`, so that the library hands the calls over; unchecked, because the loop checks them itself. */
+/**
+ * Without `execute`, so that the library returns the calls; without validation, because the loop validates them itself.
+ */
 function toolSet(sdk: Sdk, call: ModelCall): ToolSet {
   const tools: ToolSet = {};
   for (const { name, description, inputSchema } of call.tools)
@@ -171,13 +173,13 @@ function usage(counted: LanguageModelUsage, target: ModelTarget): Usage {
   return { input, cache_read, cache_write, output: counted.outputTokens ?? 0, cost: cost(counted, target) };
 }
 
-/** OpenRouter counts in US dollars. */
+/** OpenRouter reports US dollars. */
 function cost({ raw }: LanguageModelUsage, { costs }: ModelTarget): number | null {
   if (costs === "nothing") return 0;
   return costs === "told" && typeof raw?.cost === "number" ? raw.cost : null;
 }
 
-/** Through JSON, because it is stored: the library leaves `undefined` in it. */
+/** Converted through JSON because it is stored: the library leaves `undefined` in it. */
 function vendor(metadata: unknown): VendorData | undefined {
   return metadata === undefined ? undefined : (JSON.parse(JSON.stringify(metadata)) as VendorData);
 }
@@ -203,7 +205,7 @@ function fromApiCall(error: APICallError, clock: Clock): RawFailure {
     body: error.responseBody ?? "",
     type: null,
     retryAfterMs: retryAfter(error.responseHeaders, clock.now()),
-    // A stream that breaks after a good beginning carries the status of that beginning.
+    // A stream that breaks after a successful start carries the status of that start.
     network: error.statusCode === undefined || error.statusCode < 400,
   };
 }

@@ -1,10 +1,23 @@
-/** Runs the calls of one answer: those that only look side by side, the others one at a time and in order. */
+/**
+ * Runs the calls of one answer. Neighbouring calls that only read run in parallel, and so do neighbouring calls that
+ * wait for other agents; all others run one at a time and in order.
+ */
 import type { Permission } from "../../contract/agent.ts";
+import { cutText } from "../../lib/cut-text.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
-import type { ConversationHost, DriverEvent, PermissionAnswer, PermissionRequest, ToolVerdict } from "../driver.ts";
-import { askedFor } from "../gate.ts";
+import type {
+  ConversationHost,
+  DriverEvent,
+  FilesOf,
+  PermissionAnswer,
+  PermissionRequest,
+  ToolUse,
+  ToolVerdict,
+} from "../driver.ts";
+import { longestToolOutput } from "../limits.ts";
+import { askedFor } from "../tool-approval.ts";
 import type { RequestedCall } from "./answer.ts";
 import type { History } from "./history.ts";
 import { toolMessage } from "./messages.ts";
@@ -20,21 +33,21 @@ export type ToolRunnerSettings = {
   context: Omit<ToolContext, "signal" | "key">;
 };
 
-/** What lasts for one turn. */
+/** The tools and counters of one turn. */
 export type TurnTools = {
   tools: ReadonlyMap<string, Tool>;
-  /** The answer to a call of a tool that exists but is kept from this agent. */
+  /** The answer to a call of a tool that exists but that this agent may not use. */
   refusal: (name: string) => string | null;
   guard: RepeatGuard;
-  /** Stable over a redelivery of the turn. */
+  /** Stable across redeliveries of the turn. */
   key: string;
-  /** How many calls the turn has had. */
+  /** The number of calls in this turn so far. */
   calls: number;
 };
 
 type Planned = { call: RequestedCall; key: string } & (
   | { tool: Tool; prepared: PreparedCall }
-  /** It is answered without being run. */
+  /** Answered without being run. */
   | { tool: Tool | null; answer: ToolResult }
 );
 
@@ -49,7 +62,7 @@ export class ToolRunner {
     this.#settings = settings;
   }
 
-  /** True when the turn must end because the model repeats itself. Throws the signal's reason when it is aborted. */
+  /** Returns true if the turn must end because the model repeats itself. Throws the signal's reason when it aborts. */
   async *run(
     calls: readonly RequestedCall[],
     turn: TurnTools,
@@ -68,12 +81,12 @@ export class ToolRunner {
     return looping;
   }
 
-  /** Resolves when no tool runs any more. */
+  /** Resolves when no tool is running. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#running]);
   }
 
-  /** The results are shown as they come and remembered in the order of the calls. */
+  /** Shows results as they come and remembers them in the order of the calls. */
   async *#runGroup(group: readonly Planned[], signal: AbortSignal): AsyncGenerator<DriverEvent> {
     for (const planned of group) yield toolCallItem(planned);
     const running = new Map(group.map((planned) => [planned, this.#start(planned, signal)]));
@@ -97,7 +110,7 @@ export class ToolRunner {
       (result) => ({ planned, result }),
       (error: unknown) => ({
         planned,
-        result: failed(signal.aborted ? "cancelled before it was done" : explain(error)),
+        result: failed(signal.aborted ? "cancelled before it finished" : explain(error)),
       }),
     );
     this.#running.add(outcome);
@@ -107,24 +120,39 @@ export class ToolRunner {
 
   async #execute(planned: Planned, signal: AbortSignal): Promise<ToolResult> {
     if ("answer" in planned) return planned.answer;
+    const { tool, call } = planned;
+    const use: ToolUse = { call: call.id, tool: tool.name, kind: tool.kind, input: call.input, files: filesOf(tool) };
+    try {
+      return await this.#judged(planned, use, signal);
+    } finally {
+      if (!tool.isPlane) await this.#settings.host.endTool(use);
+    }
+  }
+
+  async #judged(
+    planned: Extract<Planned, { prepared: unknown }>,
+    use: ToolUse,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
     const { host, context } = this.#settings;
-    const { tool, call, key } = planned;
-    const use = { call: call.id, tool: tool.name, kind: tool.kind, input: call.input };
+    const { tool, key } = planned;
     const verdict = tool.isPlane ? noObjection : await untilAborted(host.beforeTool(use, signal), signal);
     if (verdict.decision === "deny") return failed(`Denied: ${verdict.reason}`);
-    const answer = await this.#permitted({ ...use, title: planned.prepared.title }, tool, verdict, signal);
+    const { question: title, changes } = planned.prepared;
+    const answer = await this.#permitted({ ...use, title, changes }, tool, verdict, signal);
     if (answer.decision === "deny") return failed(`Permission denied: ${answer.reason}`);
     const input = answer.input ?? verdict.input;
     const prepared = input === undefined ? planned.prepared : tool.prepare(input);
-    if ("problem" in prepared) return failed(`The input was changed on approval and is now wrong: ${prepared.problem}`);
+    if ("problem" in prepared)
+      return failed(`The input was changed on approval and is now invalid: ${prepared.problem}`);
     const result = await prepared.run({ ...context, signal, key });
     if (tool.isPlane) return result;
     const after = host.afterTool({ ...use, input: input ?? use.input }, result, signal);
-    const output = await untilAborted(after, signal);
-    return output === null ? result : { ...result, output };
+    const output = (await untilAborted(after, signal)) ?? result.output;
+    return { ...result, output: cutText(output, longestToolOutput) };
   }
 
-  /** Asks a person where the agent's permission or a plugin wants it; otherwise the call is allowed. */
+  /** Asks a person if the agent's permission or a plugin requires it; otherwise allows the call. */
   async #permitted(
     request: PermissionRequest,
     tool: Tool,
@@ -149,14 +177,41 @@ export class ToolRunner {
     if (verdict !== null) return { call, key, tool, answer: verdict };
     const prepared = tool.prepare(call.input);
     if (!("problem" in prepared)) return { call, key, tool, prepared };
-    return { call, key, tool, answer: failed(`Wrong input for ${call.name}: ${prepared.problem}`) };
+    return { call, key, tool, answer: failed(`Invalid input for ${call.name}: ${prepared.problem}`) };
   }
 }
 
-/** The next call, and with it every following one as long as all of them only look. */
+/** The next call and all following ones, as long as all of them only read, or all wait for other agents. */
 function takeGroup(waiting: Planned[]): Planned[] {
-  const end = waiting.findIndex((planned) => !onlyLooks(planned));
+  const lanes = new Set<string>();
+  const isApart = (planned: Planned) => {
+    const lane = laneOf(planned);
+    if (lane === null || lanes.has(lane)) return false;
+    lanes.add(lane);
+    return true;
+  };
+  const [first] = waiting;
+  const belongs = first !== undefined && onlyLooks(first) ? onlyLooks : isApart;
+  const end = waiting.findIndex((planned) => !belongs(planned));
   return waiting.splice(0, end === -1 ? waiting.length : Math.max(1, end));
+}
+
+/** Calls of the same lane keep their order; null for a call that runs alone. */
+function laneOf({ call, tool }: Planned): string | null {
+  const sideBySide = tool?.sideBySide ?? null;
+  if (sideBySide === null) return null;
+  const { orderedBy } = sideBySide;
+  if (orderedBy === null) return call.id;
+  return JSON.stringify([tool?.name, (call.input as Record<string, unknown> | null)?.[orderedBy]]);
+}
+
+function filesOf(tool: Tool): FilesOf {
+  return (input) => {
+    const prepared = tool.prepare(input);
+    if ("problem" in prepared) return {};
+    const reads = tool.kind === "read" ? prepared.locations.map(({ path }) => path) : [];
+    return { reads, changes: prepared.changes };
+  };
 }
 
 function onlyLooks(planned: Planned): boolean {
@@ -191,7 +246,7 @@ function badArguments(call: RequestedCall): string {
 }
 
 function repeated(call: RequestedCall, count: number): string {
-  return `You have made this same ${call.name} call ${count} times in a row; it was not run again. Its result will not change: do something else, or say what is in the way.`;
+  return `You have made this same ${call.name} call ${count} times in a row; it was not run again. Its result will not change: do something else, or say what blocks you.`;
 }
 
 function explain(error: unknown): string {

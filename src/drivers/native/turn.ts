@@ -1,8 +1,7 @@
 /**
- * The loop of a native agent: call the model, run the tools it asks for, call it again with their results.
- *
- * Everything is yielded before it is acted upon: when the reader stores an event before it asks for the next, the call
- * of a tool is on record before the tool runs.
+ * The loop of a native agent: call the model, run the tools it requests, and call it again with their results. Every
+ * event is yielded before the loop acts on it: if the reader stores an event before it requests the next one, a tool
+ * call is durable before the tool runs.
  */
 import type { TurnError, Usage } from "../../contract/turn.ts";
 import { errorText } from "../../lib/log.ts";
@@ -30,7 +29,7 @@ export type Loop = {
 
 type End = Pick<TurnEnded, "reason" | "error">;
 
-/** What a failure needs to know of the turn. */
+/** What error handling needs to know about the turn. */
 type Progress = { answer: Answer | null; message: string; usage: Usage | null };
 
 export async function* runTurn(
@@ -74,16 +73,16 @@ async function* answerPrompt(
     progress.usage = addUsage(progress.usage, answer.usage);
     yield { type: "usage", ...answer.usage };
     yield loop.compactor.counted(answer.usage);
-    // Who came while the model wrote its last words is answered in the same turn.
+    // A message that arrived during the model's last answer is answered in the same turn.
     if (end !== null && (end.reason !== "completed" || loop.arrivals.closeIfEmpty())) return end;
     if (yield* loop.runner.run(answer.calls, turn, signal))
-      return limit("tool_loop", `The model made the same ${answer.calls.at(-1)?.name} call over and over.`);
+      return limit("tool_loop", `The model made the same ${answer.calls.at(-1)?.name} call repeatedly.`);
   }
   const fix = "Raise the agent's max_turns, or ask for less at once.";
   return limit("tool_loop", `The turn reached its limit of ${loop.maxCalls} model calls.`, fix);
 }
 
-/** Messages that joined the turn. Each is on record when the next event is asked for. */
+/** Adds the messages that joined the turn. Each is durable when the next event is requested. */
 async function* takeIn({ arrivals, history }: Loop): AsyncGenerator<DriverEvent> {
   for (const { message, resolve } of arrivals.take()) {
     yield* history.addPrompt(message);
@@ -91,7 +90,7 @@ async function* takeIn({ arrivals, history }: Loop): AsyncGenerator<DriverEvent>
   }
 }
 
-/** One answer of the model. A conversation that does not fit is summed up once, then the call is made again. */
+/** One answer of the model. If the conversation does not fit, summarises it once and repeats the call. */
 async function* ask(
   loop: Loop,
   turn: TurnTools,
@@ -123,7 +122,11 @@ function endFor(answer: Answer): End | null {
   if (answer.reason === "content-filter")
     return { reason: "refused", error: { code: "blocked", message: "The model declined to answer." } };
   if (answer.reason === "length")
-    return limit("model", "The answer reached the model's output limit.", "Raise the agent's max_tokens, or go on.");
+    return limit(
+      "model",
+      "The answer reached the model's output limit.",
+      "Raise the agent's max_tokens, or send a message to continue.",
+    );
   return answer.calls.length === 0 ? { reason: "completed", error: null } : null;
 }
 
@@ -133,7 +136,7 @@ function* show(answer: Answer, message: string): Generator<DriverEvent> {
   if (text !== "") yield { type: "text", message, text };
 }
 
-/** Of an answer that ended too early nothing is kept that would ask for a tool. */
+/** Tool calls of an answer that ended too early are not kept. */
 function* remember({ history }: Loop, answer: Answer, end: End | null): Generator<DriverEvent> {
   if (end === null || end.reason === "completed") {
     const message = answer.message();
@@ -144,7 +147,7 @@ function* remember({ history }: Loop, answer: Answer, end: End | null): Generato
   yield history.add(answer.partialMessage() ?? declined);
 }
 
-/** What was already shown of an answer that broke stays, for people and for the model. */
+/** Keeps the part of a broken answer that was already shown, for people and for the model. */
 function* keepPartial({ history }: Loop, { answer, message }: Progress): Generator<DriverEvent> {
   if (answer === null) return;
   yield* show(answer, message);
@@ -160,7 +163,7 @@ function toTurnError(error: unknown, { call }: Loop): TurnError {
   if (error instanceof ModelFailure) return error.turnError;
   if (error instanceof InactivityError)
     return { code: "timeout", message: error.message, fix: "Send the message again, or raise inactivity_minutes." };
-  call.log.error("a turn of a native agent broke", { error: error instanceof Error ? error.stack : error });
+  call.log.error("a turn of a native agent failed", { error: error instanceof Error ? error.stack : error });
   return { code: "internal", message: errorText(error) };
 }
 

@@ -4,7 +4,7 @@ import { errorText } from "../../lib/log.ts";
 import { Arrivals } from "../arrivals.ts";
 import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import type { Gates } from "./gates.ts";
-import { type Incoming, splitMessages } from "./incoming.ts";
+import { type Incoming, readTurn } from "./incoming.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
 import { render } from "./playbook/template.ts";
 import { runStep } from "./steps.ts";
@@ -20,7 +20,7 @@ export type ConversationOptions = {
 
 type Match = { rule: Rule; captures: readonly string[] };
 
-/** Silence would look like an agent that thinks. */
+/** An agent without an answer would look as if it were thinking. */
 const noRule: Rule = {
   name: "no rule matches",
   from: null,
@@ -37,6 +37,8 @@ export function createConversation(options: ConversationOptions): Conversation {
     get alive() {
       return !dead && !options.closed.aborted;
     },
+    // It keeps no record: a prompt that is sent again finds its earlier side effects by its key.
+    restored: { conversation: true, holds: async () => "no" },
     async *send(prompt, signal) {
       if (dead || options.closed.aborted) {
         yield ended("failed", { code: "died", message: "this conversation of the offline agent has ended" });
@@ -51,7 +53,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         if (end.error?.code === "died") dead = true;
         yield end;
       } finally {
-        // A reader that leaves early must not leave somebody who waits behind.
+        // A reader that stops early must not leave a waiting sender behind.
         arrivals.close();
       }
     },
@@ -79,39 +81,41 @@ async function* runTurn(
     if (number === 1 && playbook.opening !== null) {
       yield { type: "text", message: `${prompt.turn}/opening`, text: render(playbook.opening, common) };
     }
-    const own = { text: heard.text, names: { turn: prompt.turn, key: prompt.key } };
+    const own = { text: heard.text, parts: prompt.parts, names: { turn: prompt.turn, key: prompt.key } };
     let end = yield* answer(own, common, signal, options);
     signal.throwIfAborted();
     for (let joined = 1; end === null && !arrivals.closeIfEmpty(); ) {
       for (const { message, resolve } of arrivals.take()) {
         resolve(true);
         const names = { turn: `${prompt.turn}/joined-${joined++}`, key: message.key };
-        end ??= yield* answer({ text: message.text, names }, common, signal, options);
+        end ??= yield* answer({ text: message.text, parts: message.parts, names }, common, signal, options);
       }
     }
     signal.throwIfAborted();
     return end ?? ended("completed");
   } catch (error) {
     if (signal.aborted) return ended("cancelled");
-    return ended("failed", { code: "internal", message: `the offline agent broke: ${errorText(error)}` });
+    return ended("failed", { code: "internal", message: `the offline agent failed: ${errorText(error)}` });
   }
 }
 
-type Said = { text: string; names: { turn: string; key: string } };
+type Said = Pick<Prompt, "text" | "parts"> & { names: { turn: string; key: string } };
 
-/** Follows the rules for each message of a text. Gives the end of the turn when a step brings it, else null. */
+/** Applies the rules to each message of a text. Returns the end of the turn if a step causes it, else null. */
 async function* answer(
-  { text, names: { turn, key } }: Said,
+  { names: { turn, key }, ...said }: Said,
   common: Record<string, string>,
   signal: AbortSignal,
   { spec, playbook, clock, gates }: ConversationOptions,
 ): AsyncGenerator<DriverEvent, TurnEnded | null> {
-  for (const [nth, message] of splitMessages(text).entries()) {
-    const { rule, captures } = findRule(playbook, message);
-    const values = { ...namedCaptures(captures), ...common, text: message.body, sender: message.sender };
+  for (const [nth, message] of readTurn(said).entries()) {
+    const body = message.body.trim();
+    const { rule, captures } = findRule(playbook, { ...message, body });
+    const values = { ...namedCaptures(captures), ...common, text: body, sender: message.sender };
     for (const [index, step] of rule.steps.entries()) {
       signal.throwIfAborted();
-      // A step's place does not depend on how others went: a prompt that is sent again after a crash acts once.
+      // A step's key does not depend on the outcome of other steps: a prompt that is sent again after a crash acts
+      // once.
       const place = `${nth}.${index}`;
       const names = { id: `${turn}/${place}`, key: `${key}/${place}` };
       const outcome = yield* runStep(step, { ...names, values, spec, clock, gates, signal });
@@ -122,7 +126,7 @@ async function* answer(
   return null;
 }
 
-/** What a model would be sent, after plugins had their say: the last message is what is answered. */
+/** The text that a model would receive after the plugins' changes: the last message is the one to answer. */
 async function hear(
   { text, history }: Prompt,
   { systemPrompt, host }: ConversationSpec,

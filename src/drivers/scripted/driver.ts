@@ -1,6 +1,7 @@
 /** The offline agent: follows a playbook inside the daemon. No model, no network, the same answer every time. */
 import { assetPath } from "../../lib/assets.ts";
 import { containedPath } from "../../lib/files.ts";
+import { errorText } from "../../lib/log.ts";
 import type { ConversationSpec, Driver, DriverDeps } from "../driver.ts";
 import { DriverError } from "../driver.ts";
 import { createConversation } from "./conversation.ts";
@@ -14,8 +15,8 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
     harness: "scripted",
     costs: () => "nothing",
     capabilities: {
-      // Nothing is remembered, so nothing is lost: a cut turn's messages are simply sent again.
-      resume: true,
+      // It has no memory to lose: the messages of an interrupted turn are simply sent again.
+      resume: "anywhere",
       fork: false,
       steer: true,
       mcp: false,
@@ -46,7 +47,7 @@ function defaultPlaybook(): string {
   return assetPath("playbook.yaml");
 }
 
-async function playbookOf({ agent, cwd }: ConversationSpec, shelf: PlaybookShelf): Promise<Playbook> {
+async function playbookOf({ agent, cwd, host }: ConversationSpec, shelf: PlaybookShelf): Promise<Playbook> {
   const { playbook } = agent.options;
   const fix = playbook === undefined ? "reinstall Aegis" : `correct the playbook of agent "${agent.slug}"`;
   const refuse = (message: string, cause?: unknown) => new DriverError({ code: "start", message, fix }, { cause });
@@ -58,8 +59,10 @@ async function playbookOf({ agent, cwd }: ConversationSpec, shelf: PlaybookShelf
     file = contained;
   }
   try {
-    return await shelf.load(file);
+    return playbook === undefined ? await shelf.load(file) : shelf.parse(file, await host.agreedFile(file));
   } catch (error) {
-    throw error instanceof PlaybookError ? refuse(error.message, error) : error;
+    if (error instanceof DriverError) throw error;
+    const message = error instanceof PlaybookError ? error.message : `cannot read the playbook: ${errorText(error)}`;
+    throw refuse(message, error);
   }
 }

@@ -1,4 +1,4 @@
-/** Files that offline agents wait for. All who wait for the same one share its watch: a thousand may. */
+/** Files that offline agents wait for. All waiters of one file share its watch, because there may be thousands. */
 import { access } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
@@ -30,7 +30,7 @@ export class Gates {
   #watch(file: string): Watch {
     const stop = new AbortController();
     const watch = { opened: this.#open(file, stop.signal), waiting: 0, stop };
-    // The last to leave stops it, and nobody is there to hear of that.
+    // When the last waiter stops the watch, nothing awaits this promise any more.
     watch.opened.catch(() => {});
     this.#watches.set(file, watch);
     return watch;

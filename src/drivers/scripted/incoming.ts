@@ -1,40 +1,59 @@
-/** Takes the text of a turn apart into its messages, by the header line that stands before each but a person's. */
+/** Splits the text of a turn into its messages. */
+import { messageSeparator, parseHeader, personOrigin } from "../../contract/message-header.ts";
+import type { Prompt } from "../driver.ts";
 import { type SenderKind, senderKinds } from "./playbook/schema.ts";
 
 export type Incoming = {
   kind: SenderKind;
-  /** A peer's handle, or the name of what sent it; `human` for a person. */
+  /** A peer's handle or the name of another sender; `human` for a person. */
   sender: string;
   body: string;
 };
 
-const header = /^> from ([a-z]+)(?::([^\s·]+))?(?: ·.*)?$/;
+type Origin = Omit<Incoming, "body">;
 
-/** A person's message after another one cannot be told from a further paragraph of it, and is read as such. */
+const person: Origin = { kind: "human", sender: "human" };
+
+/**
+ * Every message is a separate request, even if several of one person have no headers. Text that plugins put before the
+ * messages stays with the first one; text that plugins replaced is split by its headers.
+ */
+export function readTurn({ text, parts }: Pick<Prompt, "text" | "parts">): Incoming[] {
+  const said = parts.join(messageSeparator);
+  const [first = "", ...others] = parts;
+  if (parts.length === 0 || !text.endsWith(said)) return splitMessages(text);
+  return [text.slice(0, text.length - said.length) + first, ...others].flatMap(splitMessages);
+}
+
+/** Splits at header lines; text before the first one is a person's message. */
 export function splitMessages(text: string): Incoming[] {
   const messages: Incoming[] = [];
-  let body: string[] = [];
-  let current: Omit<Incoming, "body"> = { kind: "human", sender: "human" };
+  let lines: string[] = [];
+  let origin: Origin | null = null;
   const close = () => {
-    const joined = body.join("\n").trim();
-    if (joined !== "" || current.kind !== "human") messages.push({ ...current, body: joined });
+    const body = lines.join("\n");
+    if (origin !== null || body.trim() !== "") messages.push({ ...(origin ?? person), body });
   };
   for (const line of text.split("\n")) {
-    const next = parseHeader(line);
+    const next = originOf(line);
     if (next === null) {
-      body.push(line);
+      lines.push(line);
       continue;
     }
+    // The blank line before a header separates two messages and belongs to neither.
+    if (lines.at(-1) === "") lines.pop();
     close();
-    current = next;
-    body = [];
+    origin = next;
+    lines = [];
   }
   close();
   return messages;
 }
 
-function parseHeader(line: string): Omit<Incoming, "body"> | null {
-  const [, word, name] = header.exec(line) ?? [];
-  const kind = senderKinds.find((candidate) => candidate === word);
-  return kind === undefined ? null : { kind, sender: name ?? kind };
+function originOf(line: string): Origin | null {
+  const header = parseHeader(line);
+  if (header === null) return null;
+  if (header.word === personOrigin) return person;
+  const kind = senderKinds.find((candidate) => candidate === header.word);
+  return kind === undefined ? null : { kind, sender: header.name ?? kind };
 }

@@ -1,14 +1,14 @@
-/** What a step knows of the turn it is part of. */
+/** The context of a step in its turn. */
 import type { Clock } from "../../lib/clock.ts";
 import type { ConversationSpec } from "../driver.ts";
 import type { Gates } from "./gates.ts";
 
 export type StepContext = {
-  /** Names this step in the turn's events. */
+  /** Identifies this step in the turn's events. */
   id: string;
-  /** Names its effects, also when the turn is sent again. */
+  /** The idempotency key of its side effects, stable if the turn is sent again. */
   key: string;
-  /** What places stand for. A step adds what it saves. */
+  /** The values of placeholders. A step adds its saved results. */
   values: Record<string, string>;
   spec: ConversationSpec;
   clock: Clock;

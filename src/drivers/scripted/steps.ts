@@ -1,14 +1,14 @@
-/** What each step of a rule does. */
+/** Runs the steps of a rule. */
 import { containedPath } from "../../lib/files.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
-import { judge } from "../gate.ts";
+import { judge } from "../tool-approval.ts";
 import type { Step, Steps } from "./playbook/schema.ts";
 import { render, renderDeep } from "./playbook/template.ts";
 import type { StepContext } from "./step-context.ts";
 import { callTool } from "./tool-step.ts";
 
-/** Whether the next step follows, the rest of its rule is left out, or the turn ends, and how. */
+/** Whether the next step runs, the rest of the rule is skipped, or the turn ends, and how. */
 export type StepOutcome = "next" | "leave rule" | Pick<TurnEnded, "reason" | "error">;
 
 type StepRun = AsyncGenerator<DriverEvent, StepOutcome>;
@@ -30,7 +30,7 @@ export async function* runStep(step: Step, context: StepContext): StepRun {
     const { output, is_error } = yield* callTool(name, renderDeep(step.input, context.values), context);
     if (step.save !== undefined) context.values[step.save] = output;
     if (!is_error) return "next";
-    // The steps after it rely on it: going on would claim what did not happen.
+    // Later steps rely on this one: continuing would claim what did not happen.
     yield { type: "text", message: `${context.id}/error`, text: `${name} failed: ${output}` };
     return "leave rule";
   }
@@ -41,13 +41,13 @@ export async function* runStep(step: Step, context: StepContext): StepRun {
     return { reason: "refused", error: null };
   }
   if ("die" in step) {
-    const message = "the offline agent ended, as its playbook says";
+    const message = "the offline agent ended, as its playbook specifies";
     return { reason: "failed", error: { code: "died", message, stderr: text(step.die) } };
   }
   return await untilAborted(new Promise<never>(() => {}), context.signal);
 }
 
-/** What was said before an abort stays on record. */
+/** Text that was written before an abort is kept. */
 async function* stream(step: Steps["stream"], { id, values, clock, signal }: StepContext): StepRun {
   const characters = [...render(step.stream, values)];
   let said = "";

@@ -1,7 +1,7 @@
-/** A tool call of the offline agent: one of its own tools, else one of the plane's. Every end is a result. */
+/** A tool call of the offline agent: one of its own tools, else one of the plane's. Every outcome is a result. */
 import { didYouMean } from "../../lib/nearest.ts";
-import type { DriverEvent, PermissionAnswer, ToolOutcome } from "../driver.ts";
-import { judge } from "../gate.ts";
+import type { DriverEvent, PermissionAnswer, ToolOutcome, ToolUse } from "../driver.ts";
+import { judge } from "../tool-approval.ts";
 import type { StepContext } from "./step-context.ts";
 import { countTodos } from "./tools/count-todos.ts";
 import { grep } from "./tools/grep.ts";
@@ -37,17 +37,33 @@ export async function* callTool(
   return result;
 }
 
-/** The plane judges calls of its own tools; these are judged here. */
-async function runOwn(tool: ProjectTool, input: unknown, { id, spec, signal }: CallContext): Promise<ToolRun> {
-  const { agent, host, cwd } = spec;
+/** The plane judges calls of its own tools; these calls are judged here. */
+async function runOwn(tool: ProjectTool, input: unknown, context: CallContext): Promise<ToolRun> {
+  const { id, spec } = context;
+  const { agent, host } = spec;
   if (tool.writes && agent.permission === "read")
     return toolError(`agent "${agent.slug}" may only read (its permission is "read")`);
-  const use = { call: id, tool: tool.name, kind: tool.kind, input };
+  const files = (given: unknown) => ({
+    reads: tool.kind === "read" ? tool.locations(given).map(({ path }) => path) : [],
+    changes: tool.changes(given),
+  });
+  const use = { call: id, tool: tool.name, kind: tool.kind, input, files };
+  try {
+    return await runJudged(tool, use, context);
+  } finally {
+    await host.endTool(use);
+  }
+}
+
+async function runJudged(tool: ProjectTool, use: ToolUse, { spec, signal }: CallContext): Promise<ToolRun> {
+  const { agent, host, cwd } = spec;
+  const { input } = use;
   const settled = tool.writes && agent.permission === "auto" ? null : allowed;
-  const answer = await judge(host, { ...use, title: tool.title(input) }, settled, signal);
+  const request = { ...use, title: tool.title(input), changes: tool.changes(input) };
+  const answer = await judge(host, request, settled, signal);
   if (answer.decision === "deny") return toolError(`not permitted: ${answer.reason}`);
   const given = answer.input ?? input;
-  const result = await tool.run(given, { root: cwd, signal });
+  const result = await tool.run(given, { root: cwd, signal, writeFile: host.writeFile });
   const output = await host.afterTool({ ...use, input: given }, result, signal);
   return output === null ? result : { ...result, output };
 }
@@ -56,7 +72,7 @@ const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
 async function callPlane(name: string, input: unknown, { key, spec, signal }: CallContext): Promise<ToolRun> {
   const names = (await spec.host.tools.list()).map((tool) => tool.name);
-  // What is kept from the agent is refused there, with the reason.
+  // The plane refuses a tool that the agent may not use, and gives the reason.
   if (!names.includes(name) && spec.host.tools.refusal(name) === null) {
     const all = [...projectTools.map((tool) => tool.name), ...names];
     return toolError(`no tool "${name}"${didYouMean(name, all)}`);

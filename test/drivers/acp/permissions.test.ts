@@ -62,3 +62,24 @@ describe("a permission request", () => {
     },
   );
 });
+
+describe("Aegis's own gate", () => {
+  test("has an agent with `full` work in its asking mode, and asks once about what it minds", async () => {
+    const host = {
+      guarded: [".aegis"],
+      beforeTool: () => ({ decision: "ask", reason: "it may write to .aegis", once: true }) as const,
+    };
+    const modes = { read: ["plan"], write: ["build"], full: ["build"], auto: ["build"] };
+    const at = await seat({ agent: { permission: "full" }, host, recipe: { modes } });
+    expect(await at.ask(await at.open(), "asksEdit")).toBe("no");
+    expect(at.host.asked).toMatchObject([{ kind: "edit", once: true }]);
+    expect(at.host.asked[0]?.paths?.length).toBeGreaterThan(0);
+  });
+
+  test("sends no ask for what the permission forbids", async () => {
+    const host = { guarded: [".aegis"], beforeTool: () => ({ decision: "ask", reason: "x", once: true }) as const };
+    const at = await seat({ agent: { permission: "read" }, host });
+    expect(await at.ask(await at.open(), "asksEdit")).toBe("no");
+    expect(at.host.asked).toEqual([]);
+  });
+});

@@ -10,6 +10,7 @@ import { opencode } from "../../../src/drivers/acp/recipes/opencode.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 async function probe(recipe: AcpRecipe, script: string | null) {
@@ -21,7 +22,7 @@ async function probe(recipe: AcpRecipe, script: string | null) {
   }
   const children = { ledgerFile: join(folder, "children.jsonl"), owner: folder, clock: systemClock, log: silentLogger };
   const deps = { env: { PATH: folder }, processes: createProcesses(children), clock: systemClock, log: silentLogger };
-  return { program, answer: await createAcpDriver(deps, recipe).probe(AbortSignal.timeout(10_000)) };
+  return { program, answer: await createAcpDriver(deps, recipe).probe(AbortSignal.timeout(scaled(10_000))) };
 }
 
 describe("probing", () => {

@@ -19,6 +19,7 @@ const context = (more: Partial<LaunchContext> = {}): LaunchContext => ({
   gated: false,
   cwd: "/nowhere",
   stateDir: "/state",
+  servers: { project: new Map(), own: [] },
   systemPrompt: "You are new.",
   env: { HOME: "/nowhere" },
   ...more,

@@ -77,7 +77,7 @@ export async function seat(options: SeatOptions = {}): Promise<Seat> {
       scope = new AsyncDisposableStack();
       return driver.open(
         {
-          session: { id: newId("ses", 0), handle: "lucid-knuth" },
+          session: { id: newId("ses", 0), handle: "lucid-hertz" },
           agent: fixtureAgent(changes.flags ?? options.flags ?? [], options.agent),
           cwd,
           stateDir,
@@ -97,11 +97,13 @@ export async function seat(options: SeatOptions = {}): Promise<Seat> {
   };
 }
 
-/** A plane of which nothing is real but whether its tools were listed. */
-export function planeStub(listed: boolean, asked: number[] = []): PlaneAddress {
+/** A plane of which nothing is real but whether the agent reached it and listed its tools. */
+export function planeStub(listed: boolean, asked: number[] = [], reached = true): PlaneAddress {
   return {
     url: "http://127.0.0.1:9/mcp",
     token: "plane-token",
+    reached: async () => reached,
+    calls: () => ({ open: 0, answeredAt: 0 }),
     async listed(ms) {
       asked.push(ms);
       return listed;

@@ -158,13 +158,13 @@ describe("a session found again", () => {
     expect(textOf(await at.run(await at.open(), "recallLate"))).toBe("prompts: 5");
   });
 
-  test("that the agent lost is forgotten, said and begun anew", async () => {
+  test("that the agent lost is forgotten, reported and started again", async () => {
     const at = await seat();
     await at.run(await at.open(), "reply");
     const before = at.host.resume;
     const events = await at.run(await at.open({ flags: ["--stale"] }), "introduction");
     expect(at.host.remembered).toEqual([before, null, expect.any(String)]);
-    expect(at.host.notices).toMatchObject([{ level: "warning", text: expect.stringContaining("is gone") }]);
+    expect(at.host.notices).toMatchObject([{ level: "warning", text: expect.stringContaining("was lost") }]);
     expect(textOf(events)).toContain("You are a fixture.");
     expect(endOf(events).reason).toBe("completed");
   });

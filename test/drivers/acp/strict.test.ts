@@ -9,12 +9,18 @@ import { goose } from "../../../src/drivers/acp/recipes/goose.ts";
 import { kimi } from "../../../src/drivers/acp/recipes/kimi.ts";
 import { kilo, opencode } from "../../../src/drivers/acp/recipes/opencode.ts";
 import { qwen } from "../../../src/drivers/acp/recipes/qwen.ts";
+import type { ChosenServers } from "../../../src/drivers/cli-harness/mcp-servers.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { fixtureAgent } from "./fixture-agent.ts";
 import { seat } from "./seat.ts";
 
 /** Launches in `work/project` of a folder with these files, whose `home` is the user's. */
-async function launch(recipe: AcpRecipe, files: Record<string, unknown>, env = {}): Promise<Launch & { root: string }> {
+async function launch(
+  recipe: AcpRecipe,
+  files: Record<string, unknown>,
+  env = {},
+  servers: ChosenServers = { project: new Map(), own: [] },
+): Promise<Launch & { root: string }> {
   const root = await tempDir();
   await mkdir(join(root, "work", "project"), { recursive: true });
   for (const [name, content] of Object.entries(files)) {
@@ -26,6 +32,7 @@ async function launch(recipe: AcpRecipe, files: Record<string, unknown>, env = {
     gated: false,
     cwd: join(root, "work", "project"),
     stateDir: join(root, "state"),
+    servers,
     systemPrompt: "",
     env: { HOME: join(root, "home"), ...env },
   });
@@ -136,4 +143,32 @@ test("what a start warns of reaches the user", async () => {
   const at = await seat({ recipe: { launch: async () => ({ ...plainLaunch, warnings: ["mind this"] }) } });
   await at.open();
   expect(at.host.notices).toEqual([{ level: "warning", text: "mind this" }]);
+});
+
+test("an agent's own servers stay on where its mcp names them, and all of them with inherit", async () => {
+  const some: ChosenServers = { project: new Map(), own: ["mine"] };
+  const all: ChosenServers = { project: new Map(), own: "all" };
+  const files = {
+    "home/.gemini/settings.json": servers("mine", "other"),
+    "home/.copilot/mcp-config.json": servers("mine", "other"),
+  };
+  const settings = async (chosen: ChosenServers) =>
+    JSON.parse((await launch(gemini, files, {}, chosen)).files[0]?.content ?? "").mcpServers;
+  expect(Object.keys(await settings(some))).toEqual(["mine"]);
+  expect(Object.keys(await settings(all))).toEqual(["mine", "other"]);
+  const flag = "--allowed-mcp-server-names";
+  for (const recipe of [gemini, qwen]) {
+    expect((await launch(recipe, files, {}, some)).onlyPlane).toEqual([flag, "aegis", flag, "mine"]);
+    expect((await launch(recipe, files, {}, all)).onlyPlane).toEqual([]);
+  }
+  expect((await launch(copilot, files, {}, some)).onlyPlane).toEqual([
+    "--disable-builtin-mcps",
+    "--disable-mcp-server=other",
+  ]);
+  expect((await launch(copilot, files, {}, all)).onlyPlane).toEqual([]);
+  const declared = { "work/project/opencode.json": { mcp: { mine: {}, other: {} } } };
+  const off = async (chosen: ChosenServers) =>
+    JSON.parse((await launch(opencode, declared, {}, chosen)).env.OPENCODE_CONFIG_CONTENT ?? "").mcp;
+  expect(await off(some)).toEqual({ other: { enabled: false } });
+  expect(await off(all)).toBeUndefined();
 });

@@ -142,9 +142,21 @@ describe("the plane", () => {
 
   test("is not waited for where the agent connects on the first prompt", async () => {
     const asked: number[] = [];
-    const at = await seat({ plane: planeStub(true, asked), recipe: { plane: { waitMs: 0, settleMs: 0 } } });
+    const at = await seat({
+      plane: planeStub(true, asked),
+      recipe: { plane: { waitMs: 0, settleMs: 0, lazyAfterMs: null } },
+    });
     await at.run(await at.open(), "reply");
     expect(asked).toEqual([0]);
+  });
+
+  test("of an agent that connects when it needs a tool is neither waited for nor missed", async () => {
+    const asked: number[] = [];
+    const at = await seat({ plane: planeStub(false, asked, false) });
+    const conversation = await at.open();
+    expect(eventsOf(await at.run(conversation, "reply"), "notice")).toEqual([]);
+    expect(eventsOf(await at.run(conversation, "reply"), "notice")).toEqual([]);
+    expect(asked).toEqual([]);
   });
 
   test("is looked for again when the first turn was cut short", async () => {

@@ -57,7 +57,7 @@ test("consent without a choice is no answer", async () => {
   expect(JSON.parse(text)).toMatchObject({ behavior: "deny" });
 });
 
-test("an agent that may only read cannot leave the planning mode, whoever consents", async () => {
+test("an agent that may only read cannot leave the planning mode, even with consent", async () => {
   const { text, bench } = await ask("do:exitPlan", () => ({ decision: "allow", scope: "once" }), {
     permission: "read",
   });

@@ -8,6 +8,7 @@ import { DriverError } from "../../../src/drivers/driver.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { endOf, eventsOf, runTurn, textOf } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";
@@ -177,7 +178,8 @@ test("the probe finds the program on PATH, and says what is wrong", async () => 
     clock: systemClock,
     log: silentLogger,
   };
-  const probe = (PATH: string) => createClaudeCodeDriver({ ...deps, env: { PATH } }).probe(AbortSignal.timeout(10_000));
+  const probe = (PATH: string) =>
+    createClaudeCodeDriver({ ...deps, env: { PATH } }).probe(AbortSignal.timeout(scaled(10_000)));
   expect(await probe(root)).toMatchObject({ status: "missing", fix: expect.stringContaining("npm install") });
 
   const program = join(root, "claude");

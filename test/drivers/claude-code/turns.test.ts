@@ -137,7 +137,7 @@ test("a message that still waits for such a turn is cancelled without touching i
   expect(textOf(await runTurn(conversation, "do:recall"))).toBe("prompts: 2");
 });
 
-test("a message that the CLI has not taken up yet is interrupted once it is", async () => {
+test("a message that the CLI has not accepted yet is interrupted once it is", async () => {
   const bench = await createBench(claudeUnderTest(), "reply");
   const { conversation } = await bench.open();
   const turn = watchTurn(conversation, "do:queued");

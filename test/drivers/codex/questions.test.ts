@@ -36,7 +36,7 @@ test("consent to something else is a refusal, because Codex cannot change what i
   expect((await ask("do:asks", changed)).text).toBe("denied decline");
 });
 
-test("consent for good is not taken up where it would write a rule", async () => {
+test("consent for good is not used where it would write a rule", async () => {
   const params = {
     itemId: "i",
     command: "touch a",
@@ -103,7 +103,7 @@ test("the reason of a denial follows as a message in the same turn", async () =>
   });
   const { conversation } = await bench.open();
   expect(textOf(await runTurn(conversation, "do:deniedSteered"))).toContain(
-    "also: [Aegis: a call of yours was denied: never on a Sunday]",
+    "also: [Aegis: your call was denied: never on a Sunday]",
   );
 });
 
@@ -111,7 +111,7 @@ test("the reason of a denial that the turn did not take comes with the next prom
   const bench = await createBench(codexUnderTest(), "asks", { permission: no });
   const { conversation } = await bench.open();
   await runTurn(conversation, "do:deniedLast");
-  expect(textOf(await runTurn(conversation, "do:echo"))).toBe("[Aegis: a call of yours was denied: no]\n\ndo:echo");
+  expect(textOf(await runTurn(conversation, "do:echo"))).toBe("[Aegis: your call was denied: no]\n\ndo:echo");
 });
 
 test("plugins see which files a patch is about, and an agent that may write them is not asked", async () => {

@@ -118,7 +118,7 @@ test("a thread that somebody else has open is left alone, and the error says so"
   const [id = ""] = one.host.resume?.split(" ") ?? [];
   await writeFile(join(one.home, ".fixture-codex", `${id}.json.lock`), String(process.pid));
   await expect(open("one", codexAgent(), one.host.resume)).rejects.toMatchObject({
-    turnError: { code: "start", fix: expect.stringContaining("Another Codex has it open") },
+    turnError: { code: "start", fix: expect.stringContaining("Another Codex process has it open") },
   });
 });
 

@@ -90,7 +90,7 @@ test("a key that Codex misses is named, with the place for it", () => {
   const { error } = failureOf({ message: "Missing environment variable: `MY_KEY`.", codexErrorInfo: "other" });
   expect(error).toMatchObject({
     code: "not_logged_in",
-    fix: expect.stringContaining("put MY_KEY into the agent's `env`"),
+    fix: expect.stringContaining("set MY_KEY in the agent's `env`"),
   });
 });
 
@@ -100,7 +100,7 @@ test("an attempt that is repeated is a notice, not a failure", async () => {
   expect(endOf(events).reason).toBe("completed");
 });
 
-test("the prompt is accepted when Codex has it on record", async () => {
+test("the prompt is accepted when Codex has recorded it", async () => {
   const { events } = await say("do:reply");
   expect(eventsOf(events, "accepted")).toHaveLength(1);
   expect(events.findIndex((event) => event.type === "accepted")).toBeLessThan(
@@ -108,7 +108,7 @@ test("the prompt is accepted when Codex has it on record", async () => {
   );
 });
 
-test("text can join the turn under way", async () => {
+test("text can join the turn in progress", async () => {
   const bench = await createBench(codexUnderTest(), "reply");
   const { conversation } = await bench.open();
   const turn = watchTurn(conversation, "do:steered");

@@ -92,7 +92,10 @@ describe("opening", () => {
     const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: models.url.replace("/v1", "") };
     const { conversation } = await open({ model: "anthropic/claude-sonnet-4-5" }, env);
     await Array.fromAsync(
-      conversation.send({ text: "hi", images: [], history: [], turn: "t", key: "k" }, new AbortController().signal),
+      conversation.send(
+        { text: "hi", parts: ["hi"], images: [], history: [], turn: "t", key: "k" },
+        new AbortController().signal,
+      ),
     );
     expect(models.requests[0]?.headers["x-api-key"]).toBe("k");
   });
@@ -102,11 +105,15 @@ async function open(agent: Parameters<typeof agentOf>[0], env: Record<string, st
   const models: ModelSettings = { fake: { base_url: "http://127.0.0.1:9/v1", key_env: "FAKE_KEY" } };
   const processes: DriverDeps["processes"] = {
     start: () => Promise.reject(new Error("no process is started here")),
+    mark: () => ({ env: {}, end: async () => {} }),
     sweep: async () => [],
+    leftovers: async () => [],
+    endLeftovers: async () => [],
+    close: async () => {},
   };
   const driver = createNativeDriver({ env, processes, clock: systemClock, log: silentLogger, models });
   const cwd = await tempDir();
-  const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+  const session = { id: newId("ses", 0), handle: "lucid-hertz" };
   const place = { cwd, stateDir: cwd, systemPrompt: "", resume: null, fork: null, memory: [], plane: null };
   const scope = new AsyncDisposableStack();
   const conversation = await driver.open({ session, agent: agentOf(agent), ...place, host: driverHost() }, scope);

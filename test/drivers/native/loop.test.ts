@@ -100,6 +100,34 @@ describe("calls", () => {
     ]);
   });
 
+  test("that wait for other agents run side by side, those to one agent in order", async () => {
+    const order: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const tool = { ...peerTool, sideBySide: { orderedBy: "to" } };
+    const ask = (to: string, n: number) => call("ask_peer", { to, n }, `call_${n}`);
+    const { conversation, host } = await seat(
+      [{ calls: [ask("ada", 1), ask("bob", 2), ask("ada", 3)] }, { text: "done" }],
+      {
+        host: {
+          tools: [tool],
+          async callTool({ input }) {
+            const { to, n } = input as { to: string; n: number };
+            order.push(`${to} ${n} starts`);
+            await gate.promise;
+            order.push(`${to} ${n} ends`);
+            return { output: to, is_error: false };
+          },
+        },
+      },
+    );
+    const turn = watchTurn(conversation, "hello");
+    await host.arrived("calls", 2);
+    expect(order).toEqual(["ada 1 starts", "bob 2 starts"]);
+    gate.resolve();
+    expect(textOf(await turn.done)).toBe("done");
+    expect(order.slice(2)).toEqual(["ada 1 ends", "bob 2 ends", "ada 3 starts", "ada 3 ends"]);
+  });
+
   test("of the plane carry a key that stays the same over a redelivery", async () => {
     const script = [{ calls: [call("ls", {}), call("ask_peer", { q: 1 })] }, { text: "done" }];
     const { conversation, host, open } = await seat([...script, ...script], { host: { tools: [peerTool] } });
@@ -108,7 +136,7 @@ describe("calls", () => {
     expect(host.calls.map((made) => made.key)).toEqual(["batch-1/1", "batch-1/1"]);
   });
 
-  test("are on record before they act", async () => {
+  test("are recorded before they act", async () => {
     const { conversation, host } = await seat([{ calls: [call("ask_peer", {})] }, { text: "done" }], {
       host: { tools: [peerTool] },
     });

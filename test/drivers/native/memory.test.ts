@@ -49,7 +49,7 @@ describe("a memory cut anywhere", () => {
           const history = new History();
           const unreadable = history.restore(JSON.parse(JSON.stringify(entries.slice(0, length))));
           const found = [problem(history.forModel())];
-          for (const _ of history.addPrompt({ text: "go on", images: [], key: "later" }))
+          for (const _ of history.addPrompt({ text: "go on", parts: [], images: [], key: "later" }))
             found.push(problem(history.forModel()));
           expect({ unreadable, found }).toEqual({ unreadable: 0, found: [null, null] });
         }
@@ -63,7 +63,7 @@ describe("a memory cut anywhere", () => {
     const entries: unknown[] = [];
     let id = 0;
     turns.forEach((steps, turn) => {
-      for (const event of history.addPrompt({ text: `prompt ${turn}`, images: [], key: `key ${turn}` }))
+      for (const event of history.addPrompt({ text: `prompt ${turn}`, parts: [], images: [], key: `key ${turn}` }))
         entries.push(event.value);
       for (const { thinking, text, calls, compact } of steps) {
         const ids = Array.from({ length: calls }, () => `call ${id++}`);
@@ -202,7 +202,7 @@ describe("a conversation that fills the context", () => {
     );
     await say("one");
     const events = await say("two");
-    expect(eventsOf(events, "notice")).toMatchObject([{ text: expect.stringContaining("could not be summed up") }]);
+    expect(eventsOf(events, "notice")).toMatchObject([{ text: expect.stringContaining("could not be summarised") }]);
     expect(endOf(events).reason).toBe("completed");
   });
 });

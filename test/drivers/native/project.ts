@@ -5,8 +5,10 @@ import { SeenFiles } from "../../../src/drivers/native/tools/seen-files.ts";
 import type { ToolContext, ToolResult } from "../../../src/drivers/native/tools/tool.ts";
 import { ToolError } from "../../../src/drivers/native/tools/tool-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { writeAtomic } from "../../../src/lib/files.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { createProcesses } from "../../../src/lib/process.ts";
+import { agreed } from "../../helpers/consent.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { writeProjectFile } from "./seat.ts";
 
@@ -27,8 +29,10 @@ export async function project(files: Record<string, string> = {}, change: Partia
       clock: systemClock,
       log: silentLogger,
     }),
+    consent: async () => agreed(),
     shellEnv: { PATH: process.env.PATH ?? "" },
     seen: new SeenFiles(),
+    writeFile: writeAtomic,
     allowPrivateFetch: false,
     key: "k",
     ...change,

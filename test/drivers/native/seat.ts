@@ -64,7 +64,7 @@ export async function seat(script: FakeScript, options: SeatOptions = {}): Promi
   const open = async (memory: readonly unknown[]) => {
     const scope = new AsyncDisposableStack();
     scopes.push(scope);
-    const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+    const session = { id: newId("ses", 0), handle: "lucid-hertz" };
     const spec = { session, agent: agentOf(options.agent), cwd: dir, stateDir: root, systemPrompt: "You are a test." };
     return await driver.open({ ...spec, resume: null, fork: null, memory, plane: null, host }, scope);
   };

@@ -12,7 +12,7 @@ describe("read", () => {
     const { use } = await project({ "a.txt": "one\ntwo\r\nthree\nfour\n" });
     expect((await use("read", { path: "a.txt", offset: null })).output).toBe("1\tone\n2\ttwo\n3\tthree\n4\tfour");
     expect((await use("read", { path: "a.txt", offset: 2, limit: 2 })).output).toBe(
-      "2\ttwo\n3\tthree\n[lines 2-3 of 4; go on with offset 4]",
+      "2\ttwo\n3\tthree\n[lines 2-3 of 4; continue with offset 4]",
     );
     expect((await use("read", { path: "a.txt", offset: 9 })).output).toContain("has 4 lines");
   });

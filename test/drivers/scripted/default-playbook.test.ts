@@ -7,7 +7,7 @@ import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns
 import { openScripted } from "./scripted-conversation.ts";
 
 const files = { "src/a.ts": "// TODO one\n// TODO two\n", "src/b.md": "fine\n" };
-const header = "> from agent:calm-hopper · 2026-01-31T09:00:00Z\n";
+const header = "> from agent:calm-planck · 2026-01-31T09:00:00Z\n";
 
 const planeTools: ToolSpec[] = ["aegis_handoff", "aegis_spawn", "aegis_list_sessions"].map((name) => ({
   name,
@@ -17,10 +17,10 @@ const planeTools: ToolSpec[] = ["aegis_handoff", "aegis_spawn", "aegis_list_sess
 }));
 
 const answers: Record<string, string> = {
-  aegis_handoff: "landed at calm-hopper",
-  aegis_spawn: '{"handle":"bold-lamport"}',
+  aegis_handoff: "landed at calm-planck",
+  aegis_spawn: '{"handle":"bold-laplace"}',
   aegis_list_sessions:
-    '[{"handle":"lucid-knuth","state":"ready","title":""},{"handle":"calm-hopper","state":"working"}]',
+    '[{"handle":"lucid-hertz","state":"ready","title":""},{"handle":"calm-planck","state":"working"}]',
 };
 
 test("the first words of a conversation say that no model answers", async () => {
@@ -36,7 +36,7 @@ test("a greeting lists only what works", async () => {
   const offers = [...help.matchAll(/^- ([^(\n]+)/gm)].map(([, offer]) => String(offer).trim());
   expect(offers.length).toBeGreaterThan(5);
   for (const offer of offers.filter((text) => !text.includes("story"))) {
-    const request = offer.replace("<handle>", "calm-hopper").replace("<agent>", "offline").replace(/<\w+>/, "src/a.ts");
+    const request = offer.replace("<handle>", "calm-planck").replace("<agent>", "offline").replace(/<\w+>/, "src/a.ts");
     const events = await runTurn(conversation, request);
     expect(eventsOf(events, "tool_result").length, request).toBeGreaterThan(0);
     expect(eventsOf(events, "tool_result").filter((event) => event.is_error)).toEqual([]);
@@ -50,8 +50,8 @@ test.each([
   ["grep todo two", "1 match in 1 file\nsrc/a.ts:2: // TODO two"],
   ["How many TODOs are there?", "2 todos in 1 file\n- src/a.ts: 2"],
   ["read src/b.md", "src/b.md, 1 line:\nfine"],
-  ["who is here?", "handle calm-hopper, state working"],
-  ["spawn offline and count todos", "handle bold-lamport"],
+  ["who is here?", "handle calm-planck, state working"],
+  ["spawn offline and count todos", "handle bold-laplace"],
   ["what is the meaning of life?", "no model reads this"],
 ])("%s", async (request, answer) => {
   const { conversation } = await openDefault();
@@ -64,13 +64,13 @@ test("a report is written and can be handed over", async () => {
     "2 todos in 1 file, out of 2 files; wrote aegis-report.md",
   );
   expect(await readFile(join(dir, "aegis-report.md"), "utf8")).toContain("- src/a.ts: 2");
-  const events = await runTurn(conversation, "hand it to calm-hopper");
-  expect(textOf(events)).toBe("landed at calm-hopper");
+  const events = await runTurn(conversation, "hand it to calm-planck");
+  expect(textOf(events)).toBe("landed at calm-planck");
   expect(await readFile(join(dir, "aegis-report.md"), "utf8")).toContain("- 2 todos in 1 file");
   expect(host.calls).toMatchObject([
     {
       name: "aegis_handoff",
-      input: { target_handle: "calm-hopper", context: expect.stringContaining("aegis-report.md") },
+      input: { target_handle: "calm-planck", context: expect.stringContaining("aegis-report.md") },
     },
   ]);
 });
@@ -83,13 +83,13 @@ test("a report does not count itself", async () => {
 
 test("what is handed over is read by the peer, who hands nothing back", async () => {
   const sender = await openDefault();
-  await runTurn(sender.conversation, "hand the report to calm-hopper");
+  await runTurn(sender.conversation, "hand the report to calm-planck");
   const [handoff] = sender.host.calls;
   const { context } = (handoff?.input ?? {}) as { context: string };
   const report = await readFile(join(sender.dir, "aegis-report.md"), "utf8");
   const peer = await openDefault({ "aegis-report.md": report });
-  const text = textOf(await runTurn(peer.conversation, `> from agent:lucid-knuth · 2026-01-31T09:00:00Z\n${context}`));
-  expect(text).toContain("lucid-knuth handed me aegis-report.md");
+  const text = textOf(await runTurn(peer.conversation, `> from agent:lucid-hertz · 2026-01-31T09:00:00Z\n${context}`));
+  expect(text).toContain("lucid-hertz handed me aegis-report.md");
   expect(text).toContain("2 todos in 1 file");
   expect(peer.host.calls).toEqual([]);
 });
@@ -100,7 +100,7 @@ test("a report that cannot be written is not handed over", async () => {
     agent: { permission: "read" },
     host: { tools: planeTools, callTool: ({ name }) => ({ output: answers[name] ?? "", is_error: false }) },
   });
-  expect(textOf(await runTurn(conversation, "hand the report to calm-hopper"))).toContain("write_report failed");
+  expect(textOf(await runTurn(conversation, "hand the report to calm-planck"))).toContain("write_report failed");
   expect(host.calls).toEqual([]);
 });
 

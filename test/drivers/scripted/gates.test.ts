@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Gates } from "../../../src/drivers/scripted/gates.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
+import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 test("all who wait for one file share its watch, pass when it is there, and leave nothing behind", async () => {
@@ -11,14 +12,14 @@ test("all who wait for one file share its watch, pass when it is there, and leav
   const gates = new Gates(clock);
   const leaving = new AbortController();
   const left = gates.passed(file, leaving.signal);
-  const passed = Promise.all([1, 2, 3].map(() => gates.passed(file, AbortSignal.timeout(10_000))));
+  const passed = Promise.all([1, 2, 3].map(() => gates.passed(file, AbortSignal.timeout(scaled(10_000)))));
   await clock.sleepers(1);
   leaving.abort(new Error("gone"));
   await expect(left).rejects.toThrow("gone");
   await writeFile(file, "");
   await clock.advance(20);
   await passed;
-  await gates.passed(file, AbortSignal.timeout(10_000));
+  await gates.passed(file, AbortSignal.timeout(scaled(10_000)));
   expect(clock.sleeping).toBe(0);
 });
 

@@ -46,7 +46,7 @@ export async function openScripted(
     log: silentLogger,
   }).open(
     {
-      session: { id: newId("ses", 0), handle: "lucid-knuth" },
+      session: { id: newId("ses", 0), handle: "lucid-hertz" },
       agent: agentSchema.parse(
         agentOf({
           harness: "scripted",

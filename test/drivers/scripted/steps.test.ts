@@ -14,8 +14,8 @@ rules:
     steps: [{ say: "{1}|{2}|{text}|{sender}|{handle}|{turn_number}|{{1}}" }]`,
   });
   await runTurn(conversation, "anything");
-  const events = await runTurn(conversation, "> from agent:calm-hopper · 2026-01-31T09:00:00Z\nOne Two THREE");
-  expect(textOf(events)).toBe("THREE||One Two THREE|calm-hopper|lucid-knuth|2|{1}");
+  const events = await runTurn(conversation, "> from agent:calm-planck · 2026-01-31T09:00:00Z\nOne Two THREE");
+  expect(textOf(events)).toBe("THREE||One Two THREE|calm-planck|lucid-hertz|2|{1}");
 });
 
 test("the first rule that fits wins, each message of a batch gets its own, and silence is never an answer", async () => {
@@ -27,12 +27,12 @@ rules:
   });
   const batch = [
     "I like pears",
-    "> from agent:calm-hopper · 2026-01-31T09:00:00Z\napples",
+    "> from agent:calm-planck · 2026-01-31T09:00:00Z\napples",
     "> from queue:work · task#7 · ok · 2026-01-31T09:00:00Z\nmore apples\n\nand a paragraph",
     "> from substrate · 2026-01-31T09:00:00Z\nstones",
   ];
   const said = eventsOf(await runTurn(conversation, batch.join("\n\n")), "text").map((event) => event.text);
-  expect(said).toEqual(["fruit", "peer calm-hopper", "fruit", expect.stringContaining("no rule of my playbook")]);
+  expect(said).toEqual(["fruit", "peer calm-planck", "fruit", expect.stringContaining("no rule of my playbook")]);
 });
 
 test("a stream takes its time by the clock, and what was said before an abort stays", async () => {

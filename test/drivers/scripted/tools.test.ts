@@ -72,15 +72,15 @@ test.each([
   ["read_file", { path: "../secret.txt" }, /outside the project/],
   ["read_file", { path: "/etc/hosts" }, /outside the project/],
   ["read_file", { path: "link/secret.txt" }, /outside the project/],
-  ["read_file", { path: ".aegis/state/daemon.json" }, /leaves alone/],
-  ["read_file", { path: "src/../.git/config" }, /leaves alone/],
+  ["read_file", { path: ".aegis/state/daemon.json" }, /does not read/],
+  ["read_file", { path: "src/../.git/config" }, /does not read/],
   ["read_file", { path: "missing.md" }, /no such file/],
   ["read_file", { path: "binary.bin" }, /not a text/],
   ["read_file", { file: "README.md" }, /path/],
   ["write_report", { path: "../out.md", text: "" }, /outside the project/],
   ["write_report", { path: "link/out.md", text: "" }, /outside the project/],
   ["write_report", { path: "src/a.ts", text: "" }, /ends in \.md or \.txt/],
-  ["write_report", { path: ".git/x.md", text: "" }, /leaves alone/],
+  ["write_report", { path: ".git/x.md", text: "" }, /does not read/],
   ["write_report", { path: "README.md/x.md", text: "" }, /write_report|outside/],
 ])("%s refuses %o", async (tool, input, message) => {
   const result = await callOnce({ files }, tool, input);

@@ -1,4 +1,4 @@
-/** Every ACP agent that Aegis knows how to start, by the name of its harness. */
+/** Every ACP agent that Aegis can start, by the name of its harness. */
 import type { AcpRecipe } from "../recipe.ts";
 import { copilot } from "./copilot.ts";
 import { custom } from "./custom.ts";

@@ -1,5 +1,6 @@
-/** GitHub Copilot CLI. Login and settings stay the user's; rights and servers to leave alone are given as arguments. */
+/** GitHub Copilot CLI. Uses the user's login and settings; permissions and excluded servers are passed as arguments. */
 import { join } from "node:path";
+import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { entriesOf } from "./home.ts";
@@ -18,9 +19,9 @@ export const copilot: AcpRecipe = {
   passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "XDG_*", "NODE_EXTRA_CA_CERTS"],
   launch,
   modes: { read: ["agent"], write: ["agent"], full: ["agent"], auto: ["agent"] },
-  plane: { waitMs: 3000, settleMs: 0 },
+  plane: { waitMs: 3000, settleMs: 0, lazyAfterMs: null },
   naming: {
-    // A title is the tool's name only for tools of MCP servers; for its own it is the model's words.
+    // The title is the tool's name only for tools of MCP servers; for its own tools the model writes the title.
     toolName: (call) => (call.kind === "other" ? call.firstTitle || null : null),
     kinds: {},
     planeTool: () => null,
@@ -30,28 +31,32 @@ export const copilot: AcpRecipe = {
   quirks: noQuirks,
 };
 
-async function launch({ agent, gated, cwd, env }: LaunchContext): Promise<Launch> {
+async function launch({ agent, gated, cwd, env, servers }: LaunchContext): Promise<Launch> {
   const home = env.COPILOT_HOME ?? join(env.HOME ?? "/", ".copilot");
   const files = [
     join(home, "mcp-config.json"),
     ...inFolders(withAncestors(cwd), [".mcp.json", ".github/mcp.json", ".vscode/mcp.json"]),
   ];
   await refusePlaneName(copilot.program.name, files, serversOf);
-  const others = await declaredServers(files, serversOf);
+  const declared = await declaredServers(files, serversOf);
+  const others = declared.filter((name) => !keepsOwn(name, servers) && !servers.project.has(name));
   const plugins = await entriesOf(join(home, "installed-plugins"));
   return {
     ...plainLaunch,
     args: [
       ...["--acp", "--no-auto-update"],
-      // Its requests name a tool without its server, so the plane's tools are opened before it can ask.
+      // Its permission requests name a tool without its server, so the plane's tools are allowed in advance.
       `--allow-tool=${planeServer}`,
       ...(agent.permission === "full" && !gated ? ["--allow-all"] : []),
     ],
-    onlyPlane: ["--disable-builtin-mcps", ...others.map((name) => `--disable-mcp-server=${name}`)],
+    onlyPlane: [
+      ...(servers.own === "all" ? [] : ["--disable-builtin-mcps"]),
+      ...others.map((name) => `--disable-mcp-server=${name}`),
+    ],
     env: { COPILOT_AUTO_UPDATE: "false" },
     warnings:
       plugins.length === 0
         ? []
-        : ["Copilot CLI has plugins installed; MCP servers that they bring are started beside Aegis's own."],
+        : ["Copilot CLI has plugins installed; their MCP servers are started in addition to Aegis's own."],
   };
 }

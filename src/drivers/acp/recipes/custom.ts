@@ -1,4 +1,4 @@
-/** Any other program that speaks the Agent Client Protocol, by the command its agent's options name. */
+/** Any other program that speaks the Agent Client Protocol, started with the command in the agent's options. */
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 
@@ -15,11 +15,11 @@ export const custom: AcpRecipe = {
   passEnv: ["XDG_*"],
   launch: async () => plainLaunch,
   modes: { read: [], write: [], full: [], auto: [] },
-  plane: { waitMs: 3000, settleMs: 200 },
+  plane: { waitMs: 3000, settleMs: 200, lazyAfterMs: 500 },
   naming: {
     toolName: () => null,
     kinds: {},
-    // Titles of an agent we do not know may be the model's words; these fields are the agent's own.
+    // The model may write the titles of an unknown agent; the agent itself sets these fields.
     planeTool: (call) =>
       new RegExp(`^mcp__${planeServer}__(.+)$`).exec(call.name ?? metaText(call, "toolName") ?? "")?.[1] ?? null,
   },

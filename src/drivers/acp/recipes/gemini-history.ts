@@ -1,7 +1,7 @@
 /**
- * Keeps Gemini CLI from losing a conversation it loads. It names the file of a conversation after the minute and the
- * first eight characters of the id, so loading within the minute of the last start empties the file; and every load
- * leaves an empty copy that a later load could take for the conversation.
+ * Prevents Gemini CLI from losing a conversation that it loads. It names the file of a conversation after the minute
+ * and the first eight characters of the id, so loading within the minute of the last start empties the file. Every load
+ * also leaves an empty copy that a later load could mistake for the conversation.
  */
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -9,10 +9,10 @@ import { isErrno } from "../../../lib/files.ts";
 import { readJsonl } from "../../../lib/jsonl.ts";
 import { textAt } from "../../cli-harness/fields.ts";
 
-/** No start ever falls into this hour. */
+/** An hour in which no start can happen. */
 const safeHour = "session-2000-01-01T00-";
 
-/** Moves the file out of the way of the one that loading will create. */
+/** Moves the file, so that loading does not overwrite it. */
 export async function protectHistory(home: string, conversation: string): Promise<void> {
   await removeEmptyCopies(home, conversation);
   const files = (await filesOf(home, conversation)).map((path) => ({
@@ -35,7 +35,7 @@ async function removeEmptyCopies(home: string, conversation: string): Promise<vo
   for (const file of files) if (!(await hasMessages(file))) await rm(file, { force: true });
 }
 
-/** The conversation's files, last written first. */
+/** The conversation's files, most recently written first. */
 async function filesOf(home: string, conversation: string): Promise<string[]> {
   const projects = join(home, ".gemini", "tmp");
   const found: { path: string; written: number }[] = [];
@@ -73,7 +73,7 @@ async function conversationOf(path: string): Promise<string | null> {
 
 async function hasMessages(path: string): Promise<boolean> {
   const records = await readJsonl(path).catch(() => null);
-  // What cannot be read is kept.
+  // Keep a file that cannot be read.
   return records?.some((record) => ["user", "gemini"].includes(textAt(record, "type") ?? "")) ?? true;
 }
 

@@ -1,10 +1,13 @@
 /**
- * Gemini CLI. It has no switch for the settings a driven session needs, and its cleanup at every start deletes chats
- * of other processes. So each session has a Gemini home of its own: the user's settings with ours over them, chats
- * that nothing else touches, and links to everything else of the user's, the login first. HOME stays the user's.
+ * Gemini CLI. It has no option for the settings that Aegis needs, and its cleanup at each start deletes chats of other
+ * processes. So each session has its own Gemini home: the user's settings with ours merged over them, private chats,
+ * and links to all other files of the user, including the login. HOME is unchanged.
  */
 import { join } from "node:path";
+import { isObject, type Json } from "../../cli-harness/fields.ts";
+import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { allowedServers } from "../servers.ts";
 import { planeServer } from "../tool-calls.ts";
 import { protectHistory } from "./gemini-history.ts";
 import { linksTo } from "./home.ts";
@@ -13,7 +16,7 @@ import { mergeSettings, readSettings } from "./settings.ts";
 
 const homeFolder = "gemini-home";
 const settingsFile = "settings.json";
-/** What a session has for itself. */
+/** Entries that are private to a session. */
 const ownEntries = new Set([settingsFile, "tmp", "history", "projects.json"]);
 
 const settings = {
@@ -42,14 +45,14 @@ export const gemini: AcpRecipe = {
     ...["GOOGLE_APPLICATION_CREDENTIALS"],
   ],
   launch,
-  // Plan mode would also close the plane's tools, so an agent that may only read asks, and is answered by kind.
+  // Plan mode would also block the plane's tools, so a read-only agent asks, and Aegis answers by kind.
   modes: { read: ["default"], write: ["autoEdit", "default"], full: ["yolo", "default"], auto: ["default"] },
-  plane: { waitMs: 3000, settleMs: 0 },
+  plane: { waitMs: 3000, settleMs: 0, lazyAfterMs: null },
   naming: {
-    // Ids are `<tool name>__<id>`.
+    // Ids have the form `<tool name>__<id>`.
     toolName: (call) => (call.id.includes("__") ? call.id.slice(0, call.id.lastIndexOf("__")) : null),
     kinds: {},
-    // The id begins with the tool's name and the title ends with the server's; a model writes at most one of them.
+    // The id begins with the tool's name and the title ends with the server's. The model controls at most one of them.
     planeTool: (call) => {
       const tool = new RegExp(`^(\\S+) \\(${planeServer} MCP Server\\)$`).exec(call.firstTitle)?.[1] ?? null;
       return tool !== null && call.id.startsWith(`mcp_${planeServer}_${tool}__`) ? tool : null;
@@ -66,24 +69,31 @@ export const gemini: AcpRecipe = {
   },
 };
 
-async function launch({ agent, cwd, stateDir, env }: LaunchContext): Promise<Launch> {
+/** The user's servers that the agent keeps, in settings syntax. */
+function keptServers(declared: unknown, servers: LaunchContext["servers"]): Json {
+  const kept = Object.entries(isObject(declared) ? declared : {}).filter(([name]) => keepsOwn(name, servers));
+  return kept.length === 0 ? {} : { mcpServers: Object.fromEntries(kept) };
+}
+
+async function launch({ agent, cwd, stateDir, env, servers }: LaunchContext): Promise<Launch> {
   const users = join(env.GEMINI_CLI_HOME ?? env.HOME ?? "/", ".gemini");
-  // With a key but no choice of login it makes sessions and then refuses to load them.
+  // With a key but no selected login type it creates sessions and later refuses to load them.
   const defaults = env.GEMINI_API_KEY ? { security: { auth: { selectedType: "gemini-api-key" } } } : {};
   await refusePlaneName(gemini.program.name, [join(cwd, ".gemini", settingsFile)], serversOf);
-  const { mcpServers: _, ...usersSettings } = (await readSettings(join(users, settingsFile))) ?? {};
-  const merged = mergeSettings(mergeSettings(defaults, usersSettings), settings);
+  const { mcpServers: declared, ...usersSettings } = (await readSettings(join(users, settingsFile))) ?? {};
+  const kept = keptServers(declared, servers);
+  const merged = mergeSettings(mergeSettings(defaults, { ...usersSettings, ...kept }), settings);
   return {
     ...plainLaunch,
-    // Without a pinned model every prompt costs another call that chooses one.
+    // Without a fixed model each prompt makes an extra call that chooses one.
     args: ["--acp", ...(agent.model === null ? [] : ["-m", agent.model])],
-    // Rules over every list of allowed servers in settings; those of the project and of extensions are kept out as well.
-    onlyPlane: ["--allowed-mcp-server-names", planeServer],
+    // Overrides every list of allowed servers in settings, and excludes the servers of the project and of extensions.
+    onlyPlane: allowedServers("--allowed-mcp-server-names", servers),
     env: {
       GEMINI_CLI_HOME: join(stateDir, homeFolder),
       // Its launcher keeps a second process that ignores SIGTERM.
       GEMINI_CLI_NO_RELAUNCH: "1",
-      // In a folder that is not trusted it starts no MCP server; `.aegis.yaml` already decides what runs in this one.
+      // It starts no MCP server in an untrusted folder; `.aegis.yaml` already decides what runs in this one.
       GEMINI_CLI_TRUST_WORKSPACE: "true",
     },
     files: [{ name: join(homeFolder, ".gemini", settingsFile), content: JSON.stringify(merged, null, 2) }],

@@ -1,9 +1,9 @@
-/** goose. Everything a session needs goes through its environment; its own settings and keyring stay in force. */
+/** goose. All session settings are passed in its environment; its own settings and keyring remain in effect. */
 import type { Permission } from "../../../contract/agent.ts";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 
-/** Its `chat` mode closes all tools, the plane's too. */
+/** Its `chat` mode disables all tools, including the plane's. */
 const modes: Record<Permission, string> = { read: "approve", write: "approve", full: "auto", auto: "smart_approve" };
 
 export const goose: AcpRecipe = {
@@ -26,18 +26,18 @@ export const goose: AcpRecipe = {
     env: {
       GOOSE_MODE: gated ? modes.read : modes[agent.permission],
       GOOSE_TELEMETRY_ENABLED: "false",
-      // The environment rules over its settings file: none of the extensions that are configured there is started.
+      // The environment overrides its settings file, so it starts none of the extensions configured there.
       EXTENSIONS: "{}",
     },
   }),
   modes: { read: [modes.read], write: [modes.write], full: [modes.full], auto: [modes.auto] },
   // It connects to MCP servers on the first prompt.
-  plane: { waitMs: 0, settleMs: 0 },
+  plane: { waitMs: 0, settleMs: 0, lazyAfterMs: null },
   naming: {
-    // Titles of its own tools are `<tool> · <what it is about to do>`.
+    // Titles of its own tools have the form `<tool> · <action>`.
     toolName: (call) => call.firstTitle.split(" · ")[0] || null,
     kinds: { shell: "execute", edit: "edit", write: "edit", text_editor: "edit", tree: "read", analyze: "read" },
-    // Titles are `<server>: <tool>` with blanks for underscores.
+    // Titles have the form `<server>: <tool>` with spaces for underscores.
     planeTool: (call) =>
       new RegExp(`^${planeServer}: ([\\w ]+)$`).exec(call.firstTitle)?.[1]?.replaceAll(" ", "_") ?? null,
   },

@@ -1,10 +1,13 @@
-/** A session's own copy of an agent's home: links to all that is the user's, the login first, but for what is its own. */
+/**
+ * Builds a session's own copy of an agent's home: private entries, and links to all other files of the user, including
+ * the login.
+ */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../../lib/files.ts";
 import type { Launch } from "../recipe.ts";
 
-/** `folder` is the copy, below the state folder; `own` are the entries that are not shared. */
+/** `folder` is the copy below the state folder; `own` lists the entries that are not shared. */
 export async function linksTo(users: string, folder: string, own: ReadonlySet<string>): Promise<Launch["links"]> {
   const shared = (await entriesOf(users)).filter((entry) => !own.has(entry));
   return shared.map((entry) => ({ name: join(folder, entry), target: join(users, entry) }));

@@ -1,19 +1,19 @@
 /**
- * Kimi Code. It has no switch that keeps MCP servers out, so each session has a home of its own without the lists of
- * them; settings, models, login and conversations in it are links to the user's.
+ * Kimi Code. It has no option that excludes MCP servers, so each session has its own home without the server lists.
+ * Settings, models, login and conversations in it are links to the user's files.
  */
 import { join } from "node:path";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { linksTo } from "./home.ts";
 
-/** A call of the plane may wait for a person; its own limit is a minute, and it asks for no progress. */
+/** A plane call may wait for a person. The agent's own limit is one minute, and it does not request progress. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
 
 const homeFolder = "kimi-home";
 /**
- * The user's servers, plugins, which bring servers of their own, and the projects the user has trusted: those of a
- * project are only started in one that is.
+ * The user's servers, plugins (which bring their own servers), and the user's trusted projects: the agent starts
+ * project servers only in a trusted project.
  */
 const ownEntries = new Set(["mcp.json", "plugins", "workspace-trust"]);
 
@@ -39,9 +39,9 @@ export const kimi: AcpRecipe = {
     },
     links: await linksTo(env.KIMI_CODE_HOME ?? join(env.HOME ?? "/", ".kimi-code"), homeFolder, ownEntries),
   }),
-  // Its plan mode executes no tool at all.
+  // Its plan mode runs no tool at all.
   modes: { read: ["default"], write: ["default"], full: ["yolo"], auto: ["default"] },
-  plane: { waitMs: 3000, settleMs: 0 },
+  plane: { waitMs: 3000, settleMs: 0, lazyAfterMs: null },
   naming: {
     toolName: (call) => call.firstTitle || null,
     kinds: {},

@@ -1,22 +1,23 @@
 /**
- * OpenCode, and Kilo which grew from it. The session's settings go in through the environment, where they rule over
- * the user's files without replacing them; login and providers stay the user's. It has no switch for MCP servers as a
- * whole, so each one that is declared anywhere is switched off by its name.
+ * OpenCode, and its fork Kilo. Session settings are passed in the environment, which overrides the user's files without
+ * replacing them; login and providers remain the user's. It has no option to disable all MCP servers, so each declared
+ * server is disabled by name.
  */
 import { join } from "node:path";
 import type { Permission } from "../../../contract/agent.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
+import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { declaredServers, inFolders, namesOfServers, withAncestors } from "./other-servers.ts";
 import { mergeSettings, parseSettings, readSettings } from "./settings.ts";
 
-/** A call of the plane may wait for a person; its own limit is a minute. */
+/** A plane call may wait for a person; the agent's own limit is one minute. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;
 const instructionsFile = "instructions.md";
 
 const looking = { read: "allow", glob: "allow", grep: "allow", list: "allow", lsp: "allow" };
-/** `auto` keeps what the user's own settings say. */
+/** `auto` keeps the user's own settings. */
 const permissions: Record<Permission, Json | null> = {
   read: { "*": "ask", ...looking, edit: "deny" },
   write: { "*": "ask", ...looking, edit: "allow" },
@@ -24,7 +25,7 @@ const permissions: Record<Permission, Json | null> = {
   auto: null,
 };
 
-/** Each by name: a rule of the user's for one tool would win over `*`. */
+/** Each tool by name: a user's rule for one tool would override `*`. */
 const askAlways: Json = Object.fromEntries(
   ["*", "bash", "edit", "webfetch", "websearch", "codesearch", "task", "skill", ...Object.keys(looking)].map((tool) => [
     tool,
@@ -69,12 +70,12 @@ export const kilo: AcpRecipe = forkOf({
 });
 
 type Fork = Pick<AcpRecipe, "harness" | "program" | "login"> & {
-  /** Begins the names of its environment. */
+  /** The prefix of its environment variables. */
   prefix: string;
-  /** What its folders below those of the user's settings and data are called. */
+  /** The name of its folders below the user's config and data folders. */
   name: string;
   settingsFiles: readonly string[];
-  /** Folders of a project, and of the user's home, that have such files. */
+  /** Folders of a project, and of the user's home, that contain such files. */
   folders: readonly string[];
 };
 
@@ -88,7 +89,7 @@ function forkOf(fork: Fork): AcpRecipe {
     passEnv: [...providerKeys, `${prefix}_API_KEY`, `${prefix}_CONFIG`, `${prefix}_CONFIG_DIR`],
     launch: (context) => launch(fork, context),
     modes: { read: ["build", "code"], write: ["build", "code"], full: ["build", "code"], auto: ["build", "code"] },
-    plane: { waitMs: 3000, settleMs: 0 },
+    plane: { waitMs: 3000, settleMs: 0, lazyAfterMs: null },
     naming: {
       toolName: (call) => call.firstTitle || null,
       kinds: {},
@@ -103,20 +104,21 @@ function forkOf(fork: Fork): AcpRecipe {
 }
 
 async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
-  const { agent, gated, stateDir, systemPrompt, env } = context;
+  const { agent, gated, stateDir, systemPrompt, env, servers } = context;
   const { prefix } = fork;
   const content = `${prefix}_CONFIG_CONTENT`;
   const given = parseConfig(env[content]);
-  const others = new Set([
+  const declared = new Set([
     ...(await declaredServers(settingsPaths(fork, context), serversOf)),
     ...serversOf(given).flatMap(namesOfServers),
   ]);
+  const others = [...declared].filter((name) => !keepsOwn(name, servers) && !servers.project.has(name));
   const permission = gated ? askAlways : permissions[agent.permission];
   const own: Json = {
     autoupdate: false,
     experimental: { mcp_timeout: planeTimeoutMs },
     ...(permission === null ? {} : { permission }),
-    ...(others.size === 0 ? {} : { mcp: Object.fromEntries([...others].map((name) => [name, { enabled: false }])) }),
+    ...(others.length === 0 ? {} : { mcp: Object.fromEntries(others.map((name) => [name, { enabled: false }])) }),
     ...(systemPrompt === "" ? {} : { instructions: [join(stateDir, instructionsFile)] }),
   };
   return {
@@ -129,7 +131,7 @@ async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
     files: systemPrompt === "" ? [] : [{ name: instructionsFile, content: systemPrompt }],
     warnings: (await remoteSettings(fork, env)).map(
       (url) =>
-        `${fork.program.name} takes settings from ${url}; MCP servers declared there are started beside Aegis's own.`,
+        `${fork.program.name} takes settings from ${url}; the MCP servers declared there are started in addition to Aegis's own.`,
     ),
   };
 }
@@ -156,7 +158,7 @@ function serversOf(settings: Json): unknown[] {
   return [mcp, isObject(mcp) ? mcp.servers : null, mcpServers];
 }
 
-/** Where the user's organisation hands settings out, which no file tells. */
+/** The URL from which the user's organisation distributes settings; it is not in any settings file. */
 async function remoteSettings({ name }: Fork, env: LaunchContext["env"]): Promise<string[]> {
   const data = env.XDG_DATA_HOME ?? join(env.HOME ?? "/", ".local", "share");
   const logins = (await readSettings(join(data, name, "auth.json"))) ?? {};

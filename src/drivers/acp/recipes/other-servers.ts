@@ -1,11 +1,13 @@
-/** The MCP servers that a user and a project have declared for an agent, by name: to switch each of them off. */
+/**
+ * Finds the MCP servers that a user and a project have declared for an agent, by name, so that each can be disabled.
+ */
 import { dirname, join } from "node:path";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { DriverError } from "../../driver.ts";
 import { planeServer } from "../tool-calls.ts";
 import { readSettings } from "./settings.ts";
 
-/** The names in all of these files that exist, each once. */
+/** The names in all of these files that exist, without duplicates. */
 export async function declaredServers(
   files: readonly string[],
   serversOf: (settings: Json) => unknown[],
@@ -14,7 +16,7 @@ export async function declaredServers(
   return [...new Set(settings.flatMap((one) => (one === null ? [] : serversOf(one).flatMap(namesOfServers))))];
 }
 
-/** For agents that would start a server of the plane's name in its place, or beside it. */
+/** For agents that would start a server with the plane's name instead of the plane, or in addition to it. */
 export async function refusePlaneName(
   program: string,
   files: readonly string[],
@@ -22,7 +24,7 @@ export async function refusePlaneName(
 ): Promise<void> {
   for (const file of files) {
     if (!(await declaredServers([file], serversOf)).includes(planeServer)) continue;
-    const message = `${file} declares an MCP server "${planeServer}", and ${program} would not tell it from Aegis's own.`;
+    const message = `${file} declares an MCP server "${planeServer}", which ${program} cannot distinguish from Aegis's own.`;
     throw new DriverError({ code: "start", message, fix: "Give that server another name." });
   }
 }
@@ -32,7 +34,7 @@ export function serversOf({ mcpServers, servers }: Json): unknown[] {
   return [mcpServers, servers];
 }
 
-/** The folder and all above it: a project's settings may lie in any of them. */
+/** The folder and its ancestors: a project's settings may be in any of them. */
 export function withAncestors(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...withAncestors(above)];

@@ -1,9 +1,10 @@
 /**
- * Qwen Code. Home and login stay the user's. Its system-wide settings file can be named in the environment and rules
- * over all others, so a private copy with the administrator's settings in it sets what a driven session needs.
+ * Qwen Code. Uses the user's home and login. An environment variable can name its system settings file, which overrides
+ * all others. So a private copy, based on the administrator's settings, sets what Aegis needs.
  */
 import { join } from "node:path";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { allowedServers } from "../servers.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 import { mergeSettings, readSettings } from "./settings.ts";
 
@@ -13,7 +14,7 @@ const settings = {
   general: { enableAutoUpdate: false },
   ide: { enabled: false },
   security: { folderTrust: { enabled: false } },
-  // With it the plane's tools hide behind a search tool.
+  // This setting would hide the plane's tools behind a search tool.
   tools: { toolSearch: { enabled: false } },
 };
 
@@ -32,9 +33,9 @@ export const qwen: AcpRecipe = {
     ...["QWEN_HOME", "QWEN_RUNTIME_DIR", "NODE_EXTRA_CA_CERTS"],
   ],
   launch,
-  // Its own `auto` lets another model approve.
+  // In its own `auto` mode another model approves calls.
   modes: { read: ["default"], write: ["auto-edit", "default"], full: ["yolo", "default"], auto: ["default"] },
-  plane: { waitMs: 3000, settleMs: 200 },
+  plane: { waitMs: 3000, settleMs: 200, lazyAfterMs: null },
   naming: {
     toolName: () => null,
     kinds: {},
@@ -45,20 +46,20 @@ export const qwen: AcpRecipe = {
   quirks: noQuirks,
 };
 
-async function launch({ stateDir, env }: LaunchContext): Promise<Launch> {
+async function launch({ stateDir, env, servers }: LaunchContext): Promise<Launch> {
   const system = env.QWEN_CODE_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
   const ruling = (await readSettings(system)) ?? {};
   return {
     ...plainLaunch,
     args: ["--acp"],
-    // Rules over every list of allowed servers in settings, the project's `.mcp.json` and extensions included.
-    onlyPlane: ["--allowed-mcp-server-names", planeServer],
+    // Overrides every list of allowed servers in settings, including the project's `.mcp.json` and extensions.
+    onlyPlane: allowedServers("--allowed-mcp-server-names", servers),
     env: {
       QWEN_CODE_NO_RELAUNCH: "1",
-      // Otherwise the first prompt does not wait for the plane's tools.
+      // Without it the first prompt does not wait for the plane's tools.
       QWEN_CODE_LEGACY_MCP_BLOCKING: "1",
       QWEN_CODE_SYSTEM_SETTINGS_PATH: join(stateDir, settingsFile),
-      // Its place follows that of the file above.
+      // Its default location follows that of the file above, so it must be set too.
       QWEN_CODE_SYSTEM_DEFAULTS_PATH:
         env.QWEN_CODE_SYSTEM_DEFAULTS_PATH ?? join(systemFolder(), "system-defaults.json"),
     },

@@ -1,29 +1,29 @@
-/** Settings files of agents: JSON with comments, read from where the user has them and changed in a copy. */
+/** Settings files of agents: JSON with comments. Aegis reads the user's file and changes a copy. */
 import { readFile } from "node:fs/promises";
 import { isErrno } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { DriverError } from "../../driver.ts";
 
-/** Null when there is no such file. A broken one is an error: a session without it would have other rights. */
+/** Null if the file does not exist. A broken file is an error: a session without it would have other rights. */
 export async function readSettings(path: string): Promise<Json | null> {
   try {
     const value: unknown = parseSettings(await readFile(path, "utf8"));
     if (isObject(value)) return value;
-    throw new Error("it holds no JSON object");
+    throw new Error("expected a JSON object");
   } catch (cause) {
     if (isErrno(cause, "ENOENT", "ENOTDIR")) return null;
     throw new DriverError({ code: "start", message: `${path} cannot be read: ${errorText(cause)}` }, { cause });
   }
 }
 
-/** JSON as agents take it: with comments, and commas at the end of lists. */
+/** JSON as agents accept it: with comments and trailing commas. */
 export function parseSettings(text: string): unknown {
   const json = plainJson(text).trim();
   return json === "" ? {} : JSON.parse(json);
 }
 
-/** `over` on top of `base`, object by object. */
+/** Merges `over` into `base`, object by object. */
 export function mergeSettings(base: Json, over: Json): Json {
   const merged: Json = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -33,7 +33,7 @@ export function mergeSettings(base: Json, over: Json): Json {
   return merged;
 }
 
-/** JSON without comments and commas before a closing bracket. Strings are matched too, so that they stay as they are. */
+/** Removes comments and trailing commas. Strings are matched too, so that they stay unchanged. */
 function plainJson(text: string): string {
   const comments = /"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
   const commas = /"(?:\\.|[^"\\])*"|,(?=\s*[}\]])/g;

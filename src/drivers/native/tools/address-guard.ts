@@ -1,12 +1,14 @@
-/** Which addresses the fetch tool may reach: none of this machine, its network or its cloud's metadata service. */
+/**
+ * Decides which addresses the fetch tool may reach: none of this machine, its network or its cloud's metadata service.
+ */
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { isPublicAddress } from "../../../lib/public-address.ts";
 import { ToolError } from "./tool-error.ts";
 
 /**
- * Looks a name up and refuses private addresses at the moment of connecting, so that a name which answers differently
- * the second time gains nothing.
+ * Resolves a name and rejects private addresses at connect time, so that a name that resolves differently the second
+ * time (DNS rebinding) is rejected too.
  */
 export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
@@ -19,7 +21,7 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** An address written out in the URL is never looked up. */
+/** An IP address in the URL is never looked up, so it is checked here. */
 export function refuseLiteral(hostname: string): void {
   const bare = hostname.replace(/^\[|\]$/g, "");
   if (isIP(bare) !== 0 && !isPublicAddress(bare)) throw refusal(bare);

@@ -1,18 +1,18 @@
-/** Runs a shell command in the project's folder. */
+/** Runs a shell command in the project folder. */
 import { z } from "zod";
 import type { Child } from "../../../lib/process.ts";
 import { HeadAndTail } from "./cap.ts";
-import { defineTool, done, failed, shorten, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+import { defineTool, done, failed, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const defaultSeconds = 120;
 const mostSeconds = 600;
 
-/** A cancelled turn ends at once; what ignores SIGTERM for this long is killed. */
+/** A cancelled turn ends at once; a process that ignores SIGTERM for this long is killed. */
 const cancelGraceMs = 20;
 
 /**
- * `$1` reaches the shell untouched; both outputs come in the order they were written. Input is taken away because bash
- * takes a socket there for a remote login and then reads the user's start-up file.
+ * `$1` reaches the shell unchanged; both outputs are merged in the order of writing. Input is closed because bash takes
+ * a socket there for a remote login and would then read the user's start-up file.
  */
 const wrapper =
   'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" </dev/null 2>&1; else exec sh -c "$1" </dev/null 2>&1; fi';
@@ -29,14 +29,13 @@ export function bashTool(): Tool {
       command: z.string().min(1),
       timeout_seconds: z.number().positive().max(mostSeconds).optional().describe(`${defaultSeconds} by default`),
     }),
-    title: ({ command }) => shorten(command),
+    title: ({ command }) => command,
     async run({ command, timeout_seconds }, context) {
       context.signal.throwIfAborted();
-      const child = await context.processes.start({
-        argv: ["sh", "-c", wrapper, "sh", command],
-        env: context.shellEnv,
-        cwd: context.cwd,
-      });
+      const child = await context.processes.start(
+        { argv: ["sh", "-c", wrapper, "sh", command], env: context.shellEnv, cwd: context.cwd },
+        await context.consent(),
+      );
       return await supervise(child, timeout_seconds ?? defaultSeconds, context);
     },
   });

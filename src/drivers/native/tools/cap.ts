@@ -1,4 +1,4 @@
-/** Keeps tool output to a size a model can take, and says what was cut. */
+/** Limits tool output to a size that a model can process, and reports what was removed. */
 
 export const outputLimit = 50 * 1024;
 
@@ -10,7 +10,7 @@ export function capText(text: string, hint: string): string {
   return `${kept}\n[cut: ${cut} more bytes. ${hint}]`;
 }
 
-/** Collects a stream of unknown length in bounded memory: its first part and its last part. */
+/** Collects a stream of unknown length in bounded memory: its beginning and its end. */
 export class HeadAndTail {
   readonly #headLimit = Math.floor(outputLimit * 0.4);
   readonly #tailLimit = outputLimit - this.#headLimit;
@@ -41,7 +41,7 @@ export class HeadAndTail {
     if (buffer.length === 0) return;
     this.#tail.push(buffer);
     this.#tailSize += buffer.length;
-    // Only now and then: a chunk may be a single byte.
+    // Not for every chunk: a chunk may be a single byte.
     if (this.#tailSize > this.#tailLimit * 2) this.#trimTail();
   }
 
@@ -55,7 +55,7 @@ export class HeadAndTail {
   }
 }
 
-/** Cut at a character, not in one. */
+/** Never splits a character. */
 function sliceBytes(text: string, bytes: number): string {
   const cut = Buffer.from(text).subarray(0, bytes).toString("utf8");
   return cut.endsWith("\uFFFD") ? cut.slice(0, -1) : cut;

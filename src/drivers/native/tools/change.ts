@@ -1,14 +1,13 @@
-/** Puts new content into a file for the tools that change files. */
+/** Replaces the content of a file, for the tools that change files. */
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { TurnItems } from "../../../contract/turn.ts";
-import { writeAtomic } from "../../../lib/files.ts";
 import type { ProjectPath } from "./paths.ts";
 import type { ToolContext } from "./tool.ts";
 
 type Diff = NonNullable<TurnItems["tool_result"]["diff"]>;
 
-/** Larger ones would fill the event log with copies of files. */
+/** Larger diffs would fill the event log with copies of files. */
 const largestDiff = 100_000;
 
 /** Keeps the file's mode. */
@@ -19,7 +18,7 @@ export async function replaceFile(path: ProjectPath, content: string, context: T
     () => 0o644,
   );
   await mkdir(dirname(path.real), { recursive: true });
-  await writeAtomic(path.real, content, { mode });
+  await context.writeFile(path.real, content, { mode });
   context.seen.note(path.real, Buffer.from(content));
 }
 

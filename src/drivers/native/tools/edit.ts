@@ -18,6 +18,7 @@ export function editTool(): Tool {
       replace_all: z.boolean().optional(),
     }),
     title: ({ path }) => `Edit ${path}`,
+    changes: ({ path, old_text, new_text }) => [{ path, before: old_text, after: new_text, part: true }],
     locations: ({ path }) => [{ path }],
     diff: ({ path, old_text, new_text }) => smallDiff({ path, before: old_text, after: new_text }),
     async run(input, context) {
@@ -46,7 +47,7 @@ export function editTool(): Tool {
   });
 }
 
-/** The model sees lines without their `\r`, so it cannot give it back. */
+/** The model sees lines without their `\r`, so it cannot return it. */
 function withLineEndings(text: string, from: string, to: string): { from: string; to: string } {
   const windows = text.includes("\r\n") && !from.includes("\r");
   return windows ? { from: from.replaceAll("\n", "\r\n"), to: to.replace(/\r?\n/g, "\r\n") } : { from, to };

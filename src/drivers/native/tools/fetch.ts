@@ -1,12 +1,13 @@
 /** Fetches a page or a document over HTTP. */
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { z } from "zod";
 import type { Clock } from "../../../lib/clock.ts";
+import { http } from "../../../lib/node-http.ts";
 import { guardedLookup, refuseLiteral } from "./address-guard.ts";
 import { capText } from "./cap.ts";
 import { htmlText } from "./html-text.ts";
-import { defineTool, done, failed, shorten, type Tool, type ToolContext } from "./tool.ts";
+import { defineTool, done, failed, type Tool, type ToolContext } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
 
 const timeoutMs = 30_000;
@@ -20,7 +21,7 @@ export function fetchTool(): Tool {
     kind: "fetch",
     effect: "network",
     input: z.object({ url: z.string().refine(isWebAddress, { error: "expected an http or https address" }) }),
-    title: ({ url }) => `Fetch ${shorten(url)}`,
+    title: ({ url }) => `Fetch ${url}`,
     async run({ url }, context) {
       const { signal, over } = deadline(context.clock, context.signal);
       try {
@@ -58,10 +59,10 @@ async function follow(first: URL, context: ToolContext): Promise<Answer> {
 
 function get(url: URL, context: ToolContext): Promise<Answer> {
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw new ToolError(`${url.protocol} addresses cannot be fetched, only http and https.`);
-  if (url.username !== "" || url.password !== "") throw new ToolError("An address with a password is not fetched.");
+    throw new ToolError(`${url.protocol} URLs cannot be fetched, only http and https.`);
+  if (url.username !== "" || url.password !== "") throw new ToolError("A URL with a password is not fetched.");
   if (!context.allowPrivateFetch) refuseLiteral(url.hostname);
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const request = url.protocol === "https:" ? httpsRequest : http.request;
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       signal: context.signal,
@@ -95,7 +96,7 @@ function readable({ type, body }: Answer): string {
   return /html/i.test(type) || /^\s*<(!doctype html|html)/i.test(text) ? htmlText(text) : text;
 }
 
-/** The caller's signal or the time limit, whichever comes first. `over` must be called. */
+/** The caller's signal or the time limit, whichever comes first. The caller must call `over`. */
 function deadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal; over: () => void } {
   const late = new AbortController();
   const over = new AbortController();

@@ -1,4 +1,4 @@
-/** Finds files by the pattern of their path. */
+/** Finds files by a path pattern. */
 import { matchesGlob } from "node:path";
 import { z } from "zod";
 import { projectPath } from "./paths.ts";
@@ -10,12 +10,12 @@ const mostFiles = 500;
 export function globTool(): Tool {
   return defineTool({
     name: "glob",
-    description: "Find files by a pattern such as **/*.ts. .git and node_modules are left out.",
+    description: "Find files by a pattern such as **/*.ts. .git and node_modules are skipped.",
     kind: "search",
     effect: "read",
     input: z.object({
       pattern: z.string().min(1),
-      path: z.string().optional().describe("Folder to look in, the project by default"),
+      path: z.string().optional().describe("Folder to search, the project by default"),
     }),
     title: ({ pattern }) => `Find ${pattern}`,
     locations: ({ path }) => (path === undefined ? [] : [{ path }]),
@@ -35,7 +35,7 @@ export function globTool(): Tool {
   });
 }
 
-/** A pattern without a slash is about the name alone, wherever the file is. */
+/** A pattern without a slash matches the file name in any folder. */
 export function matchesPattern(relative: string, pattern: string): boolean {
   const name = relative.slice(relative.lastIndexOf("/") + 1);
   return matchesGlob(pattern.includes("/") ? relative : name, pattern.replace(/^\.\//, ""));

@@ -6,30 +6,30 @@ import { errorText } from "../../../lib/log.ts";
 import { capText } from "./cap.ts";
 import { matchesPattern } from "./glob.ts";
 import { isBinary, missing, type ProjectPath, projectPath } from "./paths.ts";
-import { defineTool, done, shorten, type Tool, type ToolContext } from "./tool.ts";
+import { defineTool, done, type Tool, type ToolContext } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
 import { type Walked, walk } from "./walk.ts";
 
 const mostMatches = 200;
 const largestFile = 2 * 1024 * 1024;
 const longestLine = 400;
-/** A pattern that backtracks without end must not hold up the daemon, so each file gets only this long. */
+/** The time limit per file: a pattern with catastrophic backtracking must not block the daemon. */
 const fileTimeoutMs = 200;
 
 export function grepTool(): Tool {
   return defineTool({
     name: "grep",
     description:
-      "Search text files for a JavaScript regular expression. Gives path:line:text. .git and node_modules are left out.",
+      "Search text files for a JavaScript regular expression. Gives path:line:text. .git and node_modules are skipped.",
     kind: "search",
     effect: "read",
     input: z.object({
       pattern: z.string().min(1),
-      path: z.string().optional().describe("File or folder to look in, the project by default"),
+      path: z.string().optional().describe("File or folder to search, the project by default"),
       include: z.string().optional().describe("Only files that match this glob, such as *.ts"),
       ignore_case: z.boolean().optional(),
     }),
-    title: ({ pattern }) => `Search ${shorten(pattern, 60)}`,
+    title: ({ pattern }) => `Search ${pattern}`,
     locations: ({ path }) => (path === undefined ? [] : [{ path }]),
     async run({ pattern, path = ".", include, ignore_case }, context) {
       const match = matcher(pattern, ignore_case === true);
@@ -68,7 +68,7 @@ async function textOf(path: string): Promise<string | null> {
 
 type Match = { line: number; content: string };
 
-/** Runs in a context of its own only because that is what can be given a deadline. */
+/** Runs in a separate context only because that supports a timeout. */
 function matcher(pattern: string, ignoreCase: boolean): (text: string, most: number) => Match[] {
   let expression: RegExp;
   try {

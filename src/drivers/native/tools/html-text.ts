@@ -1,4 +1,4 @@
-/** The readable text of an HTML page. Simple on purpose: a model copes with what is left over. */
+/** Extracts the readable text of an HTML page. Deliberately simple: a model tolerates what is left over. */
 
 export function htmlText(html: string): string {
   const title = /<title[^>]*>([^<]*)<\/title>/i.exec(html)?.[1]?.trim();

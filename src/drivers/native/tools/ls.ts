@@ -12,7 +12,7 @@ const mostEntries = 500;
 export function lsTool(): Tool {
   return defineTool({
     name: "ls",
-    description: "List a folder: folders end in /, files come with their size.",
+    description: "List a folder: folders end in /, files have their size.",
     kind: "read",
     effect: "read",
     input: z.object({ path: z.string().optional().describe("The project folder by default") }),

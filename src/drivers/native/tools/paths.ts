@@ -1,4 +1,4 @@
-/** Paths a model names, kept inside the project. */
+/** Resolves paths from a model and keeps them inside the project. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, relative } from "node:path";
 import { containedPath } from "../../../lib/files.ts";
@@ -6,7 +6,7 @@ import { didYouMean } from "../../../lib/nearest.ts";
 import { ToolError } from "./tool-error.ts";
 
 export type ProjectPath = {
-  /** Absolute, links resolved. */
+  /** Absolute, with links resolved. */
   real: string;
   /** As shown to the model: relative to the project. */
   shown: string;
@@ -25,7 +25,7 @@ export async function missing(path: ProjectPath): Promise<ToolError> {
   return new ToolError(`No file ${path.shown}${didYouMean(basename(path.real), names)}.`);
 }
 
-/** Text has no NUL in it; looking further than the beginning would not pay. */
+/** Text contains no NUL; checking only the beginning is enough. */
 export function isBinary(content: Uint8Array): boolean {
   return content.subarray(0, 8192).includes(0);
 }

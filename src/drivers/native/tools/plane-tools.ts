@@ -1,4 +1,4 @@
-/** The plane's tools, called in the daemon itself. What this session may use is decided there. */
+/** The plane's tools, called in the daemon itself. The plane decides which of them this session may use. */
 
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { ToolHost, ToolSpec } from "../../driver.ts";
@@ -18,8 +18,11 @@ function planeTool(spec: ToolSpec, host: ToolHost): Tool {
     kind: "other",
     effect: spec.readOnly ? "read" : "plane",
     isPlane: true,
+    sideBySide: spec.sideBySide ?? null,
     prepare: (input) => ({
       title: shorten(`${name} ${JSON.stringify(input)}`),
+      question: `${name} ${JSON.stringify(input)}`,
+      changes: [],
       locations: [],
       diff: null,
       async run({ key, signal }) {

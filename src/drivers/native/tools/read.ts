@@ -32,9 +32,7 @@ export function readTool(): Tool {
       if (info.isDirectory()) throw new ToolError(`${path.shown} is a folder. Use ls.`);
       if (!info.isFile()) throw new ToolError(`${path.shown} is not a regular file.`);
       if (info.size > largestFile)
-        throw new ToolError(
-          `${path.shown} has ${info.size} bytes, more than ${largestFile}. Use grep to look into it.`,
-        );
+        throw new ToolError(`${path.shown} has ${info.size} bytes, more than ${largestFile}. Use grep to search it.`);
       const content = await readFile(path.real);
       if (isBinary(content)) throw new ToolError(`${path.shown} is a binary file (${info.size} bytes).`);
       context.seen.note(path.real, content);
@@ -52,7 +50,7 @@ function numbered(text: string, offset: number, limit: number): string {
   const body = wanted.map((line, index) => `${offset + index}\t${shown(line)}`).join("\n");
   const last = offset - 1 + wanted.length;
   const more =
-    last < lines.length ? `\n[lines ${offset}-${last} of ${lines.length}; go on with offset ${last + 1}]` : "";
+    last < lines.length ? `\n[lines ${offset}-${last} of ${lines.length}; continue with offset ${last + 1}]` : "";
   return capText(body, "Read fewer lines with offset and limit.") + more;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a conversation has seen of the project's files. A file is changed only by an agent that knows what is in it now:
- * several agents and a person work in the same folder.
+ * Tracks which versions of the project's files a conversation has read. An agent may change a file only if it has read
+ * its current content: several agents and a person work in the same folder.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -14,14 +14,16 @@ export class SeenFiles {
     this.#hashes.set(path, hash(content));
   }
 
-  /** The file's content for a change, or null when there is none. Refuses what was not read or has changed since. */
+  /**
+   * The file's content for a change, or null if there is none. Rejects a file that was not read or has changed since.
+   */
   async forChange(path: string, shown: string): Promise<Buffer | null> {
     const known = this.#hashes.get(path);
     const content = await readIfThere(path);
     if (content === null) {
       if (known === undefined) return null;
       this.#hashes.delete(path);
-      throw new ToolError(`stale: ${shown} was deleted since you read it. Look again before you write it anew.`);
+      throw new ToolError(`stale: ${shown} was deleted since you read it. Check again before you write it.`);
     }
     if (known === undefined) throw new ToolError(`${shown} exists and you have not read it. Read it first.`);
     if (known !== hash(content))

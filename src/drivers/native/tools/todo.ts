@@ -1,11 +1,11 @@
-/** Keeps the plan of the work, which people see beside the conversation. */
+/** Keeps the work plan that people see next to the conversation. */
 import { z } from "zod";
 import { defineTool, type Tool } from "./tool.ts";
 
 export function todoTool(): Tool {
   return defineTool({
     name: "todo",
-    description: "Show your plan for work of several steps. Send the whole list each time something changes.",
+    description: "Show your plan for work with several steps. Send the whole list each time something changes.",
     kind: "think",
     effect: "read",
     input: z.object({

@@ -1,16 +1,16 @@
-/** The files of a project, for the tools that search it. Links are not followed, so that the walk stays inside. */
+/** Lists the files of a project for the tools that search it. Does not follow links, so that the walk stays inside. */
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../../lib/files.ts";
 
 const skipped: ReadonlySet<string> = new Set([".git", "node_modules", ".hg", ".svn"]);
 
-/** A walk that meets more than this ends: it would not come to an end in useful time. */
+/** A walk ends after this many entries; more would take too long. */
 const mostEntries = 200_000;
 
 export type Walked = { path: string; relative: string };
 
-/** Folder by folder, each in the order of its names. */
+/** Folder by folder, each sorted by name. */
 export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<Walked> {
   let seen = 0;
   const folders: Walked[] = [{ path: root, relative: "" }];
@@ -35,7 +35,7 @@ async function list(folder: string) {
     const entries = await Array.fromAsync(await opendir(folder));
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    // Gone meanwhile, or not ours to read: the rest of the project still can be searched.
+    // Deleted meanwhile, or not readable: the rest of the project can still be searched.
     if (isErrno(error, "ENOENT", "EACCES", "EPERM", "ENOTDIR")) return [];
     throw error;
   }

@@ -12,6 +12,7 @@ export function writeTool(): Tool {
     effect: "edit",
     input: z.object({ path: z.string().describe("Path below the project folder"), content: z.string() }),
     title: ({ path }) => `Write ${path}`,
+    changes: ({ path, content }) => [{ path, after: content }],
     locations: ({ path }) => [{ path }],
     async run({ path: wanted, content }, context) {
       const path = await projectPath(context.cwd, wanted);

@@ -1,4 +1,4 @@
-/** Reads a playbook. Whatever is wrong with it is told with its file and line, before anything runs. */
+/** Reads a playbook. Reports every problem with its file and line before anything runs. */
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
@@ -9,7 +9,7 @@ import { playbookSchema, ruleSchema, type SenderKind, type Step, stepSchemas, ty
 import { placesIn, viewNames } from "./template.ts";
 
 export type Playbook = {
-  /** Said first in every conversation. */
+  /** The first text of every conversation. */
   opening: string | null;
   rules: readonly Rule[];
 };
@@ -26,27 +26,32 @@ export class PlaybookError extends Error {
 }
 
 const openingPlaces = ["handle", "turn_number", "history", "system"];
-/** What every rule's texts may name besides captures and results saved before. */
+/** The placeholders of every rule's texts, besides captures and saved results. */
 const rulePlaces = [...openingPlaces, "text", "sender"];
 const knownKeys = [...Object.keys(playbookSchema.shape), ...Object.keys(ruleSchema.shape)];
 
 type Path = readonly (string | number)[];
 type Fail = (path: Path, message: string, key?: string) => never;
 
-export type PlaybookShelf = { load(file: string): Promise<Playbook> };
+export type PlaybookShelf = {
+  load(file: string): Promise<Playbook>;
+  /** The same for content that is already read; `file` is its origin. */
+  parse(file: string, bytes: Uint8Array): Playbook;
+};
 
-/** Reads a file each time and parses it only when it changed: many agents that share a playbook hold one copy. */
+/** Reads a file each time but parses it only if it changed: agents that share a playbook share one copy. */
 export function createPlaybookShelf(): PlaybookShelf {
   const parsed = new Map<string, { text: string; playbook: Playbook }>();
+  const parse = (file: string, text: string): Playbook => {
+    const known = parsed.get(file);
+    if (known?.text === text) return known.playbook;
+    const playbook = parsePlaybook(text, file);
+    parsed.set(file, { text, playbook });
+    return playbook;
+  };
   return {
-    async load(file) {
-      const text = await readPlaybook(file);
-      const known = parsed.get(file);
-      if (known?.text === text) return known.playbook;
-      const playbook = parsePlaybook(text, file);
-      parsed.set(file, { text, playbook });
-      return playbook;
-    },
+    load: async (file) => parse(file, await readPlaybook(file)),
+    parse: (file, bytes) => parse(file, Buffer.from(bytes).toString("utf8")),
   };
 }
 
@@ -134,7 +139,7 @@ function checkPlaces(steps: readonly Step[], path: Path, fail: Fail): readonly S
   return steps;
 }
 
-/** A place that nothing fills would be silently empty, so it is an error. */
+/** A placeholder that nothing fills would be silently empty, so it is an error. */
 function checkText(text: string, known: ReadonlySet<string>, path: Path, fail: Fail): void {
   for (const { name, view } of placesIn(text)) {
     if (!/^\d+$/.test(name) && !known.has(name)) fail(path, `nothing fills {${name}}${didYouMean(name, known)}`);
@@ -150,7 +155,7 @@ function stringsIn(value: unknown): string[] {
   return Object.values(value).flatMap(stringsIn);
 }
 
-/** Where the value at `path` stands, or its key `key`, or else the nearest thing around it. */
+/** The position of the value at `path`, of its key `key`, or of the nearest enclosing node. */
 function offsetOf(document: Document, path: Path, key?: string): number {
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);

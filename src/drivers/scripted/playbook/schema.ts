@@ -1,4 +1,6 @@
-/** The shape of a playbook: rules in order, each with steps. A step is named by its verb, its options stand beside it. */
+/**
+ * The schema of a playbook: rules in order, each with steps. A step is named by its verb, with its options next to it.
+ */
 import { z } from "zod";
 import { senderSchema } from "../../../contract/message.ts";
 
@@ -14,7 +16,7 @@ const oneOrMore = <T extends z.ZodType>(item: T) =>
 
 export const stepSchemas = {
   say: z.strictObject({ say: text }),
-  /** Says the text in chunks of so many characters, with a pause after each. */
+  /** Writes the text in chunks of this many characters, with a pause after each. */
   stream: z.strictObject({ stream: text, chunk: z.number().int().min(1).default(16), delay: milliseconds.default(80) }),
   think: z.strictObject({ think: text }),
   tool: z.strictObject({
@@ -22,7 +24,7 @@ export const stepSchemas = {
     input: z.record(z.string(), z.unknown()).default({}),
     save: variable.optional(),
   }),
-  /** Asks whoever may permit things; `allowed` or `denied` is saved. */
+  /** Asks for permission; saves `allowed` or `denied`. */
   ask: z.strictObject({
     ask: text,
     tool: text.default("scripted"),
@@ -43,14 +45,14 @@ export type Step = Steps[Verb];
 
 export const ruleSchema = z.strictObject({
   name: text,
-  /** Who must have sent the message; anybody when absent. */
+  /** The required sender of the message; any sender if absent. */
   from: oneOrMore(z.enum(senderKinds)).optional(),
   when: oneOrMore(text),
   steps: z.array(z.record(z.string(), z.unknown())).min(1),
 });
 
 export const playbookSchema = z.strictObject({
-  /** Said first in every conversation. */
+  /** The first text of every conversation. */
   opening: text.optional(),
   rules: z.array(ruleSchema).min(1),
 });

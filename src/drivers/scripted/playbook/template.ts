@@ -1,12 +1,15 @@
-/** Text with `{name}` places: `{1}` a capture, `{text}` what every rule knows, `{files.summary}` a saved result. */
+/**
+ * Text with `{name}` placeholders: `{1}` is a capture, `{text}` is available in every rule, `{files.summary}` is a
+ * saved result.
+ */
 
 export type Values = Readonly<Record<string, string>>;
 
 const place = /\{\{|\}\}|\{([a-z0-9_]+)(?:\.([a-z]+))?\}/g;
 
-/** What may follow the dot of a saved result. */
+/** The views that may follow the dot of a saved result. */
 const views: Record<string, (value: string) => string> = {
-  /** Tools put what matters into their first line. */
+  /** Tools put the summary into their first line. */
   summary: (value) => value.split("\n", 1)[0] ?? "",
   rest: (value) => value.split("\n").slice(1).join("\n"),
   head: (value) => value.split("\n").slice(0, headLines).join("\n"),
@@ -14,7 +17,7 @@ const views: Record<string, (value: string) => string> = {
 };
 const headLines = 12;
 
-/** The places of a template, for checking them when a playbook is read. */
+/** The placeholders of a template, for validation when a playbook is read. */
 export function placesIn(template: string): { name: string; view: string | null }[] {
   return [...template.matchAll(place)].flatMap(([, name, view]) =>
     name === undefined ? [] : [{ name, view: view ?? null }],
@@ -23,7 +26,7 @@ export function placesIn(template: string): { name: string; view: string | null 
 
 export const viewNames: readonly string[] = Object.keys(views);
 
-/** `{{` and `}}` stand for the braces themselves. A capture that took no part is empty. */
+/** `{{` and `}}` are literal braces. A capture that did not participate is empty. */
 export function render(template: string, values: Values): string {
   return template.replace(place, (whole, name: string | undefined, view: string | undefined) => {
     if (name === undefined) return whole.slice(1);
@@ -40,7 +43,7 @@ export function renderDeep(value: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderDeep(item, values)]));
 }
 
-/** JSON as lines for people; any other text stays as it is. */
+/** Formats JSON for people; returns any other text unchanged. */
 function readableJson(text: string): string {
   let value: unknown;
   try {

@@ -20,7 +20,7 @@ export const countTodos = defineProjectTool({
     }
     counts.sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1));
     const total = counts.reduce((sum, { count }) => sum + count, 0);
-    // In lower case, so that a report of this is not itself counted the next time.
+    // In lower case, so that a report of this result is not counted the next time.
     const heading = `${plural(total, "todo")} in ${plural(counts.length, "file")}`;
     const rows = counts.map(({ path, count }) => `- ${path}: ${count}`);
     return toolOutput([cutList(heading, rows, maxShown), ...leftOut.lines()].join("\n"));

@@ -5,7 +5,7 @@ import { cutList, defineProjectTool, plural, toolOutput } from "./project-tool.t
 const maxShown = 100;
 const maxLineLength = 200;
 
-/** Looks for plain words: an expression made from a message could keep the daemon busy for ever. */
+/** Searches for plain words: a regular expression from a message could block the daemon forever. */
 export const grep = defineProjectTool({
   name: "grep",
   kind: "search",

@@ -1,4 +1,4 @@
-/** The files of a project as the offline agent sees them: no links, no build output, no dependencies, no state. */
+/** The project's files as the offline agent sees them: without links, build output, dependencies and state. */
 import { open, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { containedPath, isErrno } from "../../../lib/files.ts";
@@ -12,9 +12,9 @@ const sniffBytes = 8192;
 export type ProjectFiles = {
   /** Relative to the root, with `/`, sorted. */
   paths: string[];
-  /** True when there are more files than it looks at. */
+  /** True if there are more files than the limit. */
   cut: boolean;
-  /** Folders that may not be entered. */
+  /** The number of folders that cannot be read. */
   unreadable: number;
 };
 
@@ -25,7 +25,7 @@ export async function projectFiles(root: string, signal: AbortSignal): Promise<P
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     signal.throwIfAborted();
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
-      // A folder may go while the agent looks; the root itself must be there.
+      // A folder may disappear during the walk; the root itself must exist.
       if (folder === "" || !isErrno(error, "EACCES", "EPERM", "ENOENT")) throw error;
       unreadable += 1;
       return [];
@@ -41,15 +41,15 @@ export async function projectFiles(root: string, signal: AbortSignal): Promise<P
   return { paths: paths.sort(), cut: false, unreadable };
 }
 
-/** The real path of something the agent may read or write, or why it may not. */
+/** The real path of a file that the agent may read or write, or why it may not. */
 export async function projectPath(root: string, path: string): Promise<{ real: string } | { problem: string }> {
   const real = await containedPath(root, path);
   if (real === null) return { problem: `${path} is outside the project` };
   const isOff = isSkipped(relative(await realpath(root), real));
-  return isOff ? { problem: `${path} is in a folder that this agent leaves alone` } : { real };
+  return isOff ? { problem: `${path} is in a folder that this agent does not read` } : { real };
 }
 
-/** What a look through a project's texts left out, to be said with the result. */
+/** Counts the files that a search skipped, to report them with the result. */
 export class LeftOut {
   binary = 0;
   large = 0;
@@ -61,7 +61,7 @@ export class LeftOut {
     this.#cut = files.cut;
   }
 
-  /** One line, or none when everything was read. Binary files are expected and not worth a word. */
+  /** One line, or none if everything was read. Binary files are expected and not reported. */
   lines(): string[] {
     const parts = [
       ...(this.large > 0 ? [`${this.large} too large`] : []),
@@ -87,7 +87,7 @@ export async function* projectTexts(
   }
 }
 
-/** A text file's content, or why there is none. */
+/** A text file's content, or why it cannot be read. */
 export async function readText(path: string): Promise<string | { problem: "binary" | "large" | "unreadable" }> {
   try {
     const file = await open(path, "r");

@@ -1,20 +1,23 @@
-/** What the offline agent's own tools have in common. */
+/** The interface of the offline agent's own tools. */
 import { z } from "zod";
 import type { ToolKind, TurnItems } from "../../../contract/turn.ts";
 import { errorText } from "../../../lib/log.ts";
+import type { ConversationHost, FileChange } from "../../driver.ts";
 
 export type ProjectTool = {
   name: string;
   kind: ToolKind;
-  /** Changes the project, so the agent's permission decides. */
+  /** Changes the project, so the agent's permission applies. */
   writes: boolean;
   title(input: unknown): string;
   locations(input: unknown): TurnItems["tool_call"]["locations"];
-  /** Throws only when aborted: whatever else goes wrong is the result. The first line sums it up. */
+  /** The resulting file changes. */
+  changes(input: unknown): FileChange[];
+  /** Throws only when aborted: any other failure is a result. The first line is the summary. */
   run(input: unknown, context: ToolContext): Promise<ToolRun>;
 };
 
-export type ToolContext = { root: string; signal: AbortSignal };
+export type ToolContext = { root: string; signal: AbortSignal; writeFile: ConversationHost["writeFile"] };
 
 export type ToolRun = Omit<TurnItems["tool_result"], "call">;
 
@@ -24,8 +27,9 @@ export function defineProjectTool<Input extends z.ZodObject>(tool: {
   writes: boolean;
   input: Input;
   title(input: z.output<Input>): string;
-  /** The one file it is about. */
+  /** The single file that the call affects. */
   path?(input: z.output<Input>): string;
+  changes?(input: z.output<Input>): FileChange[];
   run(input: z.output<Input>, context: ToolContext): Promise<ToolRun>;
 }): ProjectTool {
   const parse = (input: unknown) => tool.input.safeParse(input);
@@ -40,6 +44,10 @@ export function defineProjectTool<Input extends z.ZodObject>(tool: {
     locations(input) {
       const parsed = parse(input);
       return parsed.success && tool.path ? [{ path: tool.path(parsed.data) }] : [];
+    },
+    changes(input) {
+      const parsed = parse(input);
+      return parsed.success && tool.changes ? tool.changes(parsed.data) : [];
     },
     async run(input, context) {
       const parsed = parse(input);
@@ -62,7 +70,7 @@ export function toolError(output: string): ToolRun {
   return { output, is_error: true, diff: null };
 }
 
-/** A list under its heading, cut at `limit`, which is said. */
+/** A list under its heading, truncated at `limit` with a note. */
 export function cutList(heading: string, items: readonly string[], limit: number): string {
   const rest = items.length - limit;
   return [heading, ...items.slice(0, limit), ...(rest > 0 ? [`(${rest} more are not shown)`] : [])].join("\n");

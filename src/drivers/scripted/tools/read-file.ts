@@ -29,7 +29,7 @@ export const readProjectFile = defineProjectTool({
 });
 
 const problems = {
-  binary: "it is not a text",
+  binary: "it is not a text file",
   large: "it is too large",
   unreadable: "there is no such file, or it may not be read",
 };

@@ -1,17 +1,17 @@
 /**
- * Holds a harness with tools of its own to what its agent may use, where no switch of the harness does it: its calls are
- * judged when it asks about them, before plugins are.
+ * Restricts a harness to its agent's tools where no option of the harness does: calls are checked when the harness asks
+ * about them, before plugins judge them.
  */
-import { type ScopedAgent, scopeOf } from "../../contract/scope.ts";
+import { type ScopedAgent, scopeOf } from "../../contract/tool-access.ts";
 import { coreTools } from "../../contract/tool-names.ts";
 import type { ConversationHost, ConversationSpec, ToolUse } from "../driver.ts";
 
-/** The tools, in the words of an agent's `tools`, that a call amounts to. All of them must be the agent's. */
+/** The tools, as an agent's `tools` names them, that a call needs. The agent must have all of them. */
 export type Meaning = (use: ToolUse) => readonly string[];
 
 /**
- * The conversation with a host that also refuses what is not the agent's, if that is one of `tools`: those the harness
- * has and can be stopped at.
+ * The spec with a host that also refuses tools that the agent does not have, if one of `tools` is affected: the tools
+ * that the harness has and asks about.
  */
 export function scopedSpec(spec: ConversationSpec, tools: readonly string[], meaning: Meaning): ConversationSpec {
   const refuse = toolRefusal(spec.agent);
@@ -19,7 +19,7 @@ export function scopedSpec(spec: ConversationSpec, tools: readonly string[], mea
   return { ...spec, host: scopedHost(spec.host, (use) => firstOf(meaning(use), refuse)) };
 }
 
-/** Why the agent may not use a tool of its harness, or null. Its permission is the harness's to enforce. */
+/** Why the agent may not use a tool of its harness, or null. The harness enforces the permission. */
 export function toolRefusal(agent: ScopedAgent): (tool: string) => string | null {
   const decide = scopeOf({ ...agent, permission: "full" });
   return (name) => {
@@ -33,13 +33,19 @@ function scopedHost(host: ConversationHost, refusal: (use: ToolUse) => string | 
   return {
     remember: (resume) => host.remember(resume),
     prepareSpawn: (command) => host.prepareSpawn(command),
+    consent: () => host.consent(),
+    agreedFile: (path) => host.agreedFile(path),
     permission: (request, signal) => host.permission(request, signal),
     gated: true,
+    guarded: host.guarded,
     async beforeTool(use, signal) {
       const reason = refusal(use);
       return reason === null ? host.beforeTool(use, signal) : { decision: "deny", reason };
     },
     afterTool: (use, outcome, signal) => host.afterTool(use, outcome, signal),
+    endTool: (use) => host.endTool(use),
+    noteRead: (paths) => host.noteRead(paths),
+    writeFile: host.writeFile,
     beforeModel: (request, signal) => host.beforeModel(request, signal),
     notice: (notice) => host.notice(notice),
     spontaneousTurn: (events) => host.spontaneousTurn(events),

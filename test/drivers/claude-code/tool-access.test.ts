@@ -1,7 +1,7 @@
 /** An agent's tools as the flags that Claude Code is really started with. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
-import { scopeArguments } from "../../../src/drivers/claude-code/scope.ts";
+import { scopeArguments } from "../../../src/drivers/claude-code/tool-access.ts";
 
 const agent = (more: Partial<Agent>) => ({
   tools: null,
@@ -27,7 +27,7 @@ test.each<[string, Partial<Agent>, string[]]>([
     ["--tools", "Bash,BashOutput,KillShell", "--allowedTools", "mcp__aegis,Bash(git:*)"],
   ],
   [
-    "part of a tool that nobody would ask about",
+    "part of a tool that needs no ask",
     { tools: ["Bash(git:*)"], permission: "full" },
     ["--tools", "", "--allowedTools", "mcp__aegis"],
   ],
@@ -37,12 +37,12 @@ test.each<[string, Partial<Agent>, string[]]>([
     ["--allowedTools", "mcp__aegis", "--disallowedTools", "Grep,Bash(rm:*)"],
   ],
   [
-    "no more than whoever started it",
+    "no more than the session that started it",
     { within: [["Read", "Bash(git:*)", "aegis_meta"], ["*"]] },
     ["--tools", "Read,NotebookRead", "--allowedTools", "mcp__aegis"],
   ],
   [
-    "a list of its own, and no more than whoever started it",
+    "a list of its own, and no more than the session that started it",
     { tools: ["read", "bash", "Bash(git:*)", "aegis_meta"], within: [["read", "grep"]] },
     ["--tools", "Read,NotebookRead", "--allowedTools", "mcp__aegis"],
   ],

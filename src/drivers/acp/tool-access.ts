@@ -1,7 +1,7 @@
-/** What an agent's `tools` mean for an ACP agent: by the kind of a call, and by its name where that says more. */
+/** Maps an ACP call to the names in an agent's `tools`: by kind, and by name if the name is more specific. */
 import { coreTools } from "../../contract/tool-names.ts";
 import type { ToolKind } from "../../contract/turn.ts";
-import { scopedSpec } from "../cli-harness/scope.ts";
+import { scopedSpec } from "../cli-harness/tool-access.ts";
 import type { ConversationSpec, ToolUse } from "../driver.ts";
 
 export function acpSpec(spec: ConversationSpec): ConversationSpec {
@@ -12,7 +12,7 @@ export function acpSpec(spec: ConversationSpec): ConversationSpec {
   );
 }
 
-/** `may` are the tools that a name can narrow a call of the kind down to: an agent's word never moves it to another kind. */
+/** `may` lists the tools to which a name can narrow a call of the kind. The name never moves a call to another kind. */
 type KindMeaning = { is: readonly string[]; may: readonly string[] };
 
 const byKind: Partial<Record<ToolKind, KindMeaning>> = {
@@ -23,7 +23,7 @@ const byKind: Partial<Record<ToolKind, KindMeaning>> = {
   fetch: { is: ["fetch"], may: ["WebSearch"] },
 };
 
-/** What the agents with a recipe call theirs. */
+/** The tool names that agents with a recipe use. */
 const words: Readonly<Record<string, readonly string[]>> = {
   bash: ["run_shell_command", "shell"],
   read: ["read_file", "read_many_files", "view"],

@@ -1,11 +1,11 @@
-/** Which of the loop's own tools an agent has. The plane's are judged by the plane, with the same policy. */
-import { type ScopedAgent, scopeOf } from "../../contract/scope.ts";
+/** Decides which of the loop's own tools an agent has. The plane judges its own tools with the same policy. */
+import { type ScopedAgent, scopeOf } from "../../contract/tool-access.ts";
 import { coreTools as knownTools } from "../../contract/tool-names.ts";
 import type { Tool } from "./tools/tool.ts";
 
 export type JudgedTools = {
   offered: readonly Tool[];
-  /** Name → the answer to a call of a tool that the agent does not have. */
+  /** Tool name → the answer to a call of a tool that the agent does not have. */
   refusals: ReadonlyMap<string, string>;
 };
 

@@ -1,8 +1,8 @@
-/** What an agent's `tools` mean for Codex, which has a shell and patches. The plane hides and refuses its own. */
-import type { ScopedAgent } from "../../contract/scope.ts";
+/** Maps an agent's `tools` to Codex, which has a shell and patches. The plane hides and refuses its own tools. */
+import type { ScopedAgent } from "../../contract/tool-access.ts";
 import { planeServer } from "../../contract/tool-names.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
-import { scopedSpec, toolRefusal } from "../cli-harness/scope.ts";
+import { scopedSpec, toolRefusal } from "../cli-harness/tool-access.ts";
 import type { ConversationSpec, ToolUse } from "../driver.ts";
 import { plainReading } from "./plain-reading.ts";
 
@@ -11,8 +11,8 @@ export function codexSpec(spec: ConversationSpec): ConversationSpec {
 }
 
 /**
- * The features of Codex that go with the tools. It reads with its shell: an agent that may read, search or list keeps it,
- * and is stopped at every command that does more.
+ * The Codex features for the agent's tools. Codex reads with its shell: an agent that may read, search or list keeps
+ * it, and every command that does more is refused.
  */
 export function scopedFeatures(agent: ScopedAgent): Json {
   const refuse = toolRefusal(agent);
@@ -32,7 +32,7 @@ function meaning({ tool, input }: ToolUse, root: string): string[] {
     }
     case "apply_patch": {
       const changes = listAt(input, "changes").map((change) => textAt(objectAt(change, "kind"), "type"));
-      // Codex may not say what a patch changes.
+      // Codex may not report what a patch changes.
       return changes.length > 0 && changes.every((type) => type === "update") ? ["edit"] : ["edit", "write"];
     }
     case `mcp__${planeServer}`:

@@ -1,18 +1,19 @@
 /** Codex is held to its profile's tools: it is not offered what can be switched off, and refused the rest where it asks. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
+import type { DriverHostOptions } from "../../helpers/driver-host.ts";
 import { runTurn, textOf } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";
 import { codexAgent, codexUnderTest } from "./under-test.ts";
 
-async function open(agent: Partial<Agent>) {
+async function open(agent: Partial<Agent>, host: DriverHostOptions = {}) {
   const under = codexUnderTest(codexAgent({ permission: "full", ...agent }));
-  const bench = await createBench(under, "asks", { permission: () => ({ decision: "allow", scope: "once" }) });
+  const bench = await createBench(under, "asks", { permission: () => ({ decision: "allow", scope: "once" }), ...host });
   return { bench, conversation: (await bench.open()).conversation };
 }
 
-async function paramsOf(agent: Partial<Agent>): Promise<Params> {
-  const { conversation } = await open(agent);
+async function paramsOf(agent: Partial<Agent>, host: DriverHostOptions = {}): Promise<Params> {
+  const { conversation } = await open(agent, host);
   return (JSON.parse(textOf(await runTurn(conversation, "do:self"))) as { params: Params }).params;
 }
 type Params = { approvalPolicy: string; config: Record<string, unknown> };
@@ -26,7 +27,7 @@ describe("a command", () => {
     expect(bench.host.asked).toEqual([]);
   });
 
-  test("that only looks counts as reading, and nobody is asked about it", async () => {
+  test("that only looks counts as reading, and needs no ask", async () => {
     const { bench, conversation } = await open({ tools: ["read"], permission: "auto" });
     const run = async (command: string) => {
       const params = { itemId: "i", command: `/bin/bash -lc '${command}'` };
@@ -79,6 +80,16 @@ describe("a thread", () => {
     expect((await paramsOf({ deny_tools: ["edit"] })).approvalPolicy).toBe("untrusted");
     // Codex has no such tool, so nothing changes for it.
     expect((await paramsOf({ deny_tools: ["todo"] })).approvalPolicy).toBe("never");
+  });
+
+  test("asks with full rights where Aegis guards its own files, and keeps its sandbox otherwise", async () => {
+    expect((await paramsOf({}, { guarded: [".aegis"] })).approvalPolicy).toBe("untrusted");
+    expect((await paramsOf({ permission: "write" }, { guarded: [".aegis"] })).approvalPolicy).toBe("on-request");
+    const beforeTool = () => ({ decision: "ask", reason: "own files", once: true }) as const;
+    const permission = () => ({ decision: "deny", reason: "no" }) as const;
+    const { bench, conversation } = await open({}, { guarded: [".aegis"], beforeTool, permission });
+    expect(textOf(await runTurn(conversation, "do:asks"))).toBe("denied decline");
+    expect(bench.host.asked).toMatchObject([{ once: true }]);
   });
 
   test.each([

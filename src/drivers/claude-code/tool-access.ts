@@ -1,4 +1,4 @@
-/** An agent's tools as the flags of the Claude Code CLI. The plane hides and refuses its own, whatever is said here. */
+/** Converts an agent's tools to flags of the Claude Code CLI. The plane hides and refuses its own tools in any case. */
 import type { Agent } from "../../contract/agent.ts";
 import { claudeNames, parseToolEntry, planeServer } from "../../contract/tool-names.ts";
 
@@ -17,7 +17,7 @@ export function scopeArguments(
   ];
 }
 
-/** What the CLI offers the model, null for everything; and the parts of tools that it need not ask about. */
+/** The tools that the CLI offers the model (null for all), and the tool rules about which it need not ask. */
 function offer({ tools: own, within = [], permission }: Pick<Agent, "tools" | "within" | "permission">): {
   offered: string[] | null;
   approved: string[];
@@ -28,7 +28,7 @@ function offer({ tools: own, within = [], permission }: Pick<Agent, "tools" | "w
   if (isAll && ceilings.length === 0) return { offered: null, approved: [] };
   const tools = isAll ? [...(ceilings[0] ?? [])] : own.filter((text) => claudeNames(text).some(isWithin));
   const whole = tools.filter((text) => parseToolEntry(text).limit === null);
-  // The CLI asks about the rest of such a tool. With full rights it asks about nothing, so there it gets none of it.
+  // The CLI asks about the other uses of such a tool. With `full` it never asks, so there the tool is not offered.
   const parts = permission === "full" ? [] : tools.filter((text) => parseToolEntry(text).limit !== null);
   return {
     offered: [...new Set([...whole, ...parts].flatMap((text) => claudeNames(text)))].filter(isWithin),
@@ -36,7 +36,7 @@ function offer({ tools: own, within = [], permission }: Pick<Agent, "tools" | "w
   };
 }
 
-/** A part of a tool is not the tool. */
+/** A rule for a part of a tool does not include the whole tool. */
 function wholeTools(names: readonly string[]): Set<string> {
   return new Set(names.filter((text) => parseToolEntry(text).limit === null).flatMap((text) => claudeNames(text)));
 }
