@@ -1,0 +1,38 @@
+/** Starts Telegram with the settings of the project. Loading this module loads the Bot API library. */
+import { type ConversationOptions, startConversation } from "../conversation/conversation.ts";
+import type { RunningChannel } from "../running.ts";
+import { createTelegram } from "./telegram.ts";
+
+export type TelegramSettings = {
+  token: string;
+  apiRoot: string | undefined;
+  users: readonly number[];
+  chats: readonly number[];
+  agent: string | undefined;
+  notify: "own" | "asks";
+  topics: boolean;
+  stream: "edit" | "off";
+};
+
+export type StartTelegramOptions = Pick<
+  ConversationOptions,
+  "store" | "clock" | "log" | "sessions" | "inbox" | "asks" | "agents" | "attachments" | "root" | "dir"
+> & { settings: TelegramSettings; hub: NonNullable<ConversationOptions["hub"]> };
+
+export function startTelegram({ settings, hub, ...parts }: StartTelegramOptions): RunningChannel {
+  const { token, apiRoot, users, chats, agent, notify, topics, stream } = settings;
+  return startConversation({
+    ...parts,
+    name: "telegram",
+    kind: "telegram",
+    channel: createTelegram({ token, root: apiRoot, clock: parts.clock }),
+    sender: { kind: "telegram" },
+    hub: stream === "edit" ? hub : null,
+    agent: () => agent,
+    threads: () => topics,
+    users: users.map(String),
+    sharedPlaces: chats.map(String),
+    showAllAsks: notify === "asks",
+    fix: "set the token that @BotFather shows, then restart the daemon or run: aegis channel test telegram",
+  });
+}
