@@ -1,0 +1,52 @@
+/** Data of one view: loaded when the view opens, and again when an event says that it has changed. */
+import { useEffect, useState } from "preact/hooks";
+import type { Event } from "../../src/contract/event.ts";
+import { problemText } from "./busy.ts";
+import { onStream } from "./store.ts";
+
+export type Resource<T> = { data: T | null; problem: string | null; reload(): void };
+
+export function useResource<T>(
+  load: () => Promise<T>,
+  concerns: (event: Event) => boolean,
+  inputs: readonly unknown[] = [],
+  /** Many events in a row lead to one request. */
+  pauseMs = 200,
+): Resource<T> {
+  const [data, setData] = useState<T | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    let gone = false;
+    load().then(
+      (found) => {
+        if (gone) return;
+        setData(found);
+        setProblem(null);
+      },
+      (error: unknown) => gone || setProblem(problemText(error)),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [count, ...inputs]);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = onStream((items) => {
+      if (!items.some((item) => item.kind === "event" && concerns(item.event))) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        setCount((before) => before + 1);
+      }, pauseMs);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, inputs);
+  return { data, problem, reload: () => setCount((before) => before + 1) };
+}
+
+export function typeBegins(...prefixes: readonly string[]): (event: Event) => boolean {
+  return (event) => prefixes.some((prefix) => event.type.startsWith(prefix));
+}

@@ -1,0 +1,160 @@
+/** Home: what needs a person, what works, what is done. */
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { useAction } from "../app/busy.ts";
+import { client } from "../app/client.ts";
+import { go, link } from "../app/router.ts";
+import { board, status } from "../app/store.ts";
+import { asksOf, type Card, type Column, columns } from "../model/board.ts";
+import { oneLine, visible } from "../model/format.ts";
+import { AskForm } from "../parts/ask-form.tsx";
+import { Age, Cost, Diffstat, Empty, Meter, Problem, StateDot, shapeOf } from "../parts/facts.tsx";
+import { Icon } from "../parts/icon.tsx";
+
+const titles: Readonly<Record<Column, string>> = { needs: "Needs you", working: "Working", done: "Done" };
+const empty: Readonly<Record<Column, string>> = {
+  needs: "Nothing waits for you.",
+  working: "No session is working.",
+  done: "No session has ended a turn yet.",
+};
+const order: readonly Column[] = ["needs", "working", "done"];
+
+/** On a phone one column is shown at a time. */
+const shown = signal<Column>("needs");
+
+export function Home() {
+  const cards = columns(board.value);
+  return (
+    <div class="home">
+      <NewSession />
+      <div class="tabs" role="tablist" aria-label="Columns">
+        {order.map((column) => (
+          <button
+            key={column}
+            type="button"
+            role="tab"
+            id={`tab-${column}`}
+            aria-selected={shown.value === column}
+            aria-controls={`column-${column}`}
+            onClick={() => {
+              shown.value = column;
+            }}
+          >
+            {titles[column]} <span class="number">{cards[column].length}</span>
+          </button>
+        ))}
+      </div>
+      <div class="columns">
+        {order.map((column) => (
+          <section
+            key={column}
+            id={`column-${column}`}
+            class={`column ${shown.value === column ? "shown" : ""}`}
+            aria-label={titles[column]}
+          >
+            <h2>
+              {titles[column]} <span class="number">{cards[column].length}</span>
+            </h2>
+            {cards[column].length === 0 ? <Empty>{empty[column]}</Empty> : null}
+            <ul>
+              {cards[column].map((card) => (
+                <li key={card.id}>
+                  <SessionCard card={card} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function SessionCard({ card }: { card: Card }) {
+  const asks = asksOf(board.value, card.id);
+  const [first] = asks;
+  return (
+    <article class={`card ${asks.length > 0 ? "asks" : ""}`}>
+      <header>
+        <StateDot shape={shapeOf(card, asks.length)} />
+        <a class="handle cut" href={link("s", card.id)}>
+          {visible(card.handle)}
+        </a>
+        {card.unseen > 0 ? <span class="badge">{card.unseen} new</span> : null}
+        <Age at={first?.created_at ?? card.active_at} />
+      </header>
+      <p class="who dim cut">
+        {[card.agent, card.harness, card.model].filter((word) => word !== null && word !== "").join(" · ")}
+        {card.offline ? " · offline" : ""}
+      </p>
+      {card.title === "" ? null : <p class="title">{oneLine(card.title)}</p>}
+      {asks.map((ask) => (
+        <AskForm key={ask.id} ask={ask} />
+      ))}
+      <CardNow card={card} waits={asks.length > 0} />
+      <footer class="dim">
+        {card.pending > 0 ? <span>{card.pending} waiting</span> : null}
+        {card.changes === null || card.changes.files === 0 ? null : (
+          <a class="quiet" href={link("changes", card.id)}>
+            <Diffstat changes={card.changes} />
+          </a>
+        )}
+        <Meter context={card.context} />
+        <Cost usage={card.usage} />
+      </footer>
+    </article>
+  );
+}
+
+function CardNow({ card, waits }: { card: Card; waits: boolean }) {
+  if (card.agent_problem !== null) return <p class="err">{oneLine(card.agent_problem)}</p>;
+  if (card.error !== null) return <p class="err">{oneLine(card.error)}</p>;
+  if (waits) return null;
+  if (card.state === "working")
+    return (
+      <p class="now cut">
+        <Icon name="chevron" /> {oneLine(card.doing ?? "working")}
+      </p>
+    );
+  if (card.last === null) return <p class="dim">No turn yet.</p>;
+  const { reason, text } = card.last;
+  return (
+    <p class="last">
+      {reason === "completed" ? null : <span class="err">{reason} </span>}
+      {oneLine(text, 160)}
+    </p>
+  );
+}
+
+function NewSession() {
+  const action = useAction();
+  const [text, setText] = useState("");
+  const agent = status.value?.default_agent ?? "";
+  const submit = async () => {
+    const worked = await action.run(async () => {
+      const { session } = await client.call("createSession", { body: { prompt: text } });
+      go("s", session.id);
+    });
+    if (worked) setText("");
+  };
+  return (
+    <form
+      class="new"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") void submit();
+      }}
+    >
+      <input
+        aria-label="Start a session with this message"
+        placeholder={`Ask ${agent === "" ? "an agent" : agent} to do something`}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="primary" disabled={action.busy.value || text.trim() === ""}>
+        Start
+      </button>
+      <Problem text={action.problem.value} />
+    </form>
+  );
+}
