@@ -1,9 +1,9 @@
-/** Five questions to a person, then a spec written from the answers. */
+/** Asks a person five questions, then has a spec written from the answers. */
 import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { slug, writeText } from "./files.ts";
 
 const input = z.object({
-  topic: z.string().min(1).optional().describe("what the spec is about; asked for when absent"),
+  topic: z.string().min(1).optional().describe("the topic of the spec; asked for if absent"),
   spec_writer: z.string().min(1).optional().describe("the agent that writes the spec"),
 });
 
@@ -22,8 +22,8 @@ export function brainstormToSpec(): Workflow<typeof input, BrainstormConfig> {
     spec_dir: "docs/superpowers/specs",
     questions: [
       "What problem does it solve, and for whom?",
-      "What must it do at the least to be useful?",
-      "What must it not do, or leave to others?",
+      "What must it do at minimum to be useful?",
+      "What must it not do, or leave to other parts?",
       "What does it have to fit in with: code, formats, people, deadlines?",
       "How will you know that it works?",
     ],
@@ -57,7 +57,7 @@ function prompt({ topic, answers }: State, questions: readonly string[]): string
   return [
     `Write a specification for: ${topic}`,
     "Answer with the whole document in Markdown and nothing else: purpose, scope, behaviour, limits, how to check it.",
-    "This is what was said about it:",
+    "The answers so far:",
     ...dialogue,
   ].join("\n\n");
 }

@@ -1,17 +1,17 @@
-/** Works through a plan, one fresh agent per slice. A run that was cut goes on with the next unfinished slice. */
+/** Executes a plan with a new agent per slice. An interrupted run resumes at the next unfinished slice. */
 import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { readText } from "./files.ts";
 import { parsePlan, type Slice } from "./plan.ts";
 
 const input = z.object({
   plan_path: z.string().min(1).describe("a Markdown file with one `## Slice N — title` heading per slice"),
-  agent: z.string().optional().describe("who implements the slices; `default_subagent_profile` when absent"),
+  agent: z.string().optional().describe("the agent that implements the slices; default: `default_subagent_profile`"),
 });
 
 export type ExecutePlanConfig = {
   /** The agent of each slice. */
   default_subagent_profile: string;
-  /** A command that must succeed after each slice; none when empty. */
+  /** A command that must succeed after each slice; empty for none. */
   check: string;
   max_retries: number;
 };
@@ -66,6 +66,6 @@ function prompt(slice: Slice, { plan_path, total }: { plan_path: string; total: 
   return [
     `Implement slice ${slice.number} of ${total} of the plan ${plan_path}: ${slice.title}`,
     slice.body,
-    "Do this slice only; others do the rest. When it is done, say in a few sentences what you changed.",
+    "Do this slice only; other agents do the rest. When it is done, describe your changes in a few sentences.",
   ].join("\n\n");
 }

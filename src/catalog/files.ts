@@ -1,17 +1,17 @@
-/** Files of the project, read and written by steps: what a body decides depends on what is on record. */
+/** Reads and writes project files as steps, so that a body's decisions depend only on recorded results. */
 import { type Engine, WorkflowError } from "../plugin-api/index.ts";
 
-/** Throws `WorkflowError` when it cannot be read. */
+/** Throws `WorkflowError` if the file is unreadable. */
 export async function readText(engine: Engine<never>, path: string): Promise<string> {
   const { exit, stdout, stderr } = await engine.bash(`cat -- ${quote(path)}`);
   if (exit !== 0) throw new WorkflowError(`cannot read ${path}: ${stderr.trim()}`);
   return stdout;
 }
 
-/** A variable of the environment holds no more than 128 KB, and a character takes up to three bytes. */
+/** An environment variable holds at most 128 KB, and a character takes up to three bytes. */
 const partCharacters = 30_000;
 
-/** Makes the folders on the way. The text travels in the environment, where the shell does not read it. */
+/** Creates the parent folders. The text is passed in the environment, so the shell does not parse it. */
 export async function writeText(engine: Engine<never>, path: string, text: string): Promise<void> {
   const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   await succeed(engine, `mkdir -p -- ${quote(folder)}`, path);
@@ -41,7 +41,7 @@ export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** For a file's name: a few words, safe everywhere. */
+/** Returns a few words that are safe in a file name. */
 export function slug(text: string): string {
   const words = text
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Reads a plan: a Markdown file with one `## Slice N — title` heading per slice. */
+/** Parses a plan: a Markdown file with one `## Slice N — title` heading per slice. */
 import { WorkflowError } from "../plugin-api/index.ts";
 
 export type Slice = { number: number; title: string; body: string };
@@ -6,7 +6,7 @@ export type Slice = { number: number; title: string; body: string };
 const heading = /^##\s+Slice\s+(\d+)\s*(?:[—–:-]+\s*(.*))?$/iu;
 const fence = /^\s*(```+|~~~+)/u;
 
-/** Slices in the order of the file. Throws `WorkflowError` that says what is wrong with the plan, and where. */
+/** Returns the slices in the order of the file. Throws a `WorkflowError` with the problem and its line. */
 export function parsePlan(text: string, file: string): Slice[] {
   const slices: Slice[] = [];
   const seen = new Map<number, number>();
@@ -20,7 +20,7 @@ export function parsePlan(text: string, file: string): Slice[] {
     if (fence.test(line)) isCode = !isCode;
     const match = isCode ? null : heading.exec(line);
     if (match === null) {
-      // Another heading of the same rank ends the slice: it is about the plan as a whole.
+      // Another heading of the same or a higher level ends the slice, because it concerns the plan as a whole.
       if (!isCode && /^#{1,2}\s/u.test(line)) finish();
       else current?.lines.push(line);
       continue;

@@ -1,22 +1,22 @@
-/** Has a branch reviewed from several sides at once and writes one report. */
+/** Has several agents review a branch in parallel and writes one report. */
 import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { quote, slug, writeText } from "./files.ts";
 
 const input = z.object({
-  base: z.string().min(1).default("main").describe("what the branch is compared with"),
-  reviewers: z.array(z.string().min(1)).min(1).optional().describe("the agents that review, one each"),
+  base: z.string().min(1).default("main").describe("the branch to compare with"),
+  reviewers: z.array(z.string().min(1)).min(1).optional().describe("the agents that review the branch"),
   report: z.string().min(1).optional().describe("where to write the report"),
 });
 
 export type ReviewBranchConfig = {
-  /** One agent each. */
+  /** The agents that review the branch. */
   reviewers: string[];
   report_dir: string;
-  /** More of the diff than this is left to the reviewers to read themselves. */
+  /** The reviewers read the rest of a longer diff themselves. */
   most_diff_characters: number;
 };
 
-/** `unclear`: a review without a verdict, which is no consent. */
+/** `unclear`: a review without a verdict, which does not count as approval. */
 type Review = { reviewer: string; verdict: "ok" | "blocked" | "unclear" | "failed"; text: string };
 
 export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
@@ -31,8 +31,8 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
     async (engine, { base, report, reviewers = engine.config.reviewers }) => {
       const branch = await git(engine, "rev-parse --abbrev-ref HEAD");
       const commit = await git(engine, "rev-parse --short HEAD");
-      const files = await git(engine, `diff --stat --end-of-options ${quote(base)}...HEAD`);
-      const diff = await git(engine, `diff --end-of-options ${quote(base)}...HEAD`);
+      const files = await git(engine, `diff --no-ext-diff --no-textconv --stat --end-of-options ${quote(base)}...HEAD`);
+      const diff = await git(engine, `diff --no-ext-diff --no-textconv --end-of-options ${quote(base)}...HEAD`);
       if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
       const reviews = await engine.parallel(
         reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
@@ -41,14 +41,14 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
       await writeText(engine as Engine<never>, path, reportText({ base, branch, commit, files, reviews }));
       await engine.checkpoint("report", { path });
       const count = (verdict: Review["verdict"]) => reviews.filter((one) => one.verdict === verdict).length;
-      if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer gave a review; see ${path}`);
+      if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer delivered a review; see ${path}`);
       const counts = { ok: count("ok"), blocked: count("blocked"), unclear: count("unclear"), failed: count("failed") };
       return { report: path, ...counts };
     },
   );
 }
 
-/** A reviewer that fails leaves a hole in the report, which says so; the others are not wasted. */
+/** A failed reviewer is noted in the report; the other reviews are kept. */
 async function review(
   engine: Engine<ReviewBranchConfig>,
   reviewer: string,
@@ -105,7 +105,8 @@ function reportText(report: {
 }
 
 async function git(engine: Engine<ReviewBranchConfig>, command: string): Promise<string> {
-  const { exit, stdout, stderr } = await engine.bash(`git ${command}`);
+  // The folder may come from a third party, and its .git/config could name programs to run.
+  const { exit, stdout, stderr } = await engine.bash(`git -c core.fsmonitor=false ${command}`);
   if (exit !== 0) throw new WorkflowError(`git ${command} failed: ${stderr.trim()}`);
   return stdout.trim();
 }

@@ -1,17 +1,20 @@
-/** Test first: an agent writes a failing test, another makes it pass, a third one reviews. Commands check each phase. */
+/**
+ * Test-driven development: one agent writes a failing test, another makes it pass, a third one reviews. Commands check
+ * each phase.
+ */
 import { type Engine, type Workflow, workflow, z } from "../plugin-api/index.ts";
 import { quote } from "./files.ts";
 
 const input = z.object({
-  feature: z.string().min(1).describe("what is to be built, in a few sentences"),
-  test_path: z.string().min(1).describe("the file that holds the test"),
-  test_command: z.string().min(1).optional().describe("runs the test; {test} stands for its file"),
+  feature: z.string().min(1).describe("the feature to build, in a few sentences"),
+  test_path: z.string().min(1).describe("the file of the test"),
+  test_command: z.string().min(1).optional().describe("the command that runs the test; {test} is replaced by its file"),
 });
 
 export type TddCycleConfig = {
   implementer: string;
   reviewer: string;
-  /** Runs the test; `{test}` stands for its file. */
+  /** Runs the test; `{test}` is replaced by its file. */
   test_command: string;
   max_retries: number;
 };
@@ -46,9 +49,9 @@ async function red(engine: Engine<TddCycleConfig>, { feature, test_path, test }:
       agent,
       `Write a test in ${test_path} for this feature, and nothing else yet. It must fail.\n\n${feature}`,
     );
-    // The test must exist and fail: a file that cannot be found is no failing test.
+    // The test must exist and fail: a missing file is not a failing test.
     const failing = `test -f ${quote(test_path)} && ! ( ${test} )`;
-    const retryWith = `There is no failing test in ${test_path} yet: it is missing, or it passes already.\n\n{stdout}\n{stderr}`;
+    const retryWith = `There is no failing test in ${test_path} yet: it is missing, or it already passes.\n\n{stdout}\n{stderr}`;
     await engine.bashPredicate(failing, { retryWith, maxRetries: engine.config.max_retries, to: agent });
   });
   await engine.checkpoint("red: the test fails", { phase: "red" });
@@ -70,7 +73,7 @@ function reviewed(engine: Engine<TddCycleConfig>, { feature, test_path }: Task):
   return withAgent(engine, engine.config.reviewer, `reviews: ${feature}`, (agent) =>
     engine.send(
       agent,
-      `A feature was built test first; its test is ${test_path}. Review test and code as they are now; change nothing.\n\n${feature}`,
+      `A feature was built test-first; its test is ${test_path}. Review the current test and code; change nothing.\n\n${feature}`,
     ),
   );
 }

@@ -1,47 +1,58 @@
-/** Makes the bus of hooks and puts it in every place where plugins may watch or change what happens. */
+/** Builds the hook bus and connects it to every point at which plugins can observe or change something. */
 import { join } from "node:path";
-import type { SessionId } from "../contract/ids.ts";
 import type { Redact } from "../lib/redact.ts";
+import { AgentCommands } from "../runtime/hooks/agent-commands.ts";
 import { type BeforeTurnOptions, beforeAgentStart, preTurn } from "../runtime/hooks/before-turn.ts";
 import { HookBus } from "../runtime/hooks/bus.ts";
-import { type ConversationHooks, conversationHooks, isNamedPlaneTool } from "../runtime/hooks/conversation.ts";
-import { HookFeed } from "../runtime/hooks/follow.ts";
+import {
+  type ConversationHooks,
+  type ConversationHooksOptions,
+  conversationHooks,
+  isNamedPlaneTool,
+} from "../runtime/hooks/conversation.ts";
+import { afterSessionStart, HookFeed } from "../runtime/hooks/follow.ts";
 import { HookLifecycle } from "../runtime/hooks/lifecycle.ts";
+import { MessageReceivedHooks } from "../runtime/hooks/message-received.ts";
 import { outgoingText } from "../runtime/hooks/outgoing.ts";
-import { Reception } from "../runtime/hooks/receive.ts";
-import { HookLog } from "../runtime/hooks/record.ts";
+import { HookLog, type HookRecord } from "../runtime/hooks/record.ts";
 import { type ToolGuardOptions, toolGuard } from "../runtime/hooks/tool-guard.ts";
-import type { InboxOptions } from "../runtime/inbox/inbox.ts";
-import { HookRegistry } from "../runtime/registry/hooks.ts";
+import { HookTable } from "../runtime/registry/hooks.ts";
 import type { ToolGuard } from "../runtime/registry/tools.ts";
 import type { Toolset } from "../runtime/registry/toolset.ts";
-import type { TurnContributor } from "../runtime/sessions/prepare.ts";
+import type { Conversations } from "../runtime/sessions/conversations.ts";
+import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { OutgoingText } from "../runtime/sessions/recorder.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { SessionRow } from "../store/store.ts";
+import type { Transact } from "../store/transact.ts";
 import type { BuildOptions } from "./build.ts";
+import { buildFileGuard } from "./build-file-guard.ts";
+import type { SkillParts } from "./build-skills.ts";
 
 export type BuildHooksOptions = Pick<
   BuildOptions,
-  "root" | "stateDir" | "store" | "drivers" | "clock" | "log" | "settings" | "version" | "signal"
+  "root" | "stateDir" | "store" | "drivers" | "clock" | "log" | "env" | "settings" | "version" | "signal"
 > & {
+  transact: Transact;
   redact: Redact;
   permission: ToolGuardOptions["permission"];
-  systemPrompt: (session: SessionId) => Promise<string>;
-  /** The skills of the session's agent, the best for the text first. */
-  skillsFor: BeforeTurnOptions["skills"];
+  claims: ConversationHooksOptions["claims"];
 };
 
+export type BeforeTurnSources = { conversations: Conversations; skills: Pick<SkillParts, "ranked"> };
+
 export type Hooks = {
-  registry: HookRegistry;
-  /** For everybody who admits messages: hooks see them before they are written. */
-  store: Store;
-  received: InboxOptions["received"];
+  registry: HookTable;
+  received: MessageReceivedHooks;
   guard: ToolGuard;
+  /** Judges commands that Aegis runs for an agent. */
+  commands: AgentCommands;
   outgoing: OutgoingText;
-  contributors: readonly TurnContributor[];
+  /** Calls the hooks between a batch of messages and its agent. */
+  extend(extensions: SessionExtensions, sessions: BeforeTurnSources): void;
+  /** Called for each failed hook call. A listener must not throw. */
+  onFailure(listener: (call: HookRecord) => void): void;
   conversation(session: SessionRow, tools: Toolset): ConversationHooks;
-  opened(session: SessionRow, resumed: boolean): void;
-  /** The daemon is up and its plugins are loaded. */
+  /** Call once the daemon is up and its plugins are loaded. */
   started(): void;
   close(reason: string, forced: AbortSignal): Promise<void>;
 };
@@ -50,33 +61,47 @@ export type Hooks = {
 const nativeHarness = "native";
 
 export function buildHooks(options: BuildHooksOptions): Hooks {
-  const { root: projectRoot, stateDir, drivers, clock, log, settings, version, signal, redact, permission } = options;
-  const registry = new HookRegistry();
+  const { root: projectRoot, stateDir, store, transact, drivers, clock, log, settings, version, signal } = options;
+  const { redact, permission, claims } = options;
+  const registry = new HookTable();
   const records = new HookLog({ dir: join(stateDir, "hooks"), redact, log });
   const timeoutMs = () => settings().config.hooks.timeout * 1_000;
-  const bus = new HookBus({ registry, clock, log, timeoutMs, record: (call) => records.add(call) });
-  const reception = new Reception({ bus, log, signal });
-  const store = reception.store(options.store);
+  const failures: ((call: HookRecord) => void)[] = [];
+  const record = (call: HookRecord) => {
+    records.add(call);
+    if (call.status !== "ok") for (const failed of failures) failed(call);
+  };
+  const bus = new HookBus({ registry, clock, log, timeoutMs, record });
   const feed = new HookFeed({ bus, store, log, projectRoot });
   const lifecycle = new HookLifecycle({ bus, feed, registry, projectRoot, version });
+  const { guard, guarded } = buildFileGuard(projectRoot, options.env);
+  // Harnesses use it as their folder for temporary files.
+  const ownFolders = ({ id }: SessionRow) => [join(stateDir, "conversations", id, "tmp")];
   const callsModel = (session: SessionRow) => session.harness === nativeHarness;
-  const beforeTurn: BeforeTurnOptions = {
-    ...{ bus, store, projectRoot, systemPrompt: options.systemPrompt, callsModel },
-    skills: async (session, text, abort) => (registry.offersSkills ? options.skillsFor(session, text, abort) : []),
-  };
   return {
     registry,
-    store,
-    received: (tx, session, sender, body) => reception.received(tx, session, sender, body),
-    guard: toolGuard({ bus, permission }),
+    received: new MessageReceivedHooks({ bus, store, transact, clock, log, signal }),
+    guard: toolGuard({ bus, permission, store, projectRoot, fileGuard: guard }),
+    commands: new AgentCommands({ store, bus, projectRoot, guard, permission }),
     outgoing: outgoingText({ bus, store, signal }),
-    contributors: [preTurn(beforeTurn), beforeAgentStart(beforeTurn)],
+    extend(extensions, { conversations, skills }) {
+      const beforeTurn: BeforeTurnOptions = {
+        ...{ bus, store, projectRoot, callsModel },
+        systemPrompt: (session) => conversations.systemPrompt(session),
+        skills: async (session, text, abort) => (registry.offersSkills ? skills.ranked(session, text, abort) : []),
+      };
+      extensions.contributors.push(afterSessionStart(feed), preTurn(beforeTurn), beforeAgentStart(beforeTurn));
+    },
+    onFailure: (listener) => void failures.push(listener),
     conversation(session, tools) {
       const overMcp = drivers.find(tools.agent.harness)?.capabilities.mcp ?? false;
       const isPlaneTool = overMcp ? isNamedPlaneTool : (name: string) => tools.has(name);
-      return conversationHooks({ bus, store, log, projectRoot, signal }, session, isPlaneTool);
+      return conversationHooks(
+        { bus, store, log, projectRoot, guard, guarded, ownFolders, claims, signal },
+        session,
+        isPlaneTool,
+      );
     },
-    opened: (session, resumed) => feed.opened(session, resumed),
     started: () => lifecycle.started(),
     async close(reason, forced) {
       await lifecycle.close(reason, forced);

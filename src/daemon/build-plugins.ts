@@ -1,25 +1,32 @@
-/** Makes the plugins: where they are looked for, how they are set, and where what they bring goes. */
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+/** Builds the plugins: their folders, their settings and the registries for their contributions. */
+import { join } from "node:path";
 import { z } from "zod";
+import type { PluginChannels } from "../channels/plugin-channels.ts";
 import type { NewEvent } from "../contract/event.ts";
+import { homeOf } from "../lib/home.ts";
 import { errorText } from "../lib/log.ts";
-import type { ReducerRegistry } from "../runtime/groups/reducers.ts";
+import { findPlace } from "../project/config/find-place.ts";
+import { pluginDirs, pluginValues } from "../project/plugins/dirs.ts";
+import { buildGates } from "../project/plugins/gate-store.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
+import type { ReducerTable } from "../runtime/groups/reducers.ts";
 import type { PluginWorkflow } from "../runtime/plugins/contribute.ts";
+import { DeclaredParts } from "../runtime/plugins/declared.ts";
+import type { GateNews } from "../runtime/plugins/gates/enforcer.ts";
 import { pluginPlaces } from "../runtime/plugins/generation.ts";
+import { StartQueue } from "../runtime/plugins/host/start-queue.ts";
 import { Stripper } from "../runtime/plugins/host/stripper.ts";
 import { PluginLogs } from "../runtime/plugins/log.ts";
-import { type PluginNews, Plugins } from "../runtime/plugins/plugins.ts";
-import type { AgentRegistry } from "../runtime/registry/agents.ts";
-import { CommandRegistry } from "../runtime/registry/commands.ts";
-import type { HookRegistry } from "../runtime/registry/hooks.ts";
-import type { ToolRegistry } from "../runtime/registry/tools.ts";
-import { parsePluginSkill } from "../runtime/skills/plugin-skill.ts";
+import type { PluginNews } from "../runtime/plugins/news.ts";
+import { loadedAtOnce, Plugins } from "../runtime/plugins/plugins.ts";
+import type { AgentTable } from "../runtime/registry/agents.ts";
+import { CommandTable } from "../runtime/registry/commands.ts";
+import type { HookTable } from "../runtime/registry/hooks.ts";
+import type { ToolTable } from "../runtime/registry/tools.ts";
+import { findPluginSkills, parsePluginSkill } from "../runtime/skills/plugin-skill.ts";
 import type { Skills } from "../runtime/skills/skills.ts";
 import type { RegisteredWorkflow, Workflows } from "../runtime/workflows/workflows.ts";
 import type { BuildOptions } from "./build.ts";
-import type { ProjectTrust } from "./build-trust.ts";
-import { findPlace } from "./config/find-place.ts";
 
 export type BuildPluginsOptions = Pick<
   BuildOptions,
@@ -35,29 +42,37 @@ export type BuildPluginsOptions = Pick<
   | "addSecret"
   | "redact"
 > & {
-  trust: Pick<ProjectTrust, "trust">;
-  agents: AgentRegistry;
-  tools: ToolRegistry;
-  hooks: HookRegistry;
+  judge: ConsentCheck;
+  agents: AgentTable;
+  tools: ToolTable;
+  hooks: HookTable;
   workflows: Workflows;
-  reducers: ReducerRegistry;
+  reducers: ReducerTable;
+  pluginChannels: PluginChannels;
   skills: Skills;
 };
 
-export type PluginParts = { plugins: Plugins; commands: CommandRegistry };
+export type PluginParts = { plugins: Plugins; commands: CommandTable };
 
-/** A body in a worker answers over messages; on a busy machine they take their time. */
+/** A workflow body in a worker answers over messages, which can be slow on a busy machine. */
 const replayGraceMs = 3_000;
 const secondMs = 1_000;
 
 export function buildPlugins(options: BuildPluginsOptions): PluginParts {
-  const { root, stateDir, store, clock, log, env, settings, redact, workflows, trust } = options;
-  const commands = new CommandRegistry();
+  const { root, stateDir, store, clock, log, env, settings, redact, workflows, judge } = options;
+  const commands = new CommandTable();
   const config = () => settings().config;
+  const record = (news: PluginNews | GateNews) => {
+    tell(news, log);
+    store
+      .transact((tx) => tx.events.append(eventOf(news), clock.now()))
+      .catch((error: unknown) => log.warn("the status of a plugin could not be stored", { error: errorText(error) }));
+  };
   const plugins = new Plugins({
     ...options,
     projectRoot: root,
-    dirs: () => pluginDirs(root, env.HOME ?? homedir(), config().plugin_dirs),
+    cacheDir: join(homeOf(env), ".aegis", "cache", "plugins"),
+    dirs: () => pluginDirs(root, homeOf(env), config().plugin_dirs),
     settings: () => config().plugins,
     limits: () => {
       const { memory_mb: memoryMb, load_timeout, unresponsive_timeout } = config().plugins.limits;
@@ -66,19 +81,19 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
     values: (plugin) => pluginValues(config().plugins, plugin),
     valuePlace: (plugin, key) => findPlace(root, ["plugins", plugin, key]).catch(() => ({ file: null, line: null })),
     stripper: new Stripper(),
+    starts: new StartQueue(loadedAtOnce),
+    declared: new DeclaredParts({ dir: join(homeOf(env), ".aegis", "cache", "declared"), log }),
     logs: new PluginLogs({ dir: pluginPlaces(stateDir).logs, clock, redact }),
-    mayRun: (plugin) => trust.trust.mayRun(plugin),
+    mayRun: (plugin) => judge.pluginVerdict(plugin),
+    consent: (plugin) => judge.plugin(plugin),
+    findSkills: findPluginSkills,
     restartRun: (run, reason) => {
       workflows
         .restart(run, reason)
-        .catch((error: unknown) => log.error("a run could not be taken up again", { run, error: errorText(error) }));
+        .catch((error: unknown) => log.error("a run could not be resumed", { run, error: errorText(error) }));
     },
-    record(news) {
-      tell(news, log);
-      store
-        .transact((tx) => tx.events.append(eventOf(news), clock.now()))
-        .catch((error: unknown) => log.warn("what became of a plugin is not on record", { error: errorText(error) }));
-    },
+    gates: buildGates({ root, env, hooks: options.hooks, record, log }),
+    record,
     registries: {
       tools: options.tools,
       hooks: options.hooks,
@@ -86,6 +101,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       commands,
       addWorkflow: (workflow) => workflows.add(registered(workflow), `the plugin ${workflow.plugin}`),
       addReducer: (name, reducer) => options.reducers.add(name, reducer),
+      addChannel: (channel) => options.pluginChannels.add(channel),
       addSkill: (skill) => options.skills.add(parsePluginSkill(skill)),
       offerSkills: (plugin) => options.skills.takeOver(`the plugin ${plugin}`),
     },
@@ -94,25 +110,15 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
   return { plugins, commands };
 }
 
-/** The project's dirs as configured, then the user's own. */
-function pluginDirs(root: string, home: string, dirs: readonly string[]): string[] {
-  const named = dirs.map((dir) => (isAbsolute(dir) ? dir : resolve(root, dir.replace(/^~(?=\/|$)/, home))));
-  return [...new Set([...named, join(home, ".aegis", "plugins")])];
-}
-
-function pluginValues(plugins: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  const values = plugins[name];
-  return typeof values === "object" && values !== null && !Array.isArray(values) ? { ...values } : {};
-}
-
 function registered(workflow: PluginWorkflow): RegisteredWorkflow {
   const { name, description, schema, config, code } = workflow;
   const input = schema === null ? null : z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
   return {
     kind: "workflow",
     name,
+    plugin: workflow.plugin,
     description,
-    // What zod cannot make an object of is checked by the worker alone.
+    // Only the worker checks a schema that zod cannot convert to an object.
     input: input === null ? null : input instanceof z.ZodObject ? input : z.looseObject({}),
     ...(schema === null ? {} : { schema }),
     config,
@@ -121,15 +127,17 @@ function registered(workflow: PluginWorkflow): RegisteredWorkflow {
   };
 }
 
-function eventOf({ type, ...data }: PluginNews): NewEvent {
-  // The news are named and shaped like their events.
+function eventOf({ type, ...data }: PluginNews | GateNews): NewEvent {
+  // News items have the same names and shapes as their events.
   return { type, session: null, data } as NewEvent;
 }
 
-function tell(news: PluginNews, log: BuildPluginsOptions["log"]): void {
+function tell(news: PluginNews | GateNews, log: BuildPluginsOptions["log"]): void {
   const { type, ...fields } = news;
   const words = type.replace("plugin.", "a plugin was ");
   if (type === "plugin.failed") log.error("a plugin failed", fields);
+  else if (type === "plugin.gates_missing") log.error("gates are missing; what they guard is refused", fields);
+  else if (type === "plugin.gates_held") log.info("no gate of a plugin is missing any more", fields);
   else if (type === "plugin.restarting") log.warn("a plugin's worker ended and is started again", fields);
   else log.info(words, fields);
 }

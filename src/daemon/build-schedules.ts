@@ -1,19 +1,22 @@
-/** Makes the schedules, and what changes the files that declare them. */
+/** Builds the schedules and the editor of the files that declare them. */
 import type { ScheduleEntry } from "../contract/schedule.ts";
+import { scheduleFiles } from "../project/config/schedule-files.ts";
+import type { TrustedSettings } from "../project/trust/trusted-settings.ts";
+import { whyHeld } from "../runtime/cluster/agreement.ts";
+import { nodeOf } from "../runtime/remote/node-of.ts";
 import { type HeldSchedule, Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
-import type { ScheduleService } from "../server/teamwork-services.ts";
-import { scheduleFiles } from "./config/schedule-files.ts";
+import type { ScheduleFiles } from "../server/schedules.ts";
 import { declaredSchedules } from "./declared-schedules.ts";
-import type { Gated } from "./trust/gate.ts";
 
-export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held"> & {
+export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held" | "whyHeld"> & {
   root: string;
-  settings: () => Gated;
+  settings: () => TrustedSettings;
 };
 
 export function buildSchedules(options: BuildSchedulesOptions): Schedules {
-  const { root, settings } = options;
-  let known: { of: Gated; declared: ReturnType<typeof declaredSchedules> } | null = null;
+  const { root, settings, store, clock } = options;
+  const node = nodeOf(store);
+  let known: { of: TrustedSettings; declared: ReturnType<typeof declaredSchedules> } | null = null;
   const declared = () => {
     const of = settings();
     if (known?.of !== of) known = { of, declared: declaredSchedules(root, of) };
@@ -23,10 +26,11 @@ export function buildSchedules(options: BuildSchedulesOptions): Schedules {
     ...options,
     declared,
     held: () => held(settings()),
+    ...(node === null ? {} : { whyHeld: (tx) => whyHeld(tx, node, clock) }),
   });
 }
 
-function held({ untrusted }: Gated): HeldSchedule[] {
+function held({ untrusted }: TrustedSettings): HeldSchedule[] {
   return untrusted.flatMap(({ item, reason }) => {
     if (item.kind !== "schedule") return [];
     const why = reason === "changed" ? "it was changed since you agreed to it" : "you have not agreed to it";
@@ -34,36 +38,23 @@ function held({ untrusted }: Gated): HeldSchedule[] {
   });
 }
 
-export type ScheduleServiceOptions = {
+export type ScheduleEditorOptions = {
   root: string;
   schedules: Schedules;
   harnesses: readonly string[];
-  /** Makes a change that the user asked for, who thereby agrees to what it makes run. */
+  /** Makes a change that the user requested, which implies trust in what it runs. */
   asOwner: <T>(edit: () => Promise<T>) => Promise<T>;
-  /** Takes changed files over at once, instead of when they are noticed. */
+  /** Applies changed files immediately instead of waiting for the file watcher. */
   reload: () => Promise<unknown>;
 };
 
-export function scheduleService({
-  root,
-  schedules,
-  harnesses,
-  asOwner,
-  reload,
-}: ScheduleServiceOptions): ScheduleService {
+export function scheduleEditor({ root, schedules, harnesses, asOwner, reload }: ScheduleEditorOptions): ScheduleFiles {
   const files = scheduleFiles({ root, harnesses });
   const changed = async ({ file, changed }: { file: string; changed: boolean }) => {
     await reload();
     return { file, changed };
   };
   return {
-    list: () => schedules.list(),
-    held: () => schedules.held(),
-    view: (name) => schedules.view(name),
-    run: (name, request) => schedules.run(name, request),
-    next: (name, count) => schedules.next(name, count),
-    firings: (filter) => schedules.firings(filter),
-    firing: (id) => schedules.firing(id),
     async add(name, entry) {
       await refuseUnknownWorkflow(schedules, entry);
       return changed(await asOwner(() => files.writeAtomic(name, entry, { by: "aegis schedule add", fresh: true })));
@@ -79,7 +70,7 @@ export function scheduleService({
   };
 }
 
-/** Files name workflows that a plugin brings later; whoever adds one now can be told now. */
+/** A file may name a workflow that a plugin provides later. For a schedule that is added now, the check can run now. */
 async function refuseUnknownWorkflow(schedules: Schedules, { workflow, args = {} }: ScheduleEntry): Promise<void> {
   if (workflow !== undefined) await schedules.check({ kind: "workflow", workflow, args });
 }

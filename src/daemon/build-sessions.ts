@@ -1,113 +1,176 @@
-/** Makes what sessions talk through: inbox, conversations and turns, which point at each other. */
+/** Builds the inbox, conversations and turns, which depend on each other. */
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { mayUsePlane } from "../contract/scope.ts";
+import { mayUsePlane } from "../contract/tool-access.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { OverflowFiles } from "../lib/overflow.ts";
+import { StagedWrites } from "../lib/staged-writes.ts";
 import type { Plane } from "../plane/plane.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { EventHub } from "../runtime/events/hub.ts";
-import { Attachments } from "../runtime/inbox/attachments.ts";
+import { Admissions } from "../runtime/inbox/admissions.ts";
+import { Attachments, type SharedFiles } from "../runtime/inbox/attachments.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
-import type { AgentRegistry } from "../runtime/registry/agents.ts";
-import type { ToolRegistry } from "../runtime/registry/tools.ts";
-import { tellBlocked } from "../runtime/sessions/blocked.ts";
-import { Conversations, type ConversationsOptions } from "../runtime/sessions/conversations.ts";
+import { SkillRouting } from "../runtime/inbox/routing.ts";
+import type { AgentTable } from "../runtime/registry/agents.ts";
+import type { ToolTable } from "../runtime/registry/tools.ts";
+import { Commands } from "../runtime/remote/commands.ts";
+import { LiveText } from "../runtime/remote/live-text.ts";
+import { nodeOf } from "../runtime/remote/node-of.ts";
+import { SessionProcesses } from "../runtime/remote/session-processes.ts";
+import { Conversations } from "../runtime/sessions/conversations.ts";
+import { createSession } from "../runtime/sessions/create.ts";
+import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
+import { onCrashOf } from "../runtime/sessions/on-crash.ts";
+import { Openings } from "../runtime/sessions/openings.ts";
 import { priceFinder } from "../runtime/sessions/pricing.ts";
 import { type Recovered, recover } from "../runtime/sessions/recover.ts";
 import { Sessions } from "../runtime/sessions/sessions.ts";
 import { Turns } from "../runtime/sessions/turns.ts";
-import type { Persist } from "../store/persist.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import { tellUnanswered } from "../runtime/sessions/unanswerable.ts";
+import type { Store } from "../store/store.ts";
+import type { Transact } from "../store/transact.ts";
 import type { BuildOptions } from "./build.ts";
 import type { Hooks } from "./build-hooks.ts";
-import type { SkillParts } from "./build-skills.ts";
+import type { SkillCore } from "./build-skills.ts";
 import { createHost, type HostOptions } from "./host.ts";
 
-export type BuildSessionsOptions = Pick<
+export type BuildSessionsOptions = { judge: ConsentCheck } & Pick<
   BuildOptions,
-  "root" | "stateDir" | "drivers" | "clock" | "log" | "settings" | "signal"
+  "root" | "stateDir" | "drivers" | "clock" | "log" | "settings" | "signal" | "redact" | "redactedStream" | "env"
 > & {
-  store: Store;
-  persist: Persist;
-  agents: AgentRegistry;
-  tools: ToolRegistry;
-  hub: EventHub;
-  plane: Plane;
-  hooks: Hooks;
-  skills: SkillParts;
-  askPerson: HostOptions["askPerson"];
-  maxHops: () => number;
-  briefing: ConversationsOptions["briefing"];
-};
+    store: Store;
+    transact: Transact;
+    agents: AgentTable;
+    tools: ToolTable;
+    hub: EventHub;
+    overflow: OverflowFiles;
+    plane: Plane;
+    hooks: Hooks;
+    skills: Pick<SkillCore, "grants" | "router">;
+    extensions: SessionExtensions;
+    askPerson: HostOptions["askPerson"];
+    maxHops: () => number;
+  };
 
 export type SessionParts = {
   inbox: Inbox;
   attachments: Attachments;
   conversations: Conversations;
   turns: Turns;
+  sessionProcesses: SessionProcesses;
+  commandsOfNodes: Commands;
+  /** Null without a cluster. */
+  liveText: LiveText | null;
   sessions: Sessions;
-  /** Whether what the session was told is still before its agent in the next turn. */
-  remembers(session: SessionRow): boolean;
-  /** Ends the turns that a dead daemon left under way. */
+  /** Ends the turns and removes the file writes that a dead daemon left unfinished. */
   recoverTurns(): Promise<Recovered>;
 };
 
 export function buildSessions(options: BuildSessionsOptions): SessionParts {
-  const { root, stateDir, store, persist, clock, log, settings, signal } = options;
-  const { agents, drivers, tools, hub, plane, hooks, skills, askPerson, maxHops, briefing } = options;
+  const { root, stateDir, store, transact, clock, log, settings, signal } = options;
+  const { judge, agents, drivers, tools, hub, plane, hooks, extensions, askPerson, maxHops } = options;
+  const { grants, router } = options.skills;
+  const config = () => settings().config;
   const permission: HostOptions["permission"] = async (session, request, abort) =>
-    skills.grants.allows(session.id, request)
-      ? { decision: "allow", scope: "once" }
-      : askPerson(session, request, abort);
-  const canResume = (session: SessionRow) => drivers.find(session.harness)?.capabilities.resume ?? false;
-  // These closures are called only once all of the parts exist.
-  const inbox: Inbox = new Inbox({
+    grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
+  const admissions = new Admissions({ store, clock, maxHops, perMinute: () => config().messages.max_per_minute });
+  const attachments = new Attachments({
+    ...{ dir: join(stateDir, "attachments"), drivers },
+    shared: store.membership === undefined ? undefined : sharedFiles(store, clock),
+  });
+  const writes = new StagedWrites(join(stateDir, "writes"));
+  const conversations = new Conversations({
     store,
     clock,
-    maxHops,
-    perMinute: () => settings().config.messages.max_per_minute,
-    wake: (session) => sessions.wake(session),
-    interrupt: (session) => turns.interrupt(session),
-    received: hooks.received,
-    steer: (message) => skills.steer(message, signal),
-  });
-  const attachments = new Attachments({ dir: join(stateDir, "attachments"), drivers });
-  const conversations: Conversations = new Conversations({
-    store,
     agents,
     drivers,
     tools,
+    extensions,
     cwd: root,
+    env: options.env,
     stateDir: join(stateDir, "conversations"),
     log,
-    host: (session, scoped) =>
-      createHost({ store, clock, log, turns, permission, askPerson, hooks: hooks.conversation }, session, scoped),
+    // A starting harness waits for disk and network about as long as it computes.
+    openings: new Openings({ clock, most: 2 * availableParallelism() }),
+    judge: (agent, folder) => judge.session(agent, folder),
+    host: (session, scoped, spontaneousTurn) =>
+      createHost(
+        { root, judge, store, clock, log, writes, spontaneousTurn, permission, askPerson, hooks: hooks.conversation },
+        session,
+        scoped,
+      ),
     plane: (session, scoped) =>
       mayUsePlane(scoped.agent) ? plane.open(session, scoped) : { address: null, revoke: () => {} },
     toolsChanged: () => plane.toolsChanged(),
-    opened: hooks.opened,
-    briefing,
-    skills: (session, { agent, names }, opening) =>
-      skills.offer.section({ session, agent, tools: mayUsePlane(agent) ? names : [], opening }, signal),
   });
-  const turns: Turns = new Turns({
-    persist,
+  const node = nodeOf(store);
+  const { membership } = store;
+  const liveText = membership === undefined ? null : new LiveText({ store, membership, hub, clock, log, signal });
+  const turns = new Turns({
+    transact,
+    node,
+    nodeOf: async (session) => (await store.read.sessions.get(session))?.node ?? null,
     clock,
     log,
     conversations,
-    publishDelta: (delta) => hub.publishDelta(delta),
+    extensions,
+    received: hooks.received,
+    publishDelta: (delta) => {
+      hub.publishDelta(delta);
+      liveText?.publish(delta);
+    },
+    redact: options.redact,
+    redactedStream: options.redactedStream,
     attachmentPath: (attachment) => attachments.pathOf(attachment),
-    contributors: [(turn, abort) => skills.offer.contribute(turn, abort), ...hooks.contributors],
+    fetchAttachments: (files) => attachments.fetch(files),
     outgoing: hooks.outgoing,
-    price: priceFinder({ store, agents, prices: () => settings().config.prices }),
-    tellBlocked: (tx, session, messages, reason) => tellBlocked(tx, inbox, session, messages, reason),
-    wake: (session) => sessions.wake(session),
+    overflow: options.overflow,
+    price: priceFinder({ store, agents, prices: () => config().prices }),
+    tellUnanswered: (tx, session, messages, fate) => tellUnanswered(tx, admissions, session, messages, fate),
+    onCrash: async (id) => {
+      const session = await store.read.sessions.get(id);
+      return session === null ? "retry" : onCrashOf(agents, session);
+    },
   });
-  const sessions = new Sessions({ store, clock, log, agents, drivers, inbox, turns, conversations });
+  const creation = { agents, drivers, inbox: admissions, clock, node, subagentSettings: () => config().subagents };
+  const routing = new SkillRouting({
+    ...{ store, clock, agents, router, signal },
+    createIn: (tx, input) => createSession(tx, input, creation),
+  });
+  const commands = new Commands({ store, clock, log, signal });
+  const processes = new SessionProcesses({
+    ...{ store, commands },
+    local: {
+      wake: (session) => turns.wake(session),
+      interrupt: (session) => turns.interrupt(session),
+      steer: (message) => turns.steer(message),
+      current: (session) => turns.current(session),
+      reopenNext: (session) => conversations.reopenNext(session),
+    },
+  });
+  const sessions = new Sessions({ ...creation, store, turns, processes, conversations, routing });
+  const inbox = new Inbox({ store, admissions, turns: processes, routing });
   return {
     inbox,
     attachments,
     conversations,
     turns,
+    sessionProcesses: processes,
+    commandsOfNodes: commands,
+    liveText,
     sessions,
-    remembers: (session) => canResume(session) || conversations.has(session.id),
-    recoverTurns: () => recover({ store, clock, inbox, canResume }),
+    async recoverTurns() {
+      await writes.recover();
+      return recover({ store, clock });
+    },
+  };
+}
+
+/** A file is in the database before the message that has it. */
+function sharedFiles(store: Store, clock: Clock): SharedFiles {
+  return {
+    get: (sha256) => store.read.blobs.get(sha256),
+    put: (sha256, data) => store.transact((tx) => tx.blobs.put(sha256, data, clock.now())),
   };
 }

@@ -1,19 +1,21 @@
-/** Makes what installs skills, and the tool by which agents ask for it. */
+/** Builds the skill installer and the tool with which agents request an install. */
 import { homedir } from "node:os";
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Processes } from "../lib/process.ts";
+import type { Place } from "../packages/place.ts";
+import { SkillInstaller } from "../packages/skill/installer.ts";
+import { defaultGithubUrl } from "../packages/source.ts";
 import { skillInstallTool } from "../plane/tools/skill-install.ts";
+import type { Settings } from "../project/settings.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
 import type { Tool } from "../runtime/registry/tools.ts";
-import { SkillInstaller } from "../runtime/skills/install/installer.ts";
 import type { Store } from "../store/store.ts";
-import type { Settings } from "./settings.ts";
 
 export type BuildSkillInstallOptions = {
   root: string;
-  stateDir: string;
+  places: Readonly<Record<Place["scope"], Place>>;
   clock: Clock;
   log: Logger;
   processes: Processes;
@@ -24,10 +26,11 @@ export type BuildSkillInstallOptions = {
 };
 
 export function buildSkillInstall(options: BuildSkillInstallOptions): { installer: SkillInstaller; tools: Tool[] } {
-  const { root, stateDir, clock, log, processes, env, settings, asks, store } = options;
+  const { root, places, clock, log, processes, env, settings, asks, store } = options;
   const installer = new SkillInstaller({
-    ...{ root, stateDir, clock, log, processes, env },
+    ...{ root, places, clock, log, processes, env },
     home: env.HOME ?? homedir(),
+    githubUrl: env.AEGIS_GITHUB_URL ?? defaultGithubUrl,
     changed: (change) => store.transact(async (tx) => void (await tx.events.append(change, clock.now()))),
     registry: () => settings().config.skills.registry,
     token: () => env.CLAWHUB_TOKEN ?? null,

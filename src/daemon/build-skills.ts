@@ -1,83 +1,74 @@
-/** Makes the skills: where they are looked for, what they may need, and how they come before agents. */
+/** Builds the skills: their folders, their requirements and how agents learn about them. */
 import { homedir } from "node:os";
 import type { Agent } from "../contract/agent.ts";
 import type { HookSkill } from "../contract/hook.ts";
-import type { Message } from "../contract/message.ts";
-import { scopeOf } from "../contract/scope.ts";
+import { mayUsePlane, scopeOf } from "../contract/tool-access.ts";
 import { askOnce } from "../drivers/native/one-answer.ts";
 import { assetPath } from "../lib/assets.ts";
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { skillTools } from "../plane/tools/skills.ts";
-import type { Steered } from "../runtime/inbox/inbox.ts";
-import type { AgentRegistry } from "../runtime/registry/agents.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
+import type { TrustedSettings } from "../project/trust/trusted-settings.ts";
+import type { AgentTable } from "../runtime/registry/agents.ts";
 import { limitedAgent } from "../runtime/registry/limits.ts";
-import { scopedTool, type Tool, type ToolRegistry } from "../runtime/registry/tools.ts";
+import { scopedTool, type Tool, type ToolTable } from "../runtime/registry/tools.ts";
+import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import { Classifier } from "../runtime/skills/classify.ts";
-import { Gates } from "../runtime/skills/gate.ts";
+import { type Forked, type ForkRequest, SkillDelivery } from "../runtime/skills/delivery.ts";
 import { GivenSkills } from "../runtime/skills/given.ts";
 import { SkillGrants } from "../runtime/skills/grants.ts";
 import { SkillLibrary } from "../runtime/skills/library.ts";
-import { type Forked, type ForkRequest, type OfferOptions, SkillOffer } from "../runtime/skills/offer.ts";
 import { skillRoots } from "../runtime/skills/places.ts";
 import { rankedSkills } from "../runtime/skills/ranked.ts";
+import { SkillRequirements } from "../runtime/skills/requirements.ts";
 import { SkillRouter } from "../runtime/skills/route.ts";
 import { selectSkills } from "../runtime/skills/select.ts";
 import { Skills } from "../runtime/skills/skills.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import type { Gated } from "./trust/gate.ts";
 
-export type BuildSkillsOptions = Pick<OfferOptions, "remembers"> & {
+export type SkillCoreOptions = {
   root: string;
-  store: Store;
   clock: Clock;
   log: Logger;
   env: Environment;
-  settings: () => Gated;
-  agents: AgentRegistry;
-  tools: ToolRegistry;
-  /** Asked for once there are any. */
-  turns: () => Turns;
-  subagents: () => Subagents;
-  /** More tools that are there as long as skills are. */
-  moreTools: readonly Tool[];
+  settings: () => TrustedSettings;
+  judge: ConsentCheck;
+  agents: AgentTable;
 };
 
-export type SkillParts = {
-  skills: Skills;
-  offer: SkillOffer;
-  grants: SkillGrants;
-  router: SkillRouter;
-  /** What the session's agent may load, the best for the text first. */
+/** The parts of skills that do not depend on sessions. */
+export type SkillCore = { skills: Skills; grants: SkillGrants; router: SkillRouter; classifier: Classifier };
+
+export type SkillParts = SkillCore & {
+  offer: SkillDelivery;
+  /** The skills that the session's agent may load, the best match for the text first. */
   ranked(session: SessionRow, text: string, signal: AbortSignal): Promise<HookSkill[]>;
-  /** Adds a message to the turn under way, unless it calls a skill: only the beginning of a turn can bring its text. */
-  steer(message: Message, signal: AbortSignal): Promise<Steered>;
-  /** Gives agents the tools for skills, or takes them away, as the settings say. */
+  /** Adds or removes the skill tools according to the settings. */
   settingsChanged(): void;
 };
 
-/** A list of names is short. */
+/** The classifier answers with a short list of names. */
 const classifierTokens = 500;
 
-export function buildSkills(options: BuildSkillsOptions): SkillParts {
-  const { root, store, clock, log, env, settings, agents, tools, remembers, turns } = options;
+export function buildSkillCore(options: SkillCoreOptions): SkillCore {
+  const { root, clock, log, env, settings, judge, agents } = options;
   const home = env.HOME ?? homedir();
   const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
     roots: () => skillRoots({ ...places, dirs: settings().config.skills.dirs }),
     now: () => clock.now(),
   });
-  const gates = new Gates({ env: () => env, config: () => settings().config, platform: process.platform });
+  const gates = new SkillRequirements({ env: () => env, config: () => settings().config, platform: process.platform });
   const classifier = new Classifier({
     model: () => settings().config.skills.classifier ?? null,
     ask: async (question, signal) => {
-      const { config, refusal } = settings();
-      // Where nobody has agreed to the project's models, none of them is sent a message, nor a key.
-      const why = refusal({ ...agents.get(undefined), harness: "native", model: question.model, refused: null });
-      if (why !== null) throw new Error(why);
+      const { config } = settings();
+      // A model that the project names gets no message or key until the user trusts it.
+      await judge.model(question.model);
       return askOnce({ ...question, maxTokens: classifierTokens }, { env, clock, models: config.models }, signal);
     },
     log,
@@ -89,58 +80,78 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     settings: () => settings().config.skills,
     agent: (name) => agents.get(name),
   });
-  const grants = new SkillGrants();
+  const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.loadAgent(name));
+  return { skills, grants: new SkillGrants(), classifier, router: new SkillRouter({ skills, classifier, find }) };
+}
+
+export type BuildSkillsOptions = SkillCoreOptions & {
+  core: SkillCore;
+  store: Store;
+  tools: ToolTable;
+  turns: Turns;
+  subagents: Subagents;
+  extensions: SessionExtensions;
+  /** Aborts when the daemon is forced to stop. */
+  signal: AbortSignal;
+  /** Additional tools that exist while skills are enabled. */
+  moreTools: readonly Tool[];
+};
+
+/** Offers skills to the agents of sessions. */
+export function buildSkills(options: BuildSkillsOptions): SkillParts {
+  const { root, store, clock, log, settings, agents, tools, turns, extensions, signal } = options;
+  const { skills, grants, classifier } = options.core;
   const agentOf = (session: SessionRow) => {
     const agent = agents.loadAgent(session.agent);
     return agent === null ? null : limitedAgent(agent, session.limits);
   };
-  const offer = new SkillOffer({
-    ...{ skills, grants, classifier, store, log, remembers, project: root },
-    fork: (request) => fork(options, request),
+  const offer = new SkillDelivery({
+    ...{ skills, grants, classifier, store, log, project: root },
+    startSubagent: (request) => startSubagent(options, request),
     given: new GivenSkills(store, clock),
     agentOf,
     mayUse: (agent, name) => mayUse(agent, name, tools),
   });
-  const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.loadAgent(name));
+  extensions.contributors.push((turn, abort) => offer.contribute(turn, abort));
+  extensions.skillSections.push((session, { agent, names }, about) =>
+    offer.section({ session, agent, tools: mayUsePlane(agent) ? names : [], about }, signal),
+  );
+  // The text of a skill that a message calls can be added only at the start of a turn.
+  extensions.steerRefusals.push(async (message) => {
+    const row = (await skills.any(signal)) ? await store.read.sessions.get(message.session) : null;
+    const agent = row === null ? null : agentOf(row);
+    if (agent === null) return null;
+    const view = await skills.of(agent, signal);
+    const [called] = (await selectSkills([message], view, { most: 0, classifier, signal })).named;
+    return called === undefined ? null : `the skill "${called.skill.name}" comes with a turn of its own`;
+  });
   const withdraw: (() => void)[] = [];
   return {
-    skills,
+    ...options.core,
     offer,
-    grants,
-    router: new SkillRouter({ skills, classifier, find }),
-    async ranked(session, text, signal) {
+    async ranked(session, text, abort) {
       const agent = agentOf(session);
-      return agent === null ? [] : rankedSkills(skills, agent, text, signal);
-    },
-    async steer(message, signal) {
-      const row = (await skills.any(signal)) ? await store.read.sessions.get(message.session) : null;
-      const agent = row === null ? null : agentOf(row);
-      if (agent === null) return turns().steer(message);
-      const view = await skills.of(agent, signal);
-      const [called] = (await selectSkills([message], view, { most: 0, classifier, signal })).named;
-      if (called === undefined) return turns().steer(message);
-      const isBusy = turns().current(message.session).length > 0;
-      return { joined: false, why: isBusy ? `the skill "${called.skill.name}" comes with a turn of its own` : null };
+      return agent === null ? [] : rankedSkills(skills, agent, text, abort);
     },
     settingsChanged() {
       const { enabled } = settings().config.skills;
       if (!enabled) for (const undo of withdraw.splice(0)) undo();
       else if (withdraw.length === 0)
-        for (const tool of [...skillTools({ skills, offer, turns: turns() }), ...options.moreTools])
+        for (const tool of [...skillTools({ skills, offer, turns }), ...options.moreTools])
           withdraw.push(tools.add(tool));
     },
   };
 }
 
-/** Names that Claude Code gives to agents of its own: the one that calls stands in for them. */
+/** Names of Claude Code's built-in agents. The calling agent replaces them. */
 const claudeAgents: readonly string[] = ["explore", "plan", "general-purpose"];
 
-/** The subagent that a skill asks for. */
-async function fork({ agents, subagents }: BuildSkillsOptions, request: ForkRequest): Promise<Forked> {
+/** Spawns the subagent that a skill requests. */
+async function startSubagent({ agents, subagents }: BuildSkillsOptions, request: ForkRequest): Promise<Forked> {
   const { session, agent, skill, task, key, cause } = request;
   const name = skill.forkAgent?.toLowerCase();
   const unknown = name === undefined || (agents.loadAgent(name) === null && claudeAgents.includes(name));
-  const row = await subagents().spawn({
+  const row = await subagents.spawn({
     callerAgent: agent,
     caller: session.id,
     key,
@@ -152,7 +163,7 @@ async function fork({ agents, subagents }: BuildSkillsOptions, request: ForkRequ
   return { run_id: row.run_id, label: row.label, agent: row.agent };
 }
 
-function mayUse(agent: Agent, name: string, tools: ToolRegistry): boolean {
+function mayUse(agent: Agent, name: string, tools: ToolTable): boolean {
   const tool = tools.all().find((candidate) => candidate.name === name);
   return tool !== undefined && scopeOf(agent)(scopedTool(tool)).allowed;
 }

@@ -1,13 +1,20 @@
-/** The composition root: makes the parts of a daemon and ties them together. */
+/** The composition root: creates the parts of a daemon and connects them. */
+import { join } from "node:path";
+import { PluginChannels } from "../channels/plugin-channels.ts";
 import type { Harness } from "../contract/api.ts";
+import type { SessionId } from "../contract/ids.ts";
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
+import { OverflowFiles } from "../lib/overflow.ts";
 import type { Processes } from "../lib/process.ts";
-import type { Redact } from "../lib/redact.ts";
+import type { Redact, RedactedStream } from "../lib/redact.ts";
+import type { Place } from "../packages/place.ts";
+import type { SkillInstaller } from "../packages/skill/installer.ts";
 import { Plane } from "../plane/plane.ts";
 import { ToolCallLog } from "../plane/record.ts";
 import { askTools } from "../plane/tools/asks.ts";
+import { copyTools } from "../plane/tools/copies.ts";
 import { groupTools } from "../plane/tools/groups.ts";
 import { metaTool } from "../plane/tools/meta.ts";
 import { poolTools } from "../plane/tools/pool.ts";
@@ -15,121 +22,168 @@ import { queueTools } from "../plane/tools/queues.ts";
 import { sessionTools } from "../plane/tools/sessions.ts";
 import { subagentTools } from "../plane/tools/subagents.ts";
 import { workflowTools } from "../plane/tools/workflows.ts";
+import { unsetRefusal } from "../project/config/variables.ts";
+import { Contents } from "../project/trust/contents.ts";
+import { ConsentCheck } from "../project/trust/judge.ts";
+import type { ProjectTrust } from "../project/trust/project-trust.ts";
+import type { TrustedSettings } from "../project/trust/trusted-settings.ts";
 import { Asks } from "../runtime/asks/asks.ts";
+import { Clients } from "../runtime/clients/clients.ts";
 import { EventHub } from "../runtime/events/hub.ts";
-import { AgentRegistry } from "../runtime/registry/agents.ts";
-import type { DriverRegistry } from "../runtime/registry/drivers.ts";
-import { type Tool, ToolRegistry } from "../runtime/registry/tools.ts";
-import type { Recovered } from "../runtime/sessions/recover.ts";
-import type { SkillInstaller } from "../runtime/skills/install/installer.ts";
-import { createPersist } from "../store/persist.ts";
+import type { AgentCommands } from "../runtime/hooks/agent-commands.ts";
+import { AgentTable } from "../runtime/registry/agents.ts";
+import type { DriverTable } from "../runtime/registry/drivers.ts";
+import { type Tool, ToolTable } from "../runtime/registry/tools.ts";
+import { withheldTool } from "../runtime/rights/rules.ts";
+import { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { Store } from "../store/store.ts";
+import { createTransact } from "../store/transact.ts";
+import { buildChannels, type ChannelParts } from "./build-channels.ts";
+import { buildChecks, type CheckParts } from "./build-checks.ts";
+import { buildCluster, type ClusterParts, type Membership } from "./build-cluster.ts";
+import { buildClaims, buildCopies, type CopyParts, type LandingParts } from "./build-copies.ts";
 import { buildHooks, type Hooks } from "./build-hooks.ts";
 import { buildPlugins, type PluginParts } from "./build-plugins.ts";
 import { buildSessions, type SessionParts } from "./build-sessions.ts";
 import { buildSkillInstall } from "./build-skill-install.ts";
-import { buildSkills, type SkillParts } from "./build-skills.ts";
-import { buildTeamwork, type Teamwork } from "./build-teamwork.ts";
-import type { ProjectTrust } from "./build-trust.ts";
+import { buildSkillCore, buildSkills, type SkillParts } from "./build-skills.ts";
+import { buildWork, type WorkParts } from "./build-work.ts";
 import type { HostOptions } from "./host.ts";
-import type { Gated } from "./trust/gate.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { partsOf } from "./parts.ts";
 
-/** Where harnesses reach the plane, below the daemon's address. */
+/** The path of the plane below the daemon's address. */
 export const planePath = "/mcp";
 
 export type BuildOptions = {
   root: string;
   stateDir: string;
+  /** Where packages are installed. */
+  places: Readonly<Record<Place["scope"], Place>>;
   store: Store;
-  drivers: DriverRegistry;
+  drivers: DriverTable;
   clock: Clock;
   log: Logger;
   processes: Processes;
-  /** The environment the daemon was started in. */
+  /** The environment in which the daemon was started. */
   env: Environment;
-  settings: () => Gated;
+  settings: () => TrustedSettings;
   version: string;
-  /** Where the daemon listens; asked for once it does. */
+  /** Where the daemon listens. Call it only after the server has started. */
   url: () => string;
-  /** Keeps a value out of everything that is written down. Returns its undo. */
+  /** Redacts a value from everything that is persisted. Returns a function that removes the value. */
   addSecret: (value: string) => () => void;
   redact: Redact;
+  /** Like `addSecret`'s redaction, for text that arrives in chunks. */
+  redactedStream: () => RedactedStream;
   trust: Pick<ProjectTrust, "trust">;
-  /** Aborts when the daemon may no longer wait for anything. */
+  /** The place of this daemon in a cluster; absent without one. */
+  member?: Membership | undefined;
+  /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;
 };
 
 export type Runtime = SessionParts &
-  Teamwork & {
-    /** For everybody who admits messages: plugins see them before they are written. */
+  WorkParts &
+  CopyParts &
+  LandingParts &
+  CheckParts & {
     store: Store;
-    agents: AgentRegistry;
+    agents: AgentTable;
     hub: EventHub;
     asks: Asks;
+    clients: Clients;
     skills: SkillParts;
     skillInstall: SkillInstaller;
     plugins: PluginParts;
     plane: Plane;
-    tools: ToolRegistry;
+    tools: ToolTable;
     toolCalls: ToolCallLog;
     hooks: Hooks;
+    judge: ConsentCheck;
+    /** Null without a cluster. */
+    cluster: ClusterParts | null;
+    channels: ChannelParts;
     harnesses(signal: AbortSignal): Promise<Harness[]>;
-    recover(): Promise<Recovered>;
+    lifecycle: Lifecycle;
   };
 
+/** The path shown to people and agents. */
+const overflowFolder = ".aegis/state/overflow";
+
 export function buildRuntime(options: BuildOptions): Runtime {
-  const { drivers, clock, log, settings, signal, version, url } = options;
+  const { store, drivers, clock, log, settings, signal, version, url, member } = options;
   const { agents: profiles, choice, refusal } = settings();
-  const agents = new AgentRegistry(profiles, choice, refusal);
-  // Hooks, skills, sessions and teamwork point at each other; these closures are called only once all of them exist.
-  const askPerson: HostOptions["askPerson"] = (session, request, abort) => asks.permission(session.id, request, abort);
-  const hooks = buildHooks({
-    ...options,
-    permission: askPerson,
-    systemPrompt: (session) => sessionParts.conversations.systemPrompt(session),
-    skillsFor: (session, text, abort) => skills.ranked(session, text, abort),
+  const agents = new AgentTable(profiles, choice, refusal);
+  agents.refuseAlso((agent) => unsetRefusal(agent, options.env, settings().diagnostics));
+  const judge = new ConsentCheck({
+    root: options.root,
+    trust: options.trust.trust,
+    contents: new Contents(),
+    config: () => settings().config,
+    madeFrom: (agent) => agents.madeFrom(agent),
   });
-  const { store } = hooks;
-  const toolCalls = new ToolCallLog({ store, clock, log, redact: options.redact });
-  const tools = new ToolRegistry({ log, clock, guard: hooks.guard, record: (call) => toolCalls.add(call) });
+  const { redact } = options;
+  const transact = createTransact({ store, clock, log, signal });
   const hub = new EventHub(store);
-  const asks = new Asks({ store, clock, log, timeoutMs: () => settings().config.asks.timeout * 1000 });
-  const plane = new Plane({ store, version, log, url: () => `${url()}${planePath}` });
-  const { installer: skillInstall, tools: moreTools } = buildSkillInstall({ ...options, asks });
-  const skills = buildSkills({
-    ...options,
-    agents,
-    tools,
-    moreTools,
-    turns: () => sessionParts.turns,
-    subagents: () => teamwork.subagents,
-    remembers: (session) => sessionParts.remembers(session),
+  const askOptions = { store, clock, log, cwd: options.root, stopping: signal };
+  const asks = new Asks({ ...askOptions, timeoutMs: () => askTimeoutMs(settings()) });
+  const askPerson: HostOptions["askPerson"] = (session, request, abort) => asks.permission(session.id, request, abort);
+  const claims = buildClaims(options);
+  const hooks = buildHooks({ ...options, transact, permission: askPerson, claims });
+  const { commands } = hooks;
+  const toolCalls = new ToolCallLog({ store, clock, log, redact });
+  const overflow = new OverflowFiles({ dir: join(options.stateDir, "overflow"), shownAs: overflowFolder, log });
+  const tools = new ToolTable({
+    ...{ log, clock, redact, overflow },
+    guard: hooks.guard,
+    record: (call) => toolCalls.add(call),
+    withheld: (tool, agent, place) => withheldTool(tool, agent, place, settings().config.subagents),
   });
+  const plane = new Plane({ store, version, log, clock, url: () => `${url()}${planePath}` });
+  const extensions = new SessionExtensions();
   const shared = {
     ...options,
-    store,
-    persist: createPersist({ store, clock, log, signal }),
-    agents,
+    ...{ overflow, judge, transact, agents, extensions, claims },
     maxHops: () => settings().config.messages.max_hops,
   };
-  const sessionParts: SessionParts = buildSessions({
-    ...{ ...shared, tools, hub, plane, hooks, skills, askPerson },
-    briefing: (session) => teamwork.subagents.briefing(session),
-  });
-  const teamwork: Teamwork = buildTeamwork({ ...shared, ...sessionParts, asks });
-  for (const tool of planeTools({ ...sessionParts, ...teamwork, agents, asks, clock })) tools.add(tool);
+  const { finish: finishCopies, ...copies } = buildCopies(shared);
+  const core = buildSkillCore(shared);
+  const sessionParts = buildSessions({ ...shared, tools, hub, plane, hooks, skills: core, askPerson });
+  const { turns, conversations, inbox } = sessionParts;
+  const settle = async (session: SessionId) => {
+    await turns.interrupt(session);
+    await conversations.close(session);
+  };
+  const checkParts = buildChecks({ ...shared, ...sessionParts, ...copies });
+  const landing = finishCopies({ settle, inbox, ...checkParts });
+  const work = buildWork({ ...shared, ...sessionParts, ...checkParts, asks, commands });
+  const { workflows, reducers, subagents } = work;
+  const { installer: skillInstall, tools: moreTools } = buildSkillInstall({ ...options, asks });
+  const skills = buildSkills({ ...shared, ...sessionParts, core, tools, subagents, moreTools });
+  hooks.extend(extensions, { ...sessionParts, skills });
+  for (const tool of planeTools({ ...sessionParts, ...work, ...copies, store, agents, asks, commands, clock }))
+    tools.add(tool);
   skills.settingsChanged();
   tools.add(metaTool(tools));
-  const { workflows, reducers, subagents, pool, groups, broadcasts } = teamwork;
+  const pluginChannels = new PluginChannels();
   const filled = { store, agents, tools, hooks: hooks.registry, workflows, reducers, skills: skills.skills };
-  const plugins = buildPlugins({ ...options, ...filled });
-  return {
+  const plugins = buildPlugins({ ...options, ...filled, judge, pluginChannels });
+  judge.usePlugins((name) => plugins.plugins.placeOf(name));
+  hooks.onFailure((call) => plugins.plugins.hookFailed(call));
+  const channels = buildChannels({ ...options, ...sessionParts, ...work, asks, agents, hub, pluginChannels });
+  const channelsNode = () => channels.node();
+  const runtime = {
     ...sessionParts,
-    ...teamwork,
+    ...work,
+    ...copies,
+    ...landing,
+    ...checkParts,
     store,
     agents,
     hub,
     asks,
+    clients: new Clients({ store, clock, log }),
     skills,
     skillInstall,
     plugins,
@@ -137,22 +191,25 @@ export function buildRuntime(options: BuildOptions): Runtime {
     tools,
     toolCalls,
     hooks,
-    harnesses: (abort) => probeAll(drivers, abort),
-    async recover() {
-      await skillInstall.recover(signal);
-      const ended = await subagents.recover();
-      if (ended.interrupted > 0) log.warn("subagents were at work when Aegis stopped", ended);
-      await pool.recover();
-      const recovered = await sessionParts.recoverTurns();
-      await groups.resume();
-      await broadcasts.resume();
-      await subagents.start();
-      return recovered;
-    },
+    judge,
+    channels,
+    cluster:
+      member === undefined ? null : buildCluster({ ...options, ...sessionParts, ...work, asks, member, channelsNode }),
+    harnesses: (abort: AbortSignal) => probeAll(drivers, abort),
   };
+  return { ...runtime, lifecycle: new Lifecycle(partsOf({ runtime, log })) };
 }
 
-function planeTools(parts: SessionParts & Teamwork & { agents: AgentRegistry; asks: Asks; clock: Clock }): Tool[] {
+function askTimeoutMs({ config }: TrustedSettings): number | null {
+  const { timeout } = config.asks;
+  return timeout === "turn" ? null : timeout * 1000;
+}
+
+type PlaneParts = SessionParts &
+  WorkParts &
+  CopyParts & { store: Store; agents: AgentTable; asks: Asks; commands: AgentCommands; clock: Clock };
+
+function planeTools(parts: PlaneParts): Tool[] {
   return [
     ...sessionTools(parts),
     ...askTools(parts.asks),
@@ -161,10 +218,11 @@ function planeTools(parts: SessionParts & Teamwork & { agents: AgentRegistry; as
     ...queueTools(parts),
     ...groupTools(parts),
     ...workflowTools(parts),
+    ...copyTools(parts),
   ];
 }
 
-async function probeAll(drivers: DriverRegistry, signal: AbortSignal): Promise<Harness[]> {
+async function probeAll(drivers: DriverTable, signal: AbortSignal): Promise<Harness[]> {
   return Promise.all(
     drivers.all().map(async (driver) => ({ harness: driver.harness, ...(await driver.probe(signal)) })),
   );

@@ -1,15 +1,20 @@
-/** What the daemon is told when it is started, and how it says that it cannot. */
+/** Parses the daemon's command line and reports why it cannot start. */
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { daemonExit } from "../lib/daemon-exit.ts";
 import { errorText } from "../lib/log.ts";
-import { ProjectTakenError } from "./lock.ts";
+import { UnknownStateError } from "../project/state/judge.ts";
+import { ProjectTakenError } from "../project/state/lock.ts";
 import { type DaemonOptions, runDaemon } from "./run.ts";
 
-/** Runs until the daemon ends. Gives its exit code, and says on standard error why it could not start. */
+const rejoinMs = 1_000;
+
+/** Runs until the daemon ends and returns its exit code. Prints to standard error why it could not start. */
 export async function runFromCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   try {
-    await runDaemon(readArguments(argv, env));
+    const options = { ...readArguments(argv, env), history: { published: 0 } };
+    for (let isAgain = false; (await runAgain(options, isAgain)) === "fenced"; ) isAgain = true;
     return 0;
   } catch (error) {
     const text = isAegisError(error)
@@ -20,9 +25,23 @@ export async function runFromCommandLine(argv: readonly string[], env: NodeJS.Pr
   }
 }
 
+/** A node that was fenced joins again as soon as it reaches the database. */
+async function runAgain(options: DaemonOptions, isAgain: boolean): Promise<"stopped" | "fenced"> {
+  for (;;) {
+    try {
+      return await runDaemon(options);
+    } catch (error) {
+      if (!isAgain || !isAegisError(error) || error.code !== "unavailable") throw error;
+      process.stderr.write(`aegis: the node cannot join again yet: ${error.message}\n`);
+      await setTimeout(rejoinMs);
+    }
+  }
+}
+
 function exitCodeOf(error: unknown): number {
   if (error instanceof ProjectTakenError) return daemonExit.projectTaken;
-  // What arguments or the configuration ask for and cannot have.
+  if (error instanceof UnknownStateError) return daemonExit.stateUnknown;
+  // The arguments or the configuration are invalid.
   const refused = isAegisError(error) && ["invalid", "forbidden", "not_found"].includes(error.code);
   return refused ? daemonExit.invalid : daemonExit.failed;
 }
@@ -33,6 +52,7 @@ function readArguments(argv: readonly string[], env: NodeJS.ProcessEnv): DaemonO
     root: values.project ?? process.cwd(),
     env,
     allowRemote: values["allow-remote"],
+    patient: values.patient,
     ...(values.agent === undefined ? {} : { agent: values.agent }),
     ...(values.port === undefined ? {} : { port: portFrom(values.port) }),
     ...(values.bind === undefined ? {} : { bind: values.bind }),
@@ -49,6 +69,7 @@ function parseOptions(argv: readonly string[]) {
         port: { type: "string" },
         bind: { type: "string" },
         "allow-remote": { type: "boolean", default: false },
+        patient: { type: "boolean", default: false },
       },
     }).values;
   } catch (error) {

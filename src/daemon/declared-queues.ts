@@ -1,6 +1,6 @@
-/** The queues of a configuration, as the runtime uses them. */
+/** Converts the queues of a configuration to the form that the runtime uses. */
 import type { QueueSettings } from "../contract/task.ts";
-import type { Config } from "./config/config.ts";
+import type { Config } from "../project/config/config.ts";
 
 export function declaredQueues(config: Pick<Config, "queues">): Record<string, QueueSettings> {
   return Object.fromEntries(

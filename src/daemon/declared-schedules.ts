@@ -1,12 +1,12 @@
-/** The schedules of a configuration, as the runtime uses them. */
+/** Converts the schedules of a configuration to the form that the runtime uses. */
 import { relative, sep } from "node:path";
 import type { Lifecycle, ScheduleAction } from "../contract/schedule.ts";
 import { zonedTime } from "../lib/cron.ts";
 import { configFileName } from "../lib/daemon-file.ts";
+import { scheduleFile } from "../project/config/changes.ts";
+import type { Config } from "../project/config/config.ts";
+import { localFileName } from "../project/config/files.ts";
 import type { DeclaredSchedule } from "../runtime/schedules/schedules.ts";
-import { scheduleFile } from "./config/changes.ts";
-import type { Config } from "./config/config.ts";
-import { localFileName } from "./config/files.ts";
 
 type Entry = Config["schedules"][string];
 
@@ -40,7 +40,7 @@ function settingsOf(entry: Entry): DeclaredSchedule["settings"] {
   };
 }
 
-/** The configuration was checked: exactly one of the three is there, with what belongs to it. */
+/** The validated configuration has exactly one of the three actions, with its arguments. */
 function actionOf({ workflow, args, queue, payload, agent, prompt }: Entry): ScheduleAction {
   if (workflow !== undefined) return { kind: "workflow", workflow, args };
   if (queue !== undefined) return { kind: "queue", queue, payload: payload ?? "" };

@@ -1,19 +1,27 @@
-/** What a conversation may ask of the daemon, for one session. */
+/** The services that the daemon offers to the conversation of one session. */
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
+import { projectIn } from "../lib/git/repository.ts";
 import { errorText, type Logger } from "../lib/log.ts";
+import type { StagedWrites } from "../lib/staged-writes.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { ConversationHooks } from "../runtime/hooks/conversation.ts";
 import type { Toolset } from "../runtime/registry/toolset.ts";
-import type { Turns } from "../runtime/sessions/turns.ts";
+import { recordMemoryLoss } from "../runtime/sessions/memory.ts";
+import { asStartFailure } from "../runtime/sessions/refused-start.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 
 export type HostOptions = {
+  /** The project's folder. */
+  root: string;
+  judge: Pick<ConsentCheck, "session" | "agreedFile">;
   store: Store;
   clock: Clock;
   log: Logger;
-  turns: Turns;
+  writes: StagedWrites;
+  spontaneousTurn: ConversationHost["spontaneousTurn"];
   hooks: (session: SessionRow, tools: Toolset) => ConversationHooks;
-  /** What skills have been granted needs no person. */
+  /** Calls that a skill was granted need no approval. */
   permission: AskPermission;
   askPerson: AskPermission;
 };
@@ -25,18 +33,35 @@ type AskPermission = (
 ) => Promise<PermissionAnswer>;
 
 export function createHost(options: HostOptions, session: SessionRow, tools: Toolset): ConversationHost {
-  const { store, clock, log, turns } = options;
+  const { store, clock, log } = options;
   const hooks = options.hooks(session, tools);
-  /** Calls about which a plugin wants a person asked, whatever was granted. */
+  /** Calls for which a plugin requires an approval, regardless of grants. */
   const toAsk = new Set<string>();
   const nameOf = ({ call, tool }: { call: string | null; tool: string }) => call ?? tool;
+  /** The session's worktree, if it has one. */
+  const folder = async () => {
+    const dir = (await store.read.worktrees.get(session.id))?.dir ?? null;
+    return dir === null ? null : projectIn(dir, options.root);
+  };
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {
-    remember: (resume) => store.transact((tx) => tx.sessions.update(session.id, { resume })),
+    remember: (resume) =>
+      store.transact(async (tx) => {
+        const before = (await tx.sessions.get(session.id))?.resume ?? null;
+        // In one transaction with the name, so that a crash cannot leave a new conversation that looks like the old
+        // one.
+        if (resume === null && before !== null) await recordMemoryLoss(tx, session.id, clock);
+        await tx.sessions.update(session.id, { resume });
+      }),
     prepareSpawn: (command) => hooks.prepareSpawn(command),
+    consent: async () => judged(options.judge.session(tools.agent, await folder())),
+    agreedFile: async (path) => judged(options.judge.agreedFile(tools.agent, path, await folder())),
     get gated() {
       return hooks.gated;
+    },
+    get guarded() {
+      return hooks.guarded;
     },
     async beforeTool(use, signal) {
       const verdict = await hooks.beforeTool(use, signal);
@@ -44,27 +69,39 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
       return verdict;
     },
     afterTool: (use, outcome, signal) => hooks.afterTool(use, outcome, signal),
+    endTool: (use) => hooks.endTool(use),
+    noteRead: (paths) => hooks.noteRead(paths),
+    writeFile: options.writes.write,
     beforeModel: (request, signal) => hooks.beforeModel(request, signal),
-    permission(request, signal) {
+    async permission(request, signal) {
       const answer = toAsk.delete(nameOf(request)) ? options.askPerson : options.permission;
-      return answer(session, request, signal);
+      const cwd = request.cwd ?? (await folder());
+      return hooks.whileAsked(request, signal, () =>
+        answer(session, cwd === null ? request : { ...request, cwd }, signal),
+      );
     },
     notice(notice) {
       store
         .transact((tx) => tx.events.append({ type: "session.notice", session: session.id, data: notice }, clock.now()))
         .catch(failed("a notice could not be recorded"));
     },
-    spontaneousTurn(events) {
-      turns.spontaneous(session.id, events).catch(failed("a turn the harness started could not be recorded"));
-    },
+    spontaneousTurn: options.spontaneousTurn,
     tools: {
       list: async () => tools.specs(),
       refusal: (name) => tools.refusal(name),
       call: async (name, input, { key, signal }) => {
-        // The row may have been renamed since the conversation was opened.
+        // The session may have been renamed since the conversation was opened.
         const caller = (await store.read.sessions.get(session.id)) ?? session;
         return tools.call(name, input, { caller, key: `${session.id}/${key}`, signal });
       },
     },
   };
+}
+
+async function judged<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw asStartFailure(error);
+  }
 }

@@ -1,23 +1,19 @@
-/** The daemon's log: JSON lines without the values of known secrets. */
-import { pino } from "pino";
+/** The daemon's log: JSON lines in which known secrets are redacted. */
 import type { Logger } from "../lib/log.ts";
 import type { Redact } from "../lib/redact.ts";
 
-/** `redact` is asked for at each line, because the secrets are known only after the config is read. */
+const levels = ["debug", "info", "warn", "error"] as const;
+type Level = (typeof levels)[number];
+
+/** `redact` is looked up for each line, because the secrets are known only after the configuration is read. */
 export function createLogger(options: { level: string; write: (line: string) => void; redact: () => Redact }): Logger {
-  const log = pino(
-    {
-      level: options.level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line: string) => options.write(options.redact()(line)) },
-  );
-  return {
-    debug: (message, fields = {}) => log.debug(fields, message),
-    info: (message, fields = {}) => log.info(fields, message),
-    warn: (message, fields = {}) => log.warn(fields, message),
-    error: (message, fields = {}) => log.error(fields, message),
+  const lowest = levels.indexOf(options.level as Level);
+  const writer = (level: Level) => {
+    if (lowest === -1 || levels.indexOf(level) < lowest) return () => {};
+    return (msg: string, fields: Record<string, unknown> = {}) => {
+      const line = { level, time: new Date().toISOString(), ...fields, msg };
+      options.write(options.redact()(`${JSON.stringify(line)}\n`));
+    };
   };
+  return { debug: writer("debug"), info: writer("info"), warn: writer("warn"), error: writer("error") };
 }

@@ -1,12 +1,15 @@
-/** Entry of the daemon process: `node daemon.js --project <folder>`. It stays tiny: the rest comes from the cache. */
+/**
+ * The entry point of the daemon process: `node daemon.js --project <folder>`. It stays small, so that all other modules
+ * load from the compile cache.
+ */
 import { flushCompileCache } from "node:module";
 import { useCompileCache } from "../lib/compile-cache.ts";
 
-/** By then all that a start needs is loaded. */
+/** Everything that a start needs is loaded by then. */
 const loadedAfterMs = 3_000;
 
 useCompileCache();
-// A daemon that is killed writes nothing on its way out.
+// A killed daemon does not write its cache on exit.
 setTimeout(flushCompileCache, loadedAfterMs).unref();
 const { runFromCommandLine } = await import("./command-line.ts");
 process.exit(await runFromCommandLine(process.argv.slice(2), process.env));

@@ -1,60 +1,97 @@
-/** The life of a daemon: start, serve, pick up changed settings, stop without losing anything. */
-import { randomBytes } from "node:crypto";
+/** Runs a daemon: start, serve, apply changed settings, and stop without losing work. */
 import { join } from "node:path";
 import type { NewEvent } from "../contract/event.ts";
-import { processStartTime, removeDaemonFile, writeDaemonFile } from "../lib/daemon-file.ts";
+import { storePath } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
-import { aborted } from "../lib/until-aborted.ts";
+import { costDiagnostics } from "../project/agents/costs.ts";
+import { agentDiagnostics, describeAgent } from "../project/agents/describe.ts";
+import { editAsOwner } from "../project/trust/agree.ts";
 import { createQueueMirror, createRunMirror, createScheduleMirror } from "../runtime/events/mirror.ts";
 import { createToolMirror } from "../runtime/events/tool-mirror.ts";
+import { whyMessage } from "../runtime/inbox/why.ts";
+import { usageReport } from "../runtime/sessions/usage-report.ts";
 import { createLedgers } from "../runtime/workflows/ledger.ts";
 import { createServer, type RunningServer } from "../server/server.ts";
+import { shownWithout } from "../server/shown.ts";
+import { WebAccess } from "../server/web/access.ts";
 import type { Store } from "../store/store.ts";
-import { costDiagnostics } from "./agents/costs.ts";
-import { agentDiagnostics, describeAgent } from "./agents/describe.ts";
+import { agentSources } from "./agent-sources.ts";
+import { announce } from "./announce.ts";
+import { collectAudit } from "./audit/collect.ts";
+import { browsersFile } from "./browsers.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
+import { keepLease, type Membership } from "./build-cluster.ts";
 import { buildCommands } from "./build-commands.ts";
-import { scheduleService } from "./build-schedules.ts";
-import { type Foundation, type FoundationOptions, layFoundation } from "./foundation.ts";
-import { createDoor } from "./skills/door.ts";
-import { skillService } from "./skills/service.ts";
+import { ClientEndpoint } from "./build-mcp-http.ts";
+import { buildPluginChanges } from "./build-plugin-install.ts";
+import { scheduleEditor } from "./build-schedules.ts";
+import { type OpenProject, type OpenProjectOptions, openProject } from "./open-project.ts";
+import { Readiness } from "./readiness.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { readToken } from "./token.ts";
-import { editAsOwner } from "./trust/agree.ts";
 import { watchProject } from "./watch-project.ts";
 
-export type DaemonOptions = FoundationOptions & {
+export type DaemonOptions = OpenProjectOptions & {
   port?: number;
   bind?: string;
-  /** Listening beyond this machine needs this flag besides the address. */
+  /** Listening on a non-loopback address requires this flag. */
   allowRemote: boolean;
 };
 
-/** How long turns under way may go on after the first request to stop. */
+/** How long running turns may continue after the first stop request. */
 const drainDeadlineMs = 10_000;
 
-/** Runs until it is told to stop. Throws when it cannot start; nothing is left running or half-written then. */
-export async function runDaemon(options: DaemonOptions): Promise<void> {
+/**
+ * Runs until it is asked to stop. Throws if it cannot start, and leaves no process or partial file behind. Returns
+ * "fenced" if the node lost its lease: it has ended its work and may run again.
+ */
+export async function runDaemon(options: DaemonOptions): Promise<"stopped" | "fenced"> {
   await using scope = new AsyncDisposableStack();
-  const foundation = await layFoundation(options, scope);
-  const { root, stateDir, version, clock, log, secrets, keeper, store } = foundation;
-  const stop = new StopSignals(scope, log);
+  const project = await openProject(options, scope);
+  const stop = new StopSignals(scope, project.log);
+  // Other nodes take over once no process is left.
+  const member = keepLease(project, stop, scope) ?? undefined;
+  try {
+    await runUntilStopped(options, project, stop, member, scope);
+  } catch (error) {
+    // Neither a start nor a stop can complete without the lease.
+    if (member?.isFenced !== true) throw error;
+    project.log.warn("the work of a fenced node ended with an error", { error: errorText(error) });
+  }
+  return member?.isFenced === true ? "fenced" : "stopped";
+}
+
+async function runUntilStopped(
+  options: DaemonOptions,
+  project: OpenProject,
+  stop: StopSignals,
+  member: Membership | undefined,
+  scope: AsyncDisposableStack,
+): Promise<void> {
+  const { root, stateDir, version, clock, log, secrets, configService, store, processes } = project;
+  // Runs after all starters of processes have closed, so that no child process outlives the daemon.
+  scope.defer(() => processes.close({ below: true }));
+  void project.historyLost.then(({ message, hint }) => {
+    log.error(message, { hint });
+    stop.request("force", message);
+  });
 
   const runtime = buildRuntime({
-    ...foundation,
-    settings: () => keeper.current,
+    ...project,
+    settings: () => configService.current,
     url: () => server.url,
     addSecret: (value) => secrets.add(value),
     redact: (text) => secrets.redact(text),
+    redactedStream: () => secrets.stream(),
     signal: stop.forced,
+    member,
   });
   scope.defer(() => runtime.plugins.plugins.close());
   scope.defer(() => runtime.conversations.closeAll());
-  // What recovery admits must not begin a turn before plugins are loaded and harnesses can reach the plane.
+  // Messages that recovery admits must not start a turn before plugins are loaded and harnesses can reach the plane.
   runtime.sessions.rest();
-  const recovered = await runtime.recover();
-  if (recovered.turns > 0) log.warn("recovered from a stop in the middle of work", recovered);
+  await runtime.lifecycle.recover();
   const redact = (text: string) => secrets.redact(text);
   const mirror = await createQueueMirror({ store, dir: join(stateDir, "queues"), redact, log });
   scope.defer(() => mirror.close());
@@ -66,61 +103,98 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   scope.defer(() => toolMirror.close());
   const ledgers = await createLedgers({ store, dir: stateDir, log });
   scope.defer(() => ledgers.close());
-  const tasks = await runtime.queues.recover();
-  if (tasks.interrupted > 0) log.warn("tasks were under way when Aegis stopped", tasks);
 
-  // Before anybody can start a turn: what plugins must see or refuse, they see and refuse from the first one on.
-  await runtime.plugins.plugins.reload();
-  const token = await readToken(root, keeper.current.config.server.token_file);
+  const token = await readToken(root, configService.current.config.server.token_file);
   secrets.add(token);
-  const server = await serve(options, foundation, runtime, stop, token);
+  runtime.clients.deriveFrom(token);
+  const ready = new Readiness();
+  const server = await serve(options, project, runtime, stop, token, ready);
   scope.defer(() => server.close());
   scope.defer(() => runtime.plane.close());
-  scope.defer(server.mount(planePath, (request, text) => runtime.plane.fetch(request, text)));
+  const clientEndpoint = new ClientEndpoint({ clients: runtime.clients, version, url: () => server.url, log });
+  scope.defer(() => clientEndpoint.close());
+  scope.defer(
+    server.mount(planePath, async (request, text) => {
+      if (!ready.isReached) await ready.reached;
+      return (await clientEndpoint.fetch(request, text)) ?? runtime.plane.fetch(request, text);
+    }),
+  );
+
+  runtime.channels.serveHooks((name, handler) =>
+    server.mount(hookPath(name), ({ method, headers }, _text, bytes) => handler({ method, headers, bytes })),
+  );
+  await runtime.channels.listen();
 
   await append(store, { type: "daemon.started", session: null, data: { version, pid: process.pid } }, clock.now());
-  followSettings(foundation, runtime);
-  scope.defer(keeper.watch());
-  scope.defer(await watchProject(root, stateDir, () => stop.request("force", "the project's folder is gone")));
-  scope.defer(await announce(root, server.url, token, version));
-  const { choice } = keeper.current;
-  for (const { agent, message } of costDiagnostics({ ...foundation, ...runtime, config: () => keeper.current.config }))
-    log.warn(message, { agent });
+  followSettings(project, runtime);
+  scope.defer(configService.watch());
+  const loaded = runtime.plugins.plugins.reload();
+  // Handled below; the daemon may be asked to stop before.
+  loaded.catch(() => {});
+  const announcement = await announce({ root, url: server.url, token, version, state: project.state, log });
+  scope.defer(() => announcement.withdraw());
+  const watching = await watchProject({
+    paths: [root, stateDir, ...(project.cluster === null ? [storePath(root)] : [])],
+    onGone: () => stop.request("force", "the project's folder or its database was deleted or replaced"),
+    onThere: () => announcement.restore(),
+  });
+  scope.defer(watching);
+  const { choice } = configService.current;
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
-  runtime.hooks.started();
-  await runtime.asks.resume();
-  await runtime.sessions.wakeAll();
-  await runtime.queues.start();
-  const resumed = await runtime.workflows.launch();
-  if (resumed.length > 0) log.info("runs were taken up again", { runs: resumed.map((run) => run.id) });
-  await runtime.schedules.start();
+  scope.defer(() => ready.refuse());
+  if ((await Promise.race([loaded, stop.requested.then(() => "stop" as const)])) !== "stop")
+    await begin(project, runtime, ready);
 
   const reason = await stop.requested;
+  ready.refuse();
   log.info("stopping", { reason, turns: runtime.turns.count });
+  // Its processes end first: another node may take over soon.
+  if (member?.lease.isLost) await Promise.all([runtime.turns.abandon(), runtime.conversations.closeAll()]);
   await append(store, { type: "daemon.stopping", session: null, data: { reason } }, clock.now()).catch(
     (error: unknown) => log.warn("the stop could not be recorded", { error: errorText(error) }),
   );
-  await windDown(runtime, stop.forced);
+  await runtime.lifecycle.stop(AbortSignal.any([stop.forced, AbortSignal.timeout(drainDeadlineMs)]));
   await runtime.hooks.close(reason, stop.forced);
+}
+
+/** Starts work. All parts of plugins are registered, so that plugins observe and gate from the first turn on. */
+async function begin(project: OpenProject, runtime: Runtime, ready: Readiness): Promise<void> {
+  const { configService, log } = project;
+  for (const { agent, message } of costDiagnostics({
+    ...project,
+    ...runtime,
+    config: () => configService.current.config,
+  }))
+    log.warn(message, { agent });
+  // Before a client can create a session, because plugins get `on_startup` before `session_start`.
+  runtime.hooks.started();
+  ready.reach();
+  await runtime.lifecycle.start();
+}
+
+function hookPath(name: string): string {
+  return `/v1/hooks/${name}`;
 }
 
 function serve(
   options: DaemonOptions,
-  foundation: Foundation,
+  project: OpenProject,
   runtime: Runtime,
   stop: StopSignals,
   token: string,
+  ready: Readiness,
 ): Promise<RunningServer> {
-  const { root, keeper, clock, log, version } = foundation;
-  const { server: settings } = keeper.current.config;
+  const { root, configService, clock, log, version } = project;
+  const { server: settings } = configService.current.config;
   const startedAt = clock.now();
+  const browsers = browsersFile({ ...project, key: project.state.key });
   const { agents, tools } = runtime;
   const described = {
     agents,
     tools,
-    drivers: foundation.drivers,
-    config: () => keeper.current.config,
-    fileDiagnostics: () => keeper.current.diagnostics,
+    drivers: project.drivers,
+    config: () => configService.current.config,
+    fileDiagnostics: () => configService.current.diagnostics,
   };
   const started: Promise<RunningServer> = createServer({
     services: {
@@ -128,40 +202,79 @@ function serve(
         list: () => runtime.agents.listAgents(),
         diagnostics: () => agentDiagnostics(described),
         describe: (reference) => describeAgent(described, reference),
+        ...agentSources({ ...project, tools, reload: () => configService.reload() }),
       },
       sessions: runtime.sessions,
+      changes: runtime.changes,
+      files: runtime.files,
+      worktrees: runtime.worktrees,
+      removal: runtime.removal,
+      landings: runtime.landings,
+      claims: runtime.claims,
+      receipts: runtime.receipts,
+      rescues: runtime.rescues,
+      usage: (request) => usageReport(project.store.read, project.clock, request),
       inbox: runtime.inbox,
       attachments: runtime.attachments,
+      why: (message) => whyMessage(project.store.read, message, (text) => project.secrets.redact(text)),
       asks: runtime.asks,
+      shown: shownWithout((text) => project.secrets.redact(text)),
       queues: runtime.queues,
       subagents: runtime.subagents,
       pool: runtime.pool,
+      nodes: runtime.cluster?.nodes ?? null,
+      remote: runtime.cluster?.remote ?? null,
       groups: runtime.groups,
       broadcasts: runtime.broadcasts,
       workflows: runtime.workflows,
       plugins: runtime.plugins.plugins,
-      commands: buildCommands({ ...foundation, ...runtime, registry: runtime.plugins.commands }),
-      skills: skillService(runtime),
+      pluginChanges: buildPluginChanges({
+        ...{ root, env: project.env, harnesses: project.drivers.names, place: project.places.project },
+        plugins: runtime.plugins.plugins,
+        reload: () => configService.reload(),
+      }),
+      commands: buildCommands({ ...project, ...runtime, registry: runtime.plugins.commands }),
+      clients: {
+        nameOf: (given) => runtime.clients.nameOf(given),
+        list: () => runtime.clients.list(),
+        add: (name) => runtime.clients.add(name),
+        remove: (name) => runtime.clients.remove(name),
+        url: async () => `${(await started).url}${planePath}`,
+      },
+      skills: runtime.skills.skills,
       skillInstall: runtime.skillInstall,
-      door: createDoor({ ...foundation, ...runtime, router: runtime.skills.router, signal: stop.forced }),
-      schedules: scheduleService({
+      schedules: runtime.schedules,
+      scheduleFiles: scheduleEditor({
         root,
         schedules: runtime.schedules,
-        harnesses: foundation.drivers.names,
-        asOwner: (edit) => editAsOwner({ ...foundation, harnesses: foundation.drivers.names }, edit),
-        reload: () => keeper.reload(),
+        harnesses: project.drivers.names,
+        asOwner: (edit) => editAsOwner({ ...project, harnesses: project.drivers.names }, edit),
+        reload: () => configService.reload(),
       }),
+      web: new WebAccess({ clock, store: browsers.store(async () => (await started).port) }),
+      webUrl: async () => (await started).url,
+      channels: runtime.channels.channels,
       events: runtime.hub,
       status: async () =>
-        readStatus(foundation, { url: (await started).url, startedAt, stopping: stop.isRequested, agents }),
+        readStatus(project, {
+          ...{ url: (await started).url, startedAt, stopping: stop.isRequested, agents, judge: runtime.judge },
+          plugins: runtime.plugins.plugins.list(),
+          // Their number is not known before their folders are read.
+          pluginsLoading: Math.max(runtime.plugins.plugins.loading, ready.isReached ? 0 : 1),
+          missingGates: runtime.plugins.plugins.missingGates,
+          channels: await runtime.channels.channels.list(),
+        }),
       harnesses: (signal) => runtime.harnesses(signal),
-      config: async () => keeper.describe(),
-      reloadConfig: () => keeper.reload(),
+      audit: async () => collectAudit(project, runtime, (await started).url),
+      config: async () => configService.describe(),
+      reloadConfig: () => configService.reload(),
+      ready: () => (ready.isReached ? null : ready.reached),
       shutdown: ({ force }) => stop.request(force ? "force" : "drain", "asked over the API"),
     },
     token,
     bind: options.bind ?? settings.bind,
     port: options.port ?? settings.port,
+    preferredPort: browsers.lastPort(),
     allowRemote: options.allowRemote,
     allowedHosts: settings.allowed_hosts,
     log,
@@ -171,49 +284,26 @@ function serve(
   return started;
 }
 
-/** Takes new settings over and records it, also when they were refused. */
-function followSettings({ keeper, store, clock }: Foundation, runtime: Runtime): void {
-  keeper.onChange(async ({ agents, choice, refusal }, problems) => {
+/** Applies new settings and records the result, including a refusal. */
+function followSettings({ configService, store, clock }: OpenProject, runtime: Runtime): void {
+  runtime.agents.explainWith(() => configService.problems);
+  configService.onChange(async ({ agents, choice, refusal }, problems) => {
     if (problems.length > 0) {
       await append(store, { type: "config.rejected", session: null, data: { problems } }, clock.now());
       return;
     }
     runtime.agents.replace(agents, choice, refusal);
     runtime.skills.settingsChanged();
+    runtime.tools.settingsChanged();
     void runtime.plugins.plugins.reload().catch(() => {});
+    // Before the schedules: whether this node stores them depends on the settings of all nodes.
+    await runtime.cluster?.describe();
     await runtime.queues.settingsChanged();
     await runtime.schedules.settingsChanged();
+    await runtime.channels.channels.settingsChanged();
     const data = { agents: runtime.agents.listAgents().map((agent) => agent.slug), default_agent: choice.slug };
     await append(store, { type: "config.reloaded", session: null, data }, clock.now());
   });
-}
-
-/** Tells clients where the daemon is. Returns its undo. */
-async function announce(root: string, url: string, token: string, version: string): Promise<() => Promise<void>> {
-  const id = randomBytes(8).toString("hex");
-  const start_time = (await processStartTime(process.pid)) ?? "";
-  await writeDaemonFile(root, { pid: process.pid, start_time, url, token, version, id });
-  return async () => {
-    await removeDaemonFile(root, id);
-  };
-}
-
-/**
- * Lets turns finish up to a deadline. What is still under way then is left as a crash would leave it, so that the next
- * start takes it up again.
- */
-async function windDown(runtime: Runtime, forced: AbortSignal): Promise<void> {
-  const deadline = AbortSignal.any([forced, AbortSignal.timeout(drainDeadlineMs)]);
-  await Promise.race([runtime.schedules.stop(), aborted(deadline)]);
-  runtime.queues.stop();
-  await runtime.workflows.stop();
-  await Promise.race([runtime.sessions.stop(), aborted(deadline)]);
-  runtime.asks.stop();
-  runtime.subagents.stop();
-  runtime.pool.stop();
-  await runtime.turns.abandon();
-  await Promise.race([Promise.all([runtime.queues.settled(), runtime.subagents.settled()]), aborted(deadline)]);
-  await runtime.toolCalls.flush();
 }
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {

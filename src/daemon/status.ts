@@ -1,36 +1,69 @@
-/** What the daemon says about itself. */
+/** Builds the daemon's status for the API. */
 import type { Status } from "../contract/api.ts";
-import { type AgentRegistry, offlineHarness } from "../runtime/registry/agents.ts";
-import type { Foundation } from "./foundation.ts";
-import { untrustedLine } from "./trust/gate.ts";
+import { readLosses } from "../project/state/losses.ts";
+import { type AttentionOptions, readAttention } from "../project/trust/attention.ts";
+import { untrustedLine } from "../project/trust/trusted-settings.ts";
+import { type AgentTable, offlineHarness } from "../runtime/registry/agents.ts";
+import type { OpenProject } from "./open-project.ts";
 
-export type Standing = { url: string; startedAt: number; stopping: boolean; agents: AgentRegistry };
+export type RunningState = {
+  url: string;
+  startedAt: number;
+  stopping: boolean;
+  agents: AgentTable;
+  missingGates: Status["missing_gates"];
+  pluginsLoading: number;
+  channels: Status["channels"];
+} & Pick<AttentionOptions, "judge" | "plugins">;
 
-export async function readStatus(foundation: Foundation, standing: Standing): Promise<Status> {
-  const { root, version, keeper, store } = foundation;
-  const [sessions, pending, lastSeq, health] = await Promise.all([
+export async function readStatus(project: OpenProject, running: RunningState): Promise<Status> {
+  const { root, stateDir, version, configService, store, trust } = project;
+  const [sessions, pending, lastSeq, health, needs_you, usage] = await Promise.all([
     store.read.sessions.countByState(),
     store.read.messages.pendingBySession(),
     store.read.events.lastSeq(),
     store.health(),
+    needsYou(store),
+    store.read.turns.usage(),
   ]);
-  const { choice } = standing.agents;
+  const untrusted = await configService.untrusted();
+  const { choice } = running.agents;
   return {
     version,
     pid: process.pid,
-    url: standing.url,
+    url: running.url,
     project: root,
-    started_at: standing.startedAt,
-    state: standing.stopping ? "stopping" : "running",
+    started_at: running.startedAt,
+    state: running.stopping ? "stopping" : "running",
     default_agent: choice.slug,
     agent_choice: choice.why,
-    offline: standing.agents.loadAgent(choice.slug)?.harness === offlineHarness,
+    offline: running.agents.loadAgent(choice.slug)?.harness === offlineHarness,
     sessions,
     pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
+    usage,
+    needs_you,
     last_seq: lastSeq,
     memory_bytes: process.memoryUsage.rss(),
-    store: { path: health.path, bytes: health.bytes, schema: health.schema, writable: health.writable },
-    untrusted: keeper.current.untrusted.map(untrustedLine),
-    config_problems: [...keeper.problems, ...health.problems],
+    store: {
+      ...{ path: health.path, bytes: health.bytes, schema: health.schema, writable: health.writable },
+      database: health.database ?? null,
+      losses: await readLosses(stateDir),
+    },
+    untrusted: untrusted.map(untrustedLine),
+    attention: await readAttention({ ...running, root, trust: trust.trust, untrusted }),
+    plugins_loading: running.pluginsLoading,
+    missing_gates: running.missingGates,
+    channels: running.channels,
+    config_problems: [...configService.problems, ...health.problems],
   };
+}
+
+async function needsYou({ read }: OpenProject["store"]): Promise<Status["needs_you"]> {
+  const open = [...(await read.asks.openBySession())].sort(([, a], [, b]) => a.since - b.since);
+  return Promise.all(
+    open.map(async ([session, { asks, since }]) => {
+      const handle = (await read.sessions.get(session))?.handle ?? session;
+      return { session, handle, asks, since };
+    }),
+  );
 }

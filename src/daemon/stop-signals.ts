@@ -1,4 +1,5 @@
-/** Requests to stop: the first lets turns finish up to a deadline, the second does not wait. */
+/** Handles stop requests: the first lets turns finish until a deadline, the second stops immediately. */
+import { AegisError } from "../contract/errors.ts";
 import type { Logger } from "../lib/log.ts";
 
 export class StopSignals {
@@ -14,6 +15,11 @@ export class StopSignals {
       process.on(name, listener);
       scope.defer(() => void process.off(name, listener));
     }
+    // Without a listener, Node opens a debugger on this signal, through which any user of the machine can run code
+    // here.
+    const ignore = () => log.warn("SIGUSR1 is ignored: no debugger is opened");
+    process.on("SIGUSR1", ignore);
+    scope.defer(() => void process.off("SIGUSR1", ignore));
   }
 
   /** Resolves with the reason of the first request. */
@@ -25,7 +31,7 @@ export class StopSignals {
     return this.#isRequested;
   }
 
-  /** Aborts when nothing may be waited for any more. */
+  /** Aborts when the daemon must stop waiting for anything. */
   get forced(): AbortSignal {
     return this.#forced.signal;
   }
@@ -34,6 +40,6 @@ export class StopSignals {
     this.#log.info("asked to stop", { how, reason });
     this.#isRequested = true;
     this.#requested.resolve(reason);
-    if (how === "force") this.#forced.abort(new Error(`stopped: ${reason}`));
+    if (how === "force") this.#forced.abort(new AegisError("unavailable", `stopped: ${reason}`));
   }
 }

@@ -1,4 +1,4 @@
-/** The token clients show. A fresh one at each start, unless the settings name a file that keeps it. */
+/** The token of API clients. Each start creates a new one, unless the settings name a file that stores it. */
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { isErrno, makePrivateDir, writeAtomic } from "../lib/files.ts";
 
 const shortestToken = 32;
 
-/** Makes the file when there is none. Throws `invalid` for one that others can read or that is too easy to guess. */
+/** Creates the file if it is missing. Throws `invalid` for a file that others can read or for a weak token. */
 export async function readToken(root: string, file: string | undefined): Promise<string> {
   const fresh = randomBytes(32).toString("base64url");
   if (file === undefined) return fresh;

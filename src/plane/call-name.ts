@@ -1,12 +1,15 @@
 /**
- * What a harness calls a call, so that one sent twice has its effect once. Numbers that a client counts up begin anew with
- * each of its connections and would take two calls for one: they are no names.
+ * Derives a unique name for a tool call, so that a repeated request has its side effect once. Request ids that a client
+ * counts up restart with each connection. They could make two calls look like one, so they are not used.
  */
 import { randomUUID } from "node:crypto";
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A name that no other call of the session has. One of our own for a harness that gives none: it repeats nothing. */
+/**
+ * Returns a name that is unique within the session. If the harness provides none, the name is random and nothing is
+ * deduplicated.
+ */
 export function callName(meta: Record<string, unknown> | undefined): string {
   return claudeCode(meta) ?? codex(meta) ?? uniqueProgressToken(meta) ?? randomUUID();
 }
@@ -15,7 +18,7 @@ function claudeCode(meta: Record<string, unknown> | undefined): string | null {
   return textOf(meta?.["claudecode/toolUseId"]);
 }
 
-/** The model names a call within a turn. */
+/** The model's id of a call, unique within a turn. */
 function codex(meta: Record<string, unknown> | undefined): string | null {
   const turn = meta?.["x-codex-turn-metadata"];
   const call = textOf(meta?.callId);
@@ -23,7 +26,7 @@ function codex(meta: Record<string, unknown> | undefined): string | null {
   return call === null || id === null ? null : `${id}/${call}`;
 }
 
-/** Gemini CLI makes up a token for each call. */
+/** Gemini CLI creates a unique token for each call. */
 function uniqueProgressToken(meta: Record<string, unknown> | undefined): string | null {
   const token = textOf(meta?.progressToken);
   return token !== null && uuid.test(token) ? token : null;

@@ -1,38 +1,52 @@
-/** Who calls the plane: a random token per open conversation, kept only as its hash, gone when the conversation is. */
+/**
+ * Identifies callers of the plane: one random token per open conversation. Only its hash is kept, until the
+ * conversation closes.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import type { SessionId } from "../contract/ids.ts";
+import { sessionTokenForm } from "../lib/session-token.ts";
 import type { Toolset } from "../runtime/registry/toolset.ts";
+import { Calls } from "./calls.ts";
 
 export type Credential = {
   readonly session: SessionId;
-  /** What the session may use. */
+  /** The tools that the session may use. */
   readonly tools: Toolset;
-  /** Resolves when the harness has asked for the tools. */
+  /** Its open calls. */
+  readonly calls: Calls;
+  /** Resolves when the harness has sent its first request. */
+  readonly reached: Promise<void>;
+  /** Called for each request. */
+  markReached(): void;
+  /** Resolves when the harness has listed the tools. */
   readonly listed: Promise<void>;
-  /** Told by the endpoint at each list of tools. */
+  /** Called by the endpoint for each list of tools. */
   markListed(): void;
-  /** Aborts when the credential is revoked: calls under way end with it. */
+  /** Aborts when the credential is revoked, which ends its open calls. */
   readonly revoked: AbortSignal;
 };
 
-/**
- * What a session's token looks like. Tokens are kept out of everything that is written down by their look: a list of
- * those in use would be searched at each write, and grow with each session.
- */
-export const sessionTokenPattern = /aegis-session-[\w-]{43}/;
-
 export class Credentials {
   readonly #byHash = new Map<string, Credential>();
+  readonly #now: () => number;
 
-  /** A token that speaks for the session until it is revoked. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Issues a token that authenticates the session until it is revoked. */
   issue(session: SessionId, tools: Toolset): { token: string; credential: Credential; revoke: () => void } {
-    const token = `aegis-session-${randomBytes(32).toString("base64url")}`;
+    const token = `${sessionTokenForm.lead}${randomBytes(32).toString("base64url")}`;
     const hash = hashOf(token);
+    const reached = Promise.withResolvers<void>();
     const listed = Promise.withResolvers<void>();
     const revoked = new AbortController();
     const credential: Credential = {
       session,
       tools,
+      calls: new Calls(this.#now),
+      reached: reached.promise,
+      markReached: () => reached.resolve(),
       listed: listed.promise,
       markListed: () => listed.resolve(),
       revoked: revoked.signal,
@@ -45,7 +59,7 @@ export class Credentials {
     return { token, credential, revoke };
   }
 
-  /** Looking up the hash keeps the time it takes independent of how much of the token is right. */
+  /** Looking up the hash prevents a timing attack on the token. */
   find(token: string): Credential | null {
     return this.#byHash.get(hashOf(token)) ?? null;
   }

@@ -1,15 +1,22 @@
-/** MCP over streamable HTTP for both eras of the protocol, stateless: every request stands for itself. */
+/** MCP over streamable HTTP for both protocol generations. Stateless: every request is independent. */
 import { type CallToolResult, createMcpHandler, type McpHttpHandler, Server } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { messageMaxBytes } from "../contract/message.ts";
 import { errorText } from "../lib/log.ts";
 import { callName } from "./call-name.ts";
 import type { Credential } from "./credentials.ts";
 import type { PlaneOptions } from "./plane.ts";
 
-/** A message at its largest, and room for the JSON around it. */
+/** The maximum size of a message, plus room for the JSON around it. */
 const maxBodyBytes = messageMaxBytes + 1024 * 1024;
 const progressEveryMs = 3_000;
 const credentialKey = "credential";
+
+const cancelledMethod = "notifications/cancelled";
+const cancelledSchema = z.object({
+  method: z.literal(cancelledMethod),
+  params: z.object({ requestId: z.union([z.string(), z.number()]), reason: z.string().optional() }),
+});
 
 type Notify = (notification: { method: string; params?: Record<string, unknown> }) => Promise<void>;
 
@@ -35,8 +42,9 @@ export class McpEndpoint {
   fetch(request: Request, body: string, credential: Credential): Promise<Response> {
     const authInfo = { token: "", clientId: credential.session, scopes: [], extra: { [credentialKey]: credential } };
     const parsedBody = body === "" ? undefined : parsed(body);
+    this.#obeyCancellations(parsedBody, credential);
     if (parsedBody !== undefined) return this.#handler.fetch(request, { authInfo, parsedBody });
-    // The handler has its own words for a body that is none.
+    // The handler has its own error for an invalid body.
     const { url, method, headers, signal } = request;
     return this.#handler.fetch(body === "" ? request : new Request(url, { method, headers, signal, body }), {
       authInfo,
@@ -49,6 +57,19 @@ export class McpEndpoint {
 
   close(): Promise<void> {
     return this.#handler.close();
+  }
+
+  /** Requests are independent, so the SDK cannot match a cancellation with its call. */
+  #obeyCancellations(body: unknown, { calls, session }: Credential): void {
+    for (const message of Array.isArray(body) ? body : [body]) {
+      // Nearly every message is a call, and a failed parse costs more than serving one.
+      if (!isCancellation(message)) continue;
+      const cancelled = cancelledSchema.safeParse(message).data;
+      if (cancelled === undefined) continue;
+      const { requestId, reason = "the client cancelled the call" } = cancelled.params;
+      const found = calls.cancel(requestId, reason);
+      if (!found) this.#options.log.debug("a cancellation matches no open call", { session, requestId });
+    }
   }
 
   #serverFor(credential: Credential): Server {
@@ -67,9 +88,11 @@ export class McpEndpoint {
     });
     server.setRequestHandler("tools/call", async (request, { mcpReq }) => {
       const stopProgress = sendProgress(mcpReq);
+      const call = credential.calls.begin(mcpReq.id);
       try {
-        return await this.#call(credential, request.params, mcpReq.signal);
+        return await this.#call(credential, request.params, [mcpReq.signal, call.signal]);
       } finally {
+        call.end();
         stopProgress();
       }
     });
@@ -79,11 +102,11 @@ export class McpEndpoint {
   async #call(
     credential: Credential,
     params: { name: string; arguments?: unknown; _meta?: Record<string, unknown> | undefined },
-    signal: AbortSignal,
+    signals: readonly AbortSignal[],
   ): Promise<CallToolResult> {
     const caller = await this.#options.store.read.sessions.get(credential.session);
     if (!caller || caller.closed_at !== null) return failure("this session is closed");
-    const until = either(signal, credential.revoked);
+    const until = firstOf([...signals, credential.revoked]);
     try {
       const key = `${caller.id}/${callName(params._meta)}`;
       const outcome = await credential.tools.call(params.name, params.arguments, { caller, key, signal: until.signal });
@@ -94,6 +117,10 @@ export class McpEndpoint {
   }
 }
 
+function isCancellation(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "method" in message && message.method === cancelledMethod;
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -102,7 +129,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A harness gives up on a call that is silent for a minute or more; one that asks for progress hears of it. */
+/**
+ * A harness gives up on a call that is silent for a minute or more. One that requests progress receives notifications.
+ */
 function sendProgress(request: {
   _meta?: { progressToken?: string | number | undefined } | undefined;
   notify: Notify;
@@ -112,25 +141,24 @@ function sendProgress(request: {
   let progress = 0;
   const timer = setInterval(() => {
     progress += 1;
-    // The client may have hung up; the call itself notices that by its signal.
+    // The client may have disconnected; the call notices that by its signal.
     request.notify({ method: "notifications/progress", params: { progressToken, progress } }).catch(() => {});
   }, progressEveryMs);
   return () => clearInterval(timer);
 }
 
-/** Aborts with the first of them. What `AbortSignal.any` ties to a signal that lives long is only gone with it. */
-function either(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; release: () => void } {
+/** Aborts with the first of the signals. `AbortSignal.any` would leak for as long as the longest-lived signal. */
+function firstOf(signals: readonly AbortSignal[]): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason);
-  const both = [one, other];
-  for (const signal of both) {
+  for (const signal of signals) {
     if (signal.aborted) controller.abort(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
   }
   return {
     signal: controller.signal,
     release: () => {
-      for (const signal of both) signal.removeEventListener("abort", abort);
+      for (const signal of signals) signal.removeEventListener("abort", abort);
     },
   };
 }
@@ -139,7 +167,7 @@ function failure(text: string): CallToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
 
-/** Gemini CLI takes any text that is JSON for an object and fails on a list. */
+/** Gemini CLI parses any JSON text as an object and fails on a list. */
 function asObject(output: string): string {
   if (!output.startsWith("[")) return output;
   try {

@@ -1,9 +1,11 @@
 /**
- * The plane: each session's MCP endpoint. The caller is a fact of its credential; the protocol itself is served by the
- * MCP SDK, which is loaded when the first harness connects.
+ * The plane: each session's MCP endpoint. The credential identifies the caller. The MCP SDK serves the protocol and is
+ * loaded when the first harness connects.
  */
 import type { PlaneAddress } from "../drivers/driver.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
+import { aborted } from "../lib/until-aborted.ts";
 import type { Toolset } from "../runtime/registry/toolset.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { Credentials } from "./credentials.ts";
@@ -13,26 +15,30 @@ export type PlaneOptions = {
   store: Store;
   version: string;
   log: Logger;
-  /** Where the plane is served; known once the server listens. */
+  clock: Pick<Clock, "now">;
+  /** The plane's URL; known once the server listens. */
   url: () => string;
 };
 
 export class Plane {
   readonly #options: PlaneOptions;
-  readonly #credentials = new Credentials();
+  readonly #credentials: Credentials;
   #endpoint: Promise<McpEndpoint> | null = null;
 
   constructor(options: PlaneOptions) {
     this.#options = options;
+    this.#credentials = new Credentials(() => options.clock.now());
   }
 
-  /** The session's own address. Revoking ends its calls and makes the token worthless. */
+  /** Opens the session's address. Revoking it ends its calls and invalidates the token. */
   open(session: Pick<SessionRow, "id">, tools: Toolset): { address: PlaneAddress; revoke: () => void } {
     const { token, credential, revoke } = this.#credentials.issue(session.id, tools);
     const address: PlaneAddress = {
       url: this.#options.url(),
       token,
+      reached: (ms, signal) => before(credential.reached, ms, signal),
       listed: (ms, signal) => before(credential.listed, ms, signal),
+      calls: () => credential.calls.state,
     };
     return { address, revoke };
   }
@@ -41,12 +47,13 @@ export class Plane {
   async fetch(request: Request, text: () => Promise<string> = () => request.text()): Promise<Response> {
     const credential = this.#credentials.find(bearerOf(request));
     if (!credential) return unauthorized();
+    credential.markReached();
     this.#endpoint ??= import("./mcp-endpoint.ts").then((module) => new module.McpEndpoint(this.#options));
     const endpoint = await this.#endpoint;
     return endpoint.fetch(request, await text(), credential);
   }
 
-  /** Tells every harness that listens to ask for its tools again. */
+  /** Notifies every connected harness that its tools changed. */
   toolsChanged(): void {
     this.#endpoint?.then(
       (endpoint) => endpoint.toolsChanged(),
@@ -73,12 +80,8 @@ function unauthorized(): Response {
   return Response.json(body, { status: 401, headers: { "www-authenticate": "Bearer" } });
 }
 
-/** True when the promise resolves in time, false when `ms` pass or the signal aborts first. */
+/** Returns true if the promise resolves in time, false after `ms` or if the signal aborts first. */
 function before(promise: Promise<void>, ms: number, signal: AbortSignal): Promise<boolean> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-  return new Promise((resolve) => {
-    promise.then(() => resolve(true));
-    if (deadline.aborted) resolve(false);
-    deadline.addEventListener("abort", () => resolve(false), { once: true });
-  });
+  return Promise.race([aborted(deadline).then(() => false), promise.then(() => true)]);
 }

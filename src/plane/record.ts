@@ -1,7 +1,7 @@
 /**
- * Writes down each call of a tool: who, what, how it went. A call that may have changed something is on record before it is
- * answered. One that only looked is not waited for, and those that follow each other closely share one write: with a
- * write of its own each would cost more than most tools do.
+ * Records each tool call: caller, tool and outcome. A call that may have changed something is recorded before it is
+ * answered. Read-only calls do not wait for the write, and calls in quick succession share one write, because a
+ * separate write would cost more than most tools do.
  */
 import type { Event } from "../contract/event.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -11,12 +11,13 @@ import type { ToolCall } from "../runtime/registry/tools.ts";
 import type { Store } from "../store/store.ts";
 
 const longestText = 2_000;
-/** How much of a text is searched for secrets: more than is kept, so that none is cut in two. */
+/** How much of a text is searched for secrets. More than is kept, so that no secret is cut in two. */
 const readText = 10 * longestText;
-/** Short enough for anybody who watches, long enough for a burst: each write waits for the disk. */
+/** Batches writes: short enough for a live view, long enough for a burst. Each write waits for the disk. */
 const gatherMs = 250;
 
 type Called = Extract<Event, { type: "tool.called" }>;
+type Outcome = Called["data"]["outcome"];
 type CallEvent = Pick<Called, "type" | "session" | "data">;
 
 export type ToolCallLogOptions = { store: Store; clock: Clock; log: Logger; redact: Redact };
@@ -31,11 +32,11 @@ export class ToolCallLog {
     this.#options = options;
   }
 
-  /** Resolves when the call may be answered. Never rejects: what a tool has done is not undone by a full disk. */
+  /** Resolves when the call may be answered. Never rejects, because a full disk does not undo what the tool did. */
   add({ caller, tool, changes, input, outcome, durationMs }: ToolCall): Promise<void> | undefined {
     const data = {
       tool,
-      outcome: outcome.is_error ? ("error" as const) : ("ok" as const),
+      outcome: outcomeOf(outcome),
       duration_ms: durationMs,
       input: this.#text(JSON.stringify(input ?? {})),
       error: outcome.is_error ? this.#text(outcome.output) : null,
@@ -46,7 +47,7 @@ export class ToolCallLog {
     return undefined;
   }
 
-  /** Resolves when every call so far is on record, or could not be written. */
+  /** Resolves when every call so far is recorded or has failed to be recorded. */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -71,4 +72,9 @@ export class ToolCallLog {
     const redacted = this.#options.redact(text.slice(0, readText));
     return text.length <= longestText ? redacted : `${redacted.slice(0, longestText)}… (${text.length} characters)`;
   }
+}
+
+function outcomeOf({ is_error, timed_out }: ToolCall["outcome"]): Outcome {
+  if (timed_out === true) return "timeout";
+  return is_error ? "error" : "ok";
 }

@@ -1,97 +1,168 @@
 /** Routes: the endpoint table joined with its handlers. */
-import type { HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { Hono } from "hono";
-import { type Route, routes } from "../contract/routes.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
-import { type AppContext, type Handlers, type JsonRoute, requestReader } from "./adapter.ts";
-import { agentHandlers } from "./agents.ts";
-import { askHandlers } from "./asks.ts";
-import { commandHandlers } from "./commands.ts";
-import { daemonHandlers } from "./daemon.ts";
+import { type Handlers, type JsonRoute, type RoutedRequest, requestReader } from "./adapter.ts";
+import { type AgentServices, agentHandlers } from "./agents.ts";
+import { type AskServices, askHandlers } from "./asks.ts";
+import { type ChannelServices, channelHandlers } from "./channels.ts";
+import { type ClientServices, clientHandlers, requireAllowedRoute } from "./clients.ts";
+import { type CommandServices, commandHandlers } from "./commands.ts";
+import { type CopyServices, copyHandlers } from "./copies.ts";
+import { type DaemonServices, daemonHandlers } from "./daemon.ts";
 import { type EventStreams, streamHeaders } from "./event-stream.ts";
-import { eventHandlers, streamStart } from "./events.ts";
-import { groupHandlers } from "./groups.ts";
-import { messageHandlers } from "./messages.ts";
-import { pluginHandlers } from "./plugins.ts";
-import { queueHandlers } from "./queues.ts";
-import { errorResponse, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
-import { scheduleHandlers } from "./schedules.ts";
-import type { Services } from "./services.ts";
-import { sessionHandlers } from "./sessions.ts";
-import { skillInstallHandlers } from "./skill-install.ts";
-import { skillHandlers } from "./skills.ts";
-import { subagentHandlers } from "./subagents.ts";
-import { workflowHandlers } from "./workflows.ts";
+import { type EventServices, eventHandlers, streamStart } from "./events.ts";
+import { type ForwardServices, forwarding } from "./forward.ts";
+import { type GroupServices, groupHandlers } from "./groups.ts";
+import { type Caller, requestPath } from "./guard.ts";
+import { type MessageServices, messageHandlers } from "./messages.ts";
+import { type NodeServices, nodeHandlers } from "./nodes.ts";
+import { type PluginInstallServices, pluginInstallHandlers } from "./plugin-install.ts";
+import { type PluginServices, pluginHandlers } from "./plugins.ts";
+import { type QueueServices, queueHandlers } from "./queues.ts";
+import { sendError, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
+import { Router } from "./router.ts";
+import { type ScheduleServices, scheduleHandlers } from "./schedules.ts";
+import { type SessionServices, sessionHandlers } from "./sessions.ts";
+import { type SkillInstallServices, skillInstallHandlers } from "./skill-install.ts";
+import { type SkillServices, skillHandlers } from "./skills.ts";
+import { type SubagentServices, subagentHandlers } from "./subagents.ts";
+import { type UsageServices, usageHandlers } from "./usage.ts";
+import { type WebServices, webHandlers } from "./web.ts";
+import { type WorkflowServices, workflowHandlers } from "./workflows.ts";
+
+/** What the handlers need of the daemon, as each group of them declares it. */
+export type Services = DaemonServices &
+  AgentServices &
+  SessionServices &
+  MessageServices &
+  CopyServices &
+  AskServices &
+  QueueServices &
+  SubagentServices &
+  NodeServices &
+  GroupServices &
+  WorkflowServices &
+  SkillServices &
+  SkillInstallServices &
+  PluginServices &
+  PluginInstallServices &
+  CommandServices &
+  ClientServices &
+  ScheduleServices &
+  WebServices &
+  ChannelServices &
+  UsageServices &
+  ForwardServices &
+  EventServices;
 
 export type AppOptions = {
   services: Services;
   streams: EventStreams;
+  callerOf: (request: IncomingMessage) => Caller;
   version: string;
   maxBodyBytes: number;
   log: Logger;
 };
 
-export type App = Hono<{ Bindings: HttpBindings }>;
+/** Routes that do not depend on plugins. All others wait until every part of a plugin is registered. */
+const answeredAtOnce: ReadonlySet<JsonRoute> = new Set<JsonRoute>([
+  ...(["health", "openapi", "status", "shutdown", "config"] as const),
+  ...(["listSessions", "getSession", "history", "listTurns", "getTurn", "listMessages", "getMessage"] as const),
+]);
+
+/** Answers a request. Never rejects. */
+export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+type Answering = (request: RoutedRequest, outgoing: ServerResponse) => Promise<void>;
 
 export function createApp(options: AppOptions): App {
   const { services, streams, version, maxBodyBytes, log } = options;
-  const app: App = new Hono();
-  const handlers: Handlers = {
+  const router = new Router<Answering>();
+  const ownHandlers: Handlers = {
     ...daemonHandlers(services, version),
     ...agentHandlers(services),
     ...sessionHandlers(services),
     ...messageHandlers(services),
+    ...copyHandlers(services),
     ...askHandlers(services),
     ...queueHandlers(services),
     ...subagentHandlers(services),
+    ...nodeHandlers(services),
     ...groupHandlers(services),
     ...workflowHandlers(services),
     ...skillHandlers(services),
     ...skillInstallHandlers(services),
     ...pluginHandlers(services),
+    ...pluginInstallHandlers(services),
     ...commandHandlers(services),
+    ...clientHandlers(services),
     ...scheduleHandlers(services),
+    ...webHandlers(services),
+    ...channelHandlers(services),
+    ...usageHandlers(services),
     ...eventHandlers(services),
   };
+  const handlers = forwarding(ownHandlers, services);
 
   function addJson<N extends JsonRoute>(name: N): void {
     const handler = handlers[name];
     const { method, path } = routes[name];
     const read = requestReader(name, maxBodyBytes);
-    app.on(method, path, async (c: AppContext) => {
-      const request = await read(c);
-      return Response.json(await handler(request, c.req.raw.signal));
+    const waits = !answeredAtOnce.has(name);
+    router.add(method, path, async (routed, outgoing) => {
+      const caller = options.callerOf(routed.incoming);
+      requireAllowedRoute(caller, name);
+      const signal = signalOf(outgoing);
+      const request = await read(routed);
+      const loading = waits ? services.ready() : null;
+      if (loading !== null) await loading;
+      sendJson(outgoing, await handler(request, signal, caller));
     });
   }
 
   for (const name of Object.keys(handlers) as JsonRoute[]) addJson(name);
   const readStream = requestReader("streamEvents", maxBodyBytes);
-  app.on(routes.streamEvents.method, routes.streamEvents.path, async (c: AppContext) => {
-    const { query } = await readStream(c);
-    const after = await streamStart(c, services.events, query.after);
-    if (c.req.method === "HEAD") return new Response(null, { headers: streamHeaders });
+  router.add(routes.streamEvents.method, routes.streamEvents.path, async (routed, outgoing) => {
+    const { query } = await readStream(routed);
+    const after = await streamStart(routed.incoming, services.events, query.after);
+    if (routed.incoming.method === "HEAD") return void outgoing.writeHead(200, streamHeaders).end();
+    streams.requireRoom();
     const { session, live } = query;
-    void streams.send(c.env.outgoing as HttpBindings["outgoing"], after, (signal) =>
-      services.events.subscribe({ after, session, live, signal }),
-    );
-    return RESPONSE_ALREADY_SENT;
+    void streams.send(outgoing, after, (signal) => services.events.subscribe({ after, session, live, signal }));
   });
 
-  for (const [path, methods] of methodsByPath()) {
-    app.all(path, (c) => errorResponse(wrongMethod(c.req.method, c.req.path, methods), { allow: methods.join(", ") }));
-  }
-  app.notFound((c) => errorResponse(unknownRoute(c.req.method, c.req.path)));
-  app.onError((error, c) => errorResponse(toAegisError(error, log, { method: c.req.method, path: c.req.path })));
-  return app;
+  return async (incoming, outgoing) => {
+    const method = incoming.method ?? "GET";
+    const path = requestPath(incoming);
+    try {
+      const found = router.find(method, path);
+      if (found.kind === "unknown") return sendError(outgoing, unknownRoute(method, path));
+      if (found.kind === "wrong method") {
+        outgoing.setHeader("allow", found.methods.join(", "));
+        return sendError(outgoing, wrongMethod(method, path, found.methods));
+      }
+      await found.entry({ incoming, parameters: found.parameters }, outgoing);
+    } catch (error) {
+      const told = toAegisError(error, log, { method, path });
+      if (outgoing.headersSent) outgoing.destroy();
+      else sendError(outgoing, told);
+    }
+  };
 }
 
-function methodsByPath(): Map<string, string[]> {
-  const byPath = new Map<string, string[]>();
-  for (const { method, path } of Object.values<Route>(routes)) {
-    const methods = byPath.get(path) ?? [];
-    methods.push(...(method === "GET" ? ["GET", "HEAD"] : [method]));
-    byPath.set(path, methods);
-  }
-  return byPath;
+/** Aborts when the client leaves before its answer is complete. */
+function signalOf(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
+function sendJson(outgoing: ServerResponse, value: unknown): void {
+  const text = JSON.stringify(value);
+  outgoing.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+  // Node omits the body in the answer to a HEAD request.
+  outgoing.end(text);
 }

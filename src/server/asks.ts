@@ -1,15 +1,36 @@
+import type { Ask } from "../contract/ask.ts";
+import { AegisError } from "../contract/errors.ts";
+import type { Asks } from "../runtime/asks/asks.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
+import type { Shown } from "./shown.ts";
 
-export type AskHandlers = Pick<Handlers, "listAsks" | "getAsk" | "answerAsk">;
+/** What these handlers call. */
+export type AskServices = {
+  asks: Pick<Asks, "list" | "get" | "answer">;
+  shown: Shown;
+};
 
-export function askHandlers({ asks }: Services): AskHandlers {
+export function askHandlers({ asks, shown }: AskServices) {
   return {
-    listAsks: async ({ query }) => ({ asks: await asks.list(query) }),
-    getAsk: async ({ path }) => ({ ask: await asks.get(path.ask) }),
-    async answerAsk({ path, body }) {
-      const { digest, ...answer } = body;
-      return { ask: await asks.answer(path.ask, answer, digest) };
+    async listAsks({ query: { status, limit } }) {
+      const found = await asks.list({ status: status === "all" ? undefined : status, limit });
+      return { asks: found.map((ask) => shown.ask(ask)) };
     },
-  };
+    getAsk: async ({ path }) => ({ ask: shown.ask(await asks.get(path.ask)) }),
+    async answerAsk({ path, body }, _signal, caller) {
+      const { digest, ...rest } = body;
+      const { via, ...answer } = caller.kind === "owner" ? rest : { ...rest, via: `client:${caller.name}` };
+      if (caller.kind === "client") requireQuestion(await asks.get(path.ask), digest);
+      return { ask: shown.ask(await asks.answer(path.ask, answer, digest, via)) };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** A client forwards a person's answer to a question. It cannot prove that, so it approves no action. */
+function requireQuestion({ kind }: Ask, digest: string | undefined): void {
+  if (kind !== "question") {
+    const hint = "answer with `aegis answer`, in a chat, or in an editor";
+    throw new AegisError("forbidden", "a client cannot approve a tool call", { hint });
+  }
+  if (digest === undefined) throw new AegisError("invalid", "a client must send the digest of the ask it shows");
 }

@@ -1,11 +1,20 @@
+import type { Commands } from "../runtime/commands/commands.ts";
+import type { Sessions } from "../runtime/sessions/sessions.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type CommandHandlers = Pick<Handlers, "listCommands" | "runCommand">;
+/** What these handlers call. */
+export type CommandServices = {
+  commands: Pick<Commands, "list" | "run">;
+  sessions: Pick<Sessions, "resolve">;
+};
 
-export function commandHandlers({ commands }: Services): CommandHandlers {
+export function commandHandlers({ commands, sessions }: CommandServices) {
   return {
     listCommands: () => commands.list(),
-    runCommand: ({ path, body }, signal) => commands.run({ name: path.command, ...body }, signal),
-  };
+    async runCommand({ path, body }, signal) {
+      const row = body.session === undefined ? null : await sessions.resolve(body.session);
+      const session = row === null ? null : { id: row.id, handle: row.handle };
+      return commands.run(path.command, body.arguments, { session, agent: row?.agent ?? null }, signal);
+    },
+  } satisfies Partial<Handlers>;
 }

@@ -1,17 +1,27 @@
+import type { ApiOutput, Harness, Status } from "../contract/api.ts";
+import type { Audit } from "../contract/audit.ts";
+import { openApiDocument } from "../contract/openapi.ts";
 import type { Handlers } from "./adapter.ts";
-import { openApiDocument } from "./openapi.ts";
-import type { Services } from "./services.ts";
 
-export type DaemonHandlers = Pick<
-  Handlers,
-  "health" | "openapi" | "status" | "shutdown" | "config" | "reloadConfig" | "listHarnesses"
->;
+/** What these handlers call. */
+export type DaemonServices = {
+  status(): Promise<Status>;
+  harnesses(signal: AbortSignal): Promise<Harness[]>;
+  audit(): Promise<Audit>;
+  config(): Promise<ApiOutput<"config">>;
+  reloadConfig(): Promise<ApiOutput<"reloadConfig">>;
+  /** Resolves when all parts of plugins are registered; null if they are. */
+  ready(): Promise<void> | null;
+  /** Begins to stop; returns before the daemon is gone. */
+  shutdown(options: { force: boolean }): void;
+};
 
-export function daemonHandlers(services: Services, version: string): DaemonHandlers {
+export function daemonHandlers(services: DaemonServices, version: string) {
   return {
     health: () => ({ ok: true, name: "aegis" }),
     openapi: () => openApiDocument(version),
     status: () => services.status(),
+    audit: async () => ({ audit: await services.audit() }),
     shutdown({ body }) {
       services.shutdown(body);
       return { stopping: true };
@@ -19,5 +29,5 @@ export function daemonHandlers(services: Services, version: string): DaemonHandl
     config: () => services.config(),
     reloadConfig: () => services.reloadConfig(),
     listHarnesses: async (_request, signal) => ({ harnesses: await services.harnesses(signal) }),
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -1,5 +1,6 @@
 /** Writes a subscription to a socket as server-sent events, no faster than the client reads. */
 import type { ServerResponse } from "node:http";
+import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { StreamItem } from "../runtime/events/stream-item.ts";
@@ -12,6 +13,8 @@ export type EventStreamOptions = {
   heartbeatMs: number;
   /** How long the socket may stay full before the client is dropped. */
   stallMs: number;
+  /** Streams that are open at once. */
+  streams: number;
 };
 
 export type Subscribe = (signal: AbortSignal) => AsyncIterable<StreamItem>;
@@ -36,6 +39,14 @@ export class EventStreams {
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+  }
+
+  /** Throws when no further stream can be served. */
+  requireRoom(): void {
+    if (this.#open.size < this.#options.streams) return;
+    throw new AegisError("too_many", `${this.#open.size} event streams are open already`, {
+      hint: "close one; a client needs no more than one stream for all sessions",
+    });
   }
 
   /** Resolves when the client is gone, was dropped, or the streams were ended. Never rejects. */

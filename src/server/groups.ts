@@ -1,12 +1,14 @@
+import type { Broadcasts } from "../runtime/groups/broadcasts.ts";
+import type { Groups } from "../runtime/groups/groups.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type GroupHandlers = Pick<
-  Handlers,
-  "listGroups" | "getGroup" | "spawnGroup" | "broadcastGroup" | "waitGroup" | "dissolveGroup" | "getBroadcast"
->;
+/** What these handlers call. */
+export type GroupServices = {
+  groups: Pick<Groups, "list" | "view" | "spawn" | "dissolve">;
+  broadcasts: Pick<Broadcasts, "send" | "get" | "wait">;
+};
 
-export function groupHandlers({ groups, broadcasts }: Services): GroupHandlers {
+export function groupHandlers({ groups, broadcasts }: GroupServices) {
   return {
     listGroups: async () => ({ groups: await groups.list() }),
     getGroup: async ({ path }) => ({ group: await groups.view(path.group) }),
@@ -17,5 +19,5 @@ export function groupHandlers({ groups, broadcasts }: Services): GroupHandlers {
     waitGroup: ({ path, body }, signal) => broadcasts.wait({ ...body, group: path.group }, signal),
     dissolveGroup: ({ path }) => groups.dissolve(path.group),
     getBroadcast: ({ path }) => broadcasts.get(path.broadcast),
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -6,44 +6,93 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { AegisError } from "../contract/errors.ts";
 import { publicRoutes, routes } from "../contract/routes.ts";
+import { clientTokenForm } from "../lib/client-token.ts";
+import { ambiguity, targetOf } from "./request-head.ts";
+
+/** The port of a URL that names none. */
+const defaultPort = 80;
 
 export type Guard = {
   /** Why the request is refused, or null. A mounted handler authenticates its callers itself. */
   refusal(request: IncomingMessage, options: { authenticates: boolean }): AegisError | null;
+  /** The owner's token, or the credential of a client. Only for a request that is not refused. */
+  callerOf(request: IncomingMessage): Caller;
+  /** Whether a request that is not refused has shown the token, which public routes do not need. */
+  isProven(request: IncomingMessage): boolean;
+};
+
+/** Who sent a request: a browser of the web app, the user's own programs, or a client with its own credential. */
+export type Caller = { kind: "owner"; browser: boolean } | { kind: "client"; name: string };
+
+/** How browsers of the web app are recognised. */
+export type BrowserCheck = {
+  /** Whether everybody may make this request. */
+  isPublic(request: IncomingMessage): boolean;
+  hasCookie(request: IncomingMessage): boolean;
+  /** Why a request with a cookie is refused, or null. */
+  refusal(request: IncomingMessage): AegisError | null;
 };
 
 export type GuardOptions = {
   token: string;
+  /** The client that a token belongs to, or null. */
+  clientOf: (token: string) => string | null;
   bind: string;
   port: number;
   /** Names besides the loopback ones, with a port or for any. */
   allowedHosts: readonly string[];
+  browsers: BrowserCheck;
 };
 
 export function createGuard(options: GuardOptions): Guard {
+  const { browsers } = options;
   const { hosts, origins } = ownNames(options);
   const tokenDigest = digest(options.token);
+  // Equal lengths and constant time: neither tells anything about the token.
+  const isToken = (authorization: string): boolean => {
+    const given = bearer(authorization);
+    return given !== undefined && timingSafeEqual(digest(given), tokenDigest);
+  };
+  const clientOf = (authorization: string): string | null => {
+    const given = bearer(authorization);
+    return given?.startsWith(clientTokenForm.lead) ? options.clientOf(given) : null;
+  };
 
   return {
     refusal(request, { authenticates }) {
+      const unclear = ambiguity(request);
+      if (unclear !== null) return unclear;
       const { host, origin, authorization } = request.headers;
+      const { authority } = targetOf(request.url);
+      if (authority !== null && !hosts.has(authority)) return foreignHost(authority);
       if (host === undefined || !hosts.has(host.toLowerCase())) return foreignHost(host);
       if (origin !== undefined && !origins.has(origin.toLowerCase())) return foreignOrigin(origin);
       if (tokenInUrl(request)) return unauthorized("a token in a URL is not accepted: URLs end up in logs");
-      if (authenticates || isPublic(request)) return null;
+      if (authenticates || isPublic(request) || browsers.isPublic(request)) return null;
+      // A program that shows the token is no page: what else it carries does not count.
+      if (authorization === undefined && browsers.hasCookie(request)) return browsers.refusal(request);
       if (authorization === undefined) return unauthorized("the request carries no token");
-      const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-      // Equal lengths and constant time: neither tells anything about the token.
-      if (given === undefined || !timingSafeEqual(digest(given), tokenDigest))
-        return unauthorized("the token is wrong");
-      return null;
+      if (isToken(authorization) || clientOf(authorization) !== null) return null;
+      return unauthorized("the token is wrong");
     },
+    callerOf(request) {
+      const { authorization } = request.headers;
+      if (authorization === undefined) return { kind: "owner", browser: browsers.hasCookie(request) };
+      const name = isToken(authorization) ? null : clientOf(authorization);
+      return name === null ? { kind: "owner", browser: false } : { kind: "client", name };
+    },
+    isProven: (request) =>
+      !(isPublic(request) || browsers.isPublic(request)) || isToken(request.headers.authorization ?? ""),
   };
+}
+
+function bearer(authorization: string): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
 }
 
 /** The path as sent, so that no decoding can make two paths out of one. */
 export function requestPath(request: IncomingMessage): string {
-  const target = request.url ?? "/";
+  const target = targetOf(request.url).path;
   const query = target.indexOf("?");
   return query === -1 ? target : target.slice(0, query);
 }
@@ -63,8 +112,9 @@ export function hostInUrl(address: string): string {
 
 /** Names are compared with configured ones only: what a request says about itself proves nothing. */
 function ownNames({ bind, port, allowedHosts }: GuardOptions): { hosts: Set<string>; origins: Set<string> } {
-  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
-  if (!isWildcard(bind)) local.push(`${hostInUrl(bind)}:${port}`);
+  const names = ["127.0.0.1", "localhost", "[::1]", ...(isWildcard(bind) ? [] : [hostInUrl(bind).toLowerCase()])];
+  // Clients leave out the port that the scheme implies.
+  const local = names.flatMap((name) => [`${name}:${port}`, ...(port === defaultPort ? [name] : [])]);
   const configured = allowedHosts.flatMap((entry) => {
     const name = entry.toLowerCase();
     return /:\d+$/.test(name) ? [name] : [name, `${name}:${port}`];

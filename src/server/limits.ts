@@ -10,10 +10,18 @@ export type ServerLimits = {
   /** How often those two are checked. */
   checkMs: number;
   connections: number;
+  /** Of these, how many may have shown no token yet; past it the oldest of them is closed for each new one. */
+  strangers: number;
+  /** How long a connection has to show a token before it may be closed for that. A burst of requests needs a moment. */
+  strangerMs: number;
+  /** How long a connection may wait for its next request. */
+  idleMs: number;
+  /** Event streams that are open at once. */
+  streams: number;
   heartbeatMs: number;
-  /** How long an event stream may leave its socket full. */
+  /** How long a client may leave its socket full. */
   stallMs: number;
-  /** How long requests under way may go on when the server closes. */
+  /** How long running requests may continue when the server closes. */
   closeGraceMs: number;
 };
 
@@ -24,6 +32,10 @@ export const defaultLimits: ServerLimits = {
   requestMs: 60_000,
   checkMs: 2_000,
   connections: 2_048,
+  strangers: 256,
+  strangerMs: 2_000,
+  idleMs: 5_000,
+  streams: 1_024,
   heartbeatMs: 15_000,
   stallMs: 30_000,
   closeGraceMs: 2_000,

@@ -4,14 +4,27 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError } from "../contract/errors.ts";
+import type { Clock } from "../lib/clock.ts";
 import { tooLarge } from "./body.ts";
 
-/** The request has no body; `text` reads it, so that a caller can be refused before. Throws when it is too long. */
-export type MountedHandler = (request: Request, text: () => Promise<string>) => Response | Promise<Response>;
+/**
+ * The request has no body; `text` reads it, so that a caller can be refused before. Throws when it is too long. `bytes`
+ * reads it for a handler that recognises its caller by the body itself.
+ */
+export type MountedHandler = (
+  request: Request,
+  text: () => Promise<string>,
+  bytes: (maxBytes: number) => Promise<Buffer>,
+) => Response | Promise<Response>;
 
 export type MountOptions = {
   maxBodyBytes: number;
-  /** The answer to whatever the handler throws. */
+  /** How long the client may leave its socket full. */
+  stallMs: number;
+  clock: Clock;
+  /** Called once the handler has recognised its caller: when it reads the body, or answers without an error. */
+  prove: () => void;
+  /** The response to an error that the handler throws. */
   refuse: (error: unknown) => Response;
 };
 
@@ -25,14 +38,20 @@ export async function serveMounted(
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort();
   });
-  const { maxBodyBytes, refuse } = options;
+  const { maxBodyBytes, refuse, prove } = options;
   let response: Response;
   try {
-    response = await handler(requestOf(incoming, gone.signal), () => readText(incoming, maxBodyBytes));
+    const text = async () => {
+      prove();
+      return (await readBytes(incoming, maxBodyBytes)).toString();
+    };
+    const bytes = (most: number) => readBytes(incoming, Math.min(most, maxBodyBytes));
+    response = await handler(requestOf(incoming, gone.signal), text, bytes);
+    if (response.ok) prove();
   } catch (error) {
     response = refuse(error);
   }
-  await send(outgoing, response, gone.signal);
+  await send(outgoing, response, gone.signal, options);
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
@@ -42,8 +61,8 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(`http://${headers.host}${url}`, { method, headers: plain, signal });
 }
 
-async function readText(incoming: IncomingMessage, maxBytes: number): Promise<string> {
-  // Node throws away what nobody has begun to read.
+async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  // Node discards a body that no one has started to read.
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -58,7 +77,7 @@ async function readText(incoming: IncomingMessage, maxBytes: number): Promise<st
     reject(new AegisError("invalid", `the body was cut after ${size} bytes`, { cause })),
   );
   await promise;
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0].toString() : Buffer.concat(chunks).toString();
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 /** What is still to come is read and thrown away, so that the client sees the answer instead of a broken connection. */
@@ -68,7 +87,12 @@ function refuseRest(incoming: IncomingMessage, maxBytes: number): AegisError {
   return tooLarge(maxBytes);
 }
 
-async function send(outgoing: ServerResponse, response: Response, gone: AbortSignal): Promise<void> {
+async function send(
+  outgoing: ServerResponse,
+  response: Response,
+  gone: AbortSignal,
+  options: Pick<MountOptions, "stallMs" | "clock">,
+): Promise<void> {
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   const headers = Object.fromEntries(response.headers);
   if (response.body === null || !isStream(response)) {
@@ -82,7 +106,7 @@ async function send(outgoing: ServerResponse, response: Response, gone: AbortSig
   const reader = response.body.getReader();
   gone.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    if (!outgoing.write(next.value)) await drained(outgoing, gone);
+    if (!outgoing.write(next.value)) await drained(outgoing, gone, options);
   }
   outgoing.end();
 }
@@ -91,10 +115,16 @@ function isStream(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
-function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (gone.aborted) return resolve();
-    outgoing.once("drain", resolve);
-    gone.addEventListener("abort", () => resolve(), { once: true });
-  });
+/** A client that reads nothing for too long is cut off. */
+async function drained(
+  outgoing: ServerResponse,
+  gone: AbortSignal,
+  { stallMs, clock }: Pick<MountOptions, "stallMs" | "clock">,
+): Promise<void> {
+  const waiting = new AbortController();
+  outgoing.once("drain", () => waiting.abort());
+  await clock.sleep(stallMs, AbortSignal.any([waiting.signal, gone])).then(
+    () => outgoing.destroy(),
+    () => {},
+  );
 }

@@ -1,12 +1,19 @@
+import type { Plugins } from "../runtime/plugins/plugins.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type PluginHandlers = Pick<Handlers, "listPlugins" | "getPlugin" | "reloadPlugins">;
+/** What these handlers call. */
+export type PluginServices = { plugins: Pick<Plugins, "list" | "missingGates" | "get" | "reload" | "settled"> };
 
-export function pluginHandlers({ plugins }: Services): PluginHandlers {
+export function pluginHandlers({ plugins }: PluginServices) {
   return {
-    listPlugins: () => ({ plugins: plugins.list() }),
-    getPlugin: ({ path }) => ({ plugin: plugins.get(path.plugin) }),
+    async listPlugins() {
+      await plugins.settled();
+      return { plugins: plugins.list(), missing_gates: plugins.missingGates };
+    },
+    async getPlugin({ path }) {
+      await plugins.settled();
+      return { plugin: plugins.get(path.plugin) };
+    },
     reloadPlugins: async ({ body }) => ({ plugins: await plugins.reload(body.plugin ?? null) }),
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -1,24 +1,31 @@
+import { checkOf } from "../contract/check.ts";
+import { AegisError } from "../contract/errors.ts";
 import { derivedId } from "../runtime/inbox/derived-id.ts";
+import type { Queues } from "../runtime/queues/queues.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
+import type { Shown } from "./shown.ts";
 
-export type QueueHandlers = Pick<
-  Handlers,
-  | "listQueues"
-  | "addQueue"
-  | "getQueue"
-  | "removeQueue"
-  | "pauseQueue"
-  | "resumeQueue"
-  | "drainQueue"
-  | "enqueueTask"
-  | "listTasks"
-  | "getTask"
-  | "cancelTask"
-  | "retryTask"
->;
+/** What these handlers call. */
+export type QueueServices = {
+  queues: Pick<
+    Queues,
+    | "list"
+    | "queue"
+    | "add"
+    | "remove"
+    | "pause"
+    | "resume"
+    | "drain"
+    | "enqueue"
+    | "tasks"
+    | "task"
+    | "cancel"
+    | "retry"
+  >;
+  shown: Shown;
+};
 
-export function queueHandlers({ queues }: Services): QueueHandlers {
+export function queueHandlers({ queues, shown }: QueueServices) {
   return {
     listQueues: async () => ({ queues: await queues.list() }),
     async addQueue({ body }) {
@@ -35,14 +42,24 @@ export function queueHandlers({ queues }: Services): QueueHandlers {
       const drained = await queues.drain(path.queue, { signal, timeoutMs: body.timeout_s * 1_000 });
       return { drained, queue: await queues.queue(path.queue) };
     },
-    async enqueueTask({ path, body }) {
-      const { payload, key } = body;
+    async enqueueTask({ path, body }, _signal, caller) {
+      const { payload } = body;
+      // Each client has its own keys, so that it cannot guess the ones of others.
+      const key = caller.kind === "owner" || body.key === undefined ? body.key : `client:${caller.name}/${body.key}`;
       const id = key === undefined ? undefined : derivedId("tsk", `${path.queue}/${key}`);
-      return queues.enqueue({ queue: path.queue, payload, id, producer: null, callback: false });
+      if (body.check !== undefined && caller.kind !== "owner")
+        throw new AegisError("forbidden", "only the owner of the project may name a check: it is a command");
+      const check = body.check === undefined ? undefined : { ...checkOf(body.check), by: "person" as const };
+      const from = { producer: null, callback: false, check };
+      const { task, ...rest } = await queues.enqueue({ queue: path.queue, payload, id, ...from });
+      return { task: shown.task(task), ...rest };
     },
-    listTasks: async ({ query }) => ({ tasks: await queues.tasks(query) }),
-    getTask: ({ path }) => queues.task(path.task),
+    listTasks: async ({ query }) => ({ tasks: (await queues.tasks(query)).map((task) => shown.task(task)) }),
+    async getTask({ path }) {
+      const { task, attempts } = await queues.task(path.task);
+      return { task: shown.task(task), attempts };
+    },
     cancelTask: ({ path }) => queues.cancel(path.task),
-    retryTask: async ({ path }) => ({ task: await queues.retry(path.task) }),
-  };
+    retryTask: async ({ path }) => ({ task: shown.task(await queues.retry(path.task)) }),
+  } satisfies Partial<Handlers>;
 }

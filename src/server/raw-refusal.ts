@@ -1,7 +1,7 @@
 /** Answers on a bare socket, where no response object exists: upgrades and requests that cannot be parsed. */
-import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AegisError } from "../contract/errors.ts";
+import { http } from "../lib/node-http.ts";
 import { headersFor, securityHeaders } from "./refusals.ts";
 
 /** Writes the error and closes. */
@@ -16,7 +16,7 @@ export function refuseSocket(socket: Duplex, error: AegisError, status = error.s
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.on("error", () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`, () => socket.destroy());
 }
 
 export function noUpgrade(): AegisError {

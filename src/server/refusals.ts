@@ -1,5 +1,6 @@
 /** Errors as responses: typed ones as they are, anything else as an id that the log explains. */
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
@@ -14,6 +15,14 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 
 export function errorResponse(error: AegisError, headers: Record<string, string> = {}): Response {
   return Response.json(error.toBody(), { status: error.status, headers: { ...headersFor(error), ...headers } });
+}
+
+/** Writes to Node's response: a web response costs more than most handlers. */
+export function sendError(response: ServerResponse, error: AegisError): void {
+  const body = JSON.stringify(error.toBody());
+  const headers = { ...headersFor(error), "content-type": "application/json" };
+  response.writeHead(error.status, { ...headers, "content-length": Buffer.byteLength(body) });
+  response.end(body);
 }
 
 /** What the client may know of an unknown error is its id in the log. */

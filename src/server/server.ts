@@ -1,20 +1,21 @@
 /** The daemon's HTTP server: binds, guards, dispatches, closes. */
-import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { AegisError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isErrno } from "../lib/files.ts";
 import { errorText, type Logger } from "../lib/log.ts";
-import { createApp } from "./app.ts";
+import { http } from "../lib/node-http.ts";
+import { createApp, type Services } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { EventStreams } from "./event-stream.ts";
 import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
 import { type MountedHandler, serveMounted } from "./mount.ts";
 import { noUpgrade, refuseSocket, unreadable } from "./raw-refusal.ts";
-import { errorResponse, securityHeaders, toAegisError } from "./refusals.ts";
-import type { Services } from "./services.ts";
+import { errorResponse, securityHeaders, sendError, toAegisError } from "./refusals.ts";
+import { targetOf } from "./request-head.ts";
+import { createWebGate } from "./web/gate.ts";
 
 export type ServerOptions = {
   services: Services;
@@ -22,6 +23,8 @@ export type ServerOptions = {
   bind: string;
   /** 0 takes any free one. */
   port: number;
+  /** With port 0: the port to take if it is free. */
+  preferredPort?: number | null;
   /** Names besides the loopback ones under which clients may ask. */
   allowedHosts?: readonly string[];
   /** Without it, only loopback addresses are bound. */
@@ -37,7 +40,7 @@ export type RunningServer = {
   readonly port: number;
   /** Serves one exact path. The handler authenticates its callers; Host, Origin and size are checked before it. */
   mount(path: string, handler: MountedHandler): () => void;
-  /** Ends streams at once, lets requests under way finish, and resolves when no connection is left. */
+  /** Ends streams at once, lets running requests finish, and resolves when no connection is left. */
   close(): Promise<void>;
 };
 
@@ -46,32 +49,39 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   requireSafeBind(options);
   const limits = { ...defaultLimits, ...options.limits };
   const streams = new EventStreams({ clock, log, ...limits });
-  const app = createApp({ services, streams, version, log, maxBodyBytes: limits.bodyBytes });
   const mounts = new Map<string, MountedHandler>();
   const server = httpServer(limits);
-  const connections = new Connections(server);
-  const port = await listen(server, bind, options.port);
-  const guard = createGuard({ token, bind, port, allowedHosts: options.allowedHosts ?? [] });
+  const connections = new Connections(server, limits);
+  const port = await listenOn(server, options);
+  const web = createWebGate({
+    access: services.web,
+    port,
+    serveFile: async (...request) => (await import("./web/files.ts")).serveFile(...request),
+  });
+  const { allowedHosts = [] } = options;
+  const clientOf = (given: string) => services.clients.nameOf(given);
+  const guard = createGuard({ token, bind, port, allowedHosts, clientOf, browsers: web });
+  const { callerOf } = guard;
+  const app = createApp({ services, streams, version, log, callerOf, maxBodyBytes: limits.bodyBytes });
   let closing: Promise<void> | null = null;
 
-  async function answer(request: Request, env: HttpBindings): Promise<Response> {
-    const refusal = guard.refusal(env.incoming, { authenticates: false });
-    return refusal === null ? app.fetch(request, env) : errorResponse(refusal);
-  }
-
-  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
-    overrideGlobalObjects: false,
-    errorHandler: (error) => errorResponse(requestError(error, log)),
-  });
   server.on("request", (incoming, outgoing) => {
     for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value);
     const path = requestPath(incoming);
     const mounted = mounts.get(path);
-    // Whoever is refused here is refused there too, with the reason.
-    if (mounted === undefined || guard.refusal(incoming, { authenticates: true }) !== null)
-      return void listener(incoming, outgoing);
+    const refusal = guard.refusal(incoming, { authenticates: mounted !== undefined });
+    if (refusal !== null) return sendError(outgoing, refusal);
+    incoming.url = targetOf(incoming.url).path;
+    const prove = () => connections.prove(incoming.socket);
+    if (mounted === undefined && web.isPublic(incoming)) return void web.serve(incoming, outgoing);
+    web.accepted(incoming, outgoing);
+    if (mounted === undefined) {
+      if (guard.isProven(incoming)) prove();
+      return void app(incoming, outgoing);
+    }
     const refuse = (error: unknown) => errorResponse(toAegisError(error, log, { method: incoming.method, path }));
-    void serveMounted(incoming, outgoing, mounted, { maxBodyBytes: limits.bodyBytes, refuse });
+    const { bodyBytes: maxBodyBytes, stallMs } = limits;
+    void serveMounted(incoming, outgoing, mounted, { maxBodyBytes, stallMs, clock, refuse, prove });
   });
   server.on("upgrade", (incoming: IncomingMessage, socket: Socket) => {
     refuseSocket(socket, guard.refusal(incoming, { authenticates: false }) ?? noUpgrade());
@@ -102,11 +112,15 @@ function requireSafeBind({ bind, token, allowRemote }: ServerOptions): void {
 }
 
 function httpServer(limits: ServerLimits): Server {
-  const server = createHttpServer({
+  const server = http.createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkMs,
+    keepAliveTimeout: limits.idleMs,
+    // A peer that vanished without a word is noticed by the system.
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
     // Some HTTP/1.1 clients offer h2c with every request; an offer may be passed over.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() !== "h2c",
   });
@@ -118,6 +132,12 @@ function httpServer(limits: ServerLimits): Server {
     refuseSocket(socket, error, status);
   });
   return server;
+}
+
+/** A preferred port is only a preference: another program may have taken it. */
+async function listenOn(server: Server, { bind, port, preferredPort }: ServerOptions): Promise<number> {
+  if (port !== 0 || typeof preferredPort !== "number") return await listen(server, bind, port);
+  return await listen(server, bind, preferredPort).catch(() => listen(server, bind, 0));
 }
 
 async function listen(server: Server, bind: string, port: number): Promise<number> {
@@ -138,9 +158,4 @@ async function listen(server: Server, bind: string, port: number): Promise<numbe
     server.off("error", reject);
   }
   return (server.address() as AddressInfo).port;
-}
-
-function requestError(error: unknown, log: Logger): AegisError {
-  if (error instanceof RequestError) return new AegisError("invalid", `the request is not valid: ${error.message}`);
-  return toAegisError(error, log, {});
 }

@@ -1,33 +1,62 @@
+import { AegisError } from "../contract/errors.ts";
+import type { Worktrees } from "../runtime/copies/worktrees.ts";
+import type { EventHub } from "../runtime/events/hub.ts";
+import type { Sessions } from "../runtime/sessions/sessions.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
+import { senderOf } from "./messages.ts";
+import type { Shown } from "./shown.ts";
 
-export type SessionHandlers = Pick<
-  Handlers,
-  | "listSessions"
-  | "createSession"
-  | "getSession"
-  | "updateSession"
-  | "closeSession"
-  | "interruptSession"
-  | "forkSession"
-  | "markSeen"
-  | "history"
-  | "listTurns"
-  | "getTurn"
->;
+/** What these handlers call. */
+export type SessionServices = {
+  sessions: Pick<
+    Sessions,
+    | "list"
+    | "create"
+    | "resolve"
+    | "view"
+    | "rename"
+    | "setTitle"
+    | "assign"
+    | "close"
+    | "interrupt"
+    | "fork"
+    | "markSeen"
+    | "turns"
+    | "turn"
+  >;
+  events: Pick<EventHub, "history">;
+  worktrees: Pick<Worktrees, "check">;
+  shown: Shown;
+  /** Null without a cluster. */
+  nodes: object | null;
+};
 
 const defaultClient = "default";
 
-export function sessionHandlers({ sessions, door, events }: Services): SessionHandlers {
+export function sessionHandlers({ sessions, events, worktrees, shown, nodes }: SessionServices) {
   return {
     listSessions: async ({ query }) => ({ sessions: await sessions.list(query) }),
-    createSession: ({ body }) => door.create(body),
+    async createSession({ body }, _signal, caller) {
+      if (body.base !== undefined && body.isolation === "none")
+        throw new AegisError(
+          "invalid",
+          "base: expected isolation: worktree, because only a worktree starts from a base",
+        );
+      if (body.nodes !== undefined && nodes === null)
+        throw new AegisError("invalid", "nodes: this project has no cluster, so its sessions cannot require labels", {
+          hint: "docs/cluster.md explains how to set up a cluster",
+        });
+      if (body.isolation === "worktree") await worktrees.check(body.base);
+      return sessions.create({ ...body, sender: senderOf(caller) });
+    },
     async getSession({ path, query }) {
       const { id } = await sessions.resolve(path.session);
       return { session: await sessions.view(id, query.client) };
     },
     async updateSession({ path, body }) {
       const { id } = await sessions.resolve(path.session);
+      // First, because it may be refused: a refused request must leave nothing changed.
+      if (body.agent !== undefined || body.model !== undefined) await sessions.assign(id, body);
       if (body.handle !== undefined) await sessions.rename(id, body.handle);
       if (body.title !== undefined) await sessions.setTitle(id, body.title, "human");
       return { session: await sessions.view(id, defaultClient) };
@@ -51,12 +80,13 @@ export function sessionHandlers({ sessions, door, events }: Services): SessionHa
     },
     async history({ path, query }) {
       const { id } = await sessions.resolve(path.session);
-      return events.history(id, query);
+      const page = await events.history(id, query);
+      return { ...page, messages: page.messages.map((message) => shown.message(message)) };
     },
     async listTurns({ path, query }) {
       const { id } = await sessions.resolve(path.session);
       return { turns: await sessions.turns(id, query.limit) };
     },
     getTurn: async ({ path }) => ({ turn: await sessions.turn(path.turn) }),
-  };
+  } satisfies Partial<Handlers>;
 }

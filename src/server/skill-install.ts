@@ -1,24 +1,24 @@
+import type { SkillInstaller } from "../packages/skill/installer.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type SkillInstallHandlers = Pick<
-  Handlers,
-  "searchRegistry" | "getRegistrySkill" | "listInstalledSkills" | "installSkill" | "updateSkill" | "removeSkill"
->;
+/** What these handlers call. */
+export type SkillInstallServices = {
+  skillInstall: Pick<SkillInstaller, "search" | "info" | "list" | "install" | "update" | "remove">;
+};
 
-export function skillInstallHandlers({ skillInstall }: Services): SkillInstallHandlers {
+export function skillInstallHandlers({ skillInstall }: SkillInstallServices) {
   return {
     searchRegistry: ({ query }, signal) => skillInstall.search(query.q, query.limit, signal),
     getRegistrySkill: async ({ query }, signal) => ({ skill: await skillInstall.info(query.skill, signal) }),
     listInstalledSkills: async () => ({ skills: await skillInstall.list() }),
     installSkill: ({ body }, signal) => {
-      const { source, name = null, scope, force, accept = null } = body;
-      return skillInstall.install({ source, name, scope, force, accept, askFirst: false }, signal);
+      const { source, name = null, scope, force, accept = null, override = null } = body;
+      return skillInstall.install({ source, name, scope, force, accept, override, askFirst: false }, signal);
     },
     updateSkill: ({ path, body }, signal) => {
-      const { scope, force, accept = null } = body;
-      return skillInstall.update(path.skill, { scope, force, accept }, signal);
+      const { scope, force, accept = null, override = null } = body;
+      return skillInstall.update(path.skill, { scope, force, accept, override }, signal);
     },
-    removeSkill: async ({ path, query }, signal) => ({ removed: await skillInstall.remove(path.skill, query, signal) }),
-  };
+    removeSkill: async ({ path, query }) => ({ removed: await skillInstall.remove(path.skill, query) }),
+  } satisfies Partial<Handlers>;
 }

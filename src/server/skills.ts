@@ -1,12 +1,15 @@
+import type { Skills } from "../runtime/skills/skills.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type SkillHandlers = Pick<Handlers, "listSkills" | "searchSkills" | "getSkill">;
+/** What these handlers call. */
+export type SkillServices = { skills: Pick<Skills, "list" | "holder" | "search" | "show"> };
 
-export function skillHandlers({ skills }: Services): SkillHandlers {
+export function skillHandlers({ skills }: SkillServices) {
   return {
     listSkills: ({ query }, signal) => skills.list(query, signal),
-    searchSkills: async ({ query }, signal) => ({ skills: await skills.search(query, signal) }),
+    searchSkills: async ({ query: { query, agent, limit } }, signal) => ({
+      skills: await skills.search(query, skills.holder(agent), limit, signal),
+    }),
     getSkill: async ({ path }, signal) => ({ skill: await skills.show(path.skill, signal) }),
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -1,17 +1,19 @@
+import type { Pool } from "../runtime/pool/pool.ts";
+import type { Subagents } from "../runtime/subagents/subagents.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type SubagentHandlers = Pick<
-  Handlers,
-  "listSubagents" | "getSubagent" | "killSubagent" | "listTrees" | "listPool"
->;
+/** What these handlers call. */
+export type SubagentServices = {
+  subagents: Pick<Subagents, "list" | "view" | "killRun" | "trees">;
+  pool: Pick<Pool, "max" | "list">;
+};
 
-export function subagentHandlers({ subagents, pool }: Services): SubagentHandlers {
+export function subagentHandlers({ subagents, pool }: SubagentServices) {
   return {
     listSubagents: async ({ query }) => ({ subagents: await subagents.list(query) }),
     getSubagent: async ({ path }) => ({ subagent: await subagents.view(path.run_id) }),
     killSubagent: ({ path }) => subagents.killRun(path.run_id),
-    listTrees: () => subagents.trees(),
+    listTrees: ({ query }) => subagents.trees(query.root),
     listPool: async () => ({ max: pool.max, agents: await pool.list() }),
-  };
+  } satisfies Partial<Handlers>;
 }

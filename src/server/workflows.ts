@@ -1,30 +1,31 @@
+import type { Sessions } from "../runtime/sessions/sessions.ts";
+import type { RunViews } from "../runtime/workflows/run-views.ts";
+import type { Workflows } from "../runtime/workflows/workflows.ts";
 import type { Handlers } from "./adapter.ts";
-import type { Services } from "./services.ts";
 
-export type WorkflowHandlers = Pick<
-  Handlers,
-  | "listWorkflows"
-  | "getWorkflow"
-  | "startRun"
-  | "listRuns"
-  | "getRun"
-  | "listSteps"
-  | "runEvents"
-  | "resumeRun"
-  | "cancelRun"
-  | "forkRun"
->;
+/** What these handlers call. */
+export type WorkflowServices = {
+  workflows: Pick<Workflows, "list" | "get" | "start" | "resume" | "cancel" | "fork" | "launched"> & {
+    runs: Pick<RunViews, "list" | "view" | "steps" | "events">;
+  };
+  sessions: Pick<Sessions, "resolve">;
+};
 
-export function workflowHandlers({ workflows, sessions }: Services): WorkflowHandlers {
+export function workflowHandlers({ workflows, sessions }: WorkflowServices) {
   return {
     listWorkflows: () => ({ workflows: workflows.list() }),
     getWorkflow: ({ path }) => ({ workflow: workflows.get(path.workflow) }),
-    async startRun({ path, body }) {
+    async startRun({ path: { workflow }, body }, _signal, caller) {
       const { id, args, text_args: textArgs, callback, within } = body;
       const host = body.host === undefined ? null : (await sessions.resolve(body.host)).id;
-      return { run: await workflows.start({ workflow: path.workflow, id, args, textArgs, host, callback, within }) };
+      const byClient = caller.kind === "client";
+      return { run: await workflows.start({ workflow, id, args, textArgs, host, callback, within, byClient }) };
     },
-    listRuns: async ({ query }) => ({ runs: await workflows.runs.list(query) }),
+    async listRuns({ query }) {
+      // `aegis --resume` starts the daemon and lists what it resumed.
+      await workflows.launched;
+      return { runs: await workflows.runs.list(query) };
+    },
     getRun: async ({ path }) => ({ run: await workflows.runs.view(path.run) }),
     listSteps: async ({ path, query }) => ({ steps: await workflows.runs.steps(path.run, query.limit) }),
     runEvents: async ({ path, query }) => ({ events: await workflows.runs.events(path.run, query) }),
@@ -33,5 +34,5 @@ export function workflowHandlers({ workflows, sessions }: Services): WorkflowHan
     async forkRun({ path, body }) {
       return { run: await workflows.fork(path.run, { id: body.id, checkpoints: body.checkpoint }) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -1,76 +1,13 @@
 /** The catalog in the built package, on a small git repository, with agents that follow a script. */
-import { readFile, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Run, RunView } from "../../src/contract/run.ts";
-import type { AegisProject } from "../helpers/aegis.ts";
+import { branchedRepository } from "../helpers/catalog-repository.ts";
+import { files, repository, text } from "../helpers/projects/catalog.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { branchedRepository } from "./repository.ts";
-
-const agents = ["implementer", "reviewer", "security-reviewer", "api-reviewer", "test-reviewer", "spec_writer"];
-const files = {
-  ".gitignore": ".aegis\n",
-  ".aegis.yaml": `default_agent: implementer\nagents:\n${agents
-    .map((agent) => `  ${agent}: { harness: scripted, permission: write, playbook: playbook.yaml }\n`)
-    .join("")}`,
-  "plan.md": "# Plan\n\n## Slice 1 — one\nfirst\n\n## Slice 2 — two\nsecond\n\n## Slice 3 — three\n",
-  "playbook.yaml": `
-rules:
-  - name: a slice, when its gate is open
-    when: '/^Implement slice (\\d+)/'
-    steps:
-      - wait: { gate: "gates/{1}" }
-      - tool: write_report
-        input: { path: "slice-{1}.txt", text: "done {1}" }
-      - say: "slice {1} is done"
-  - name: test
-    when: '/^Write a test in (\\S+)/'
-    steps:
-      - tool: write_report
-        input: { path: "{1}", text: "expects green" }
-      - say: written
-  - name: not at first
-    when: '/^Make the test in/'
-    steps: [{ say: "not yet" }]
-  - name: after the feedback
-    when: '/still fails \\(exit (\\d)\\)/'
-    steps:
-      - tool: write_report
-        input: { path: feature.txt, text: "green" }
-      - say: "now"
-  - name: block
-    when: '/^You are api-reviewer/'
-    steps: [{ say: "Verdict: block\\n\\nnew.txt:1 breaks the contract." }]
-  - name: fail
-    when: '/^You are test-reviewer/'
-    steps: [{ fail: "out of tokens" }]
-  - name: no verdict
-    when: '/^You are reviewer/'
-    steps: [{ say: "Looks like a branch. The verdict: ok is for others to give." }]
-  - name: review
-    when: '/^You are (\\S+)\\. Review/'
-    steps: [{ say: "Verdict: ok\\n\\nFine for {1}." }]
-  - name: spec
-    when: '/^Write a specification for: (.*)/'
-    steps: [{ say: "# {1}\\n\\nThe spec." }]
-  - name: other
-    when: always
-    steps: [{ say: "fine" }]
-`,
-};
-
-function repository(): Promise<AegisProject> {
-  return branchedRepository({ ...files, "gates/1": "", "gates/3": "" });
-}
-
-async function killDaemon(project: AegisProject): Promise<void> {
-  const pid = await project.daemonPid();
-  if (pid === null) throw new Error("no daemon");
-  process.kill(pid, "SIGKILL");
-  await waitUntil("the daemon is gone", async () => (await project.daemonPid()) === null);
-}
-
-const text = (project: AegisProject, path: string) => readFile(join(project.root, path), "utf8");
 
 it("reviews a branch side by side and says who failed", async () => {
   const project = await repository();
@@ -83,6 +20,19 @@ it("reviews a branch side by side and says who failed", async () => {
   expect((await project.json<{ sessions: unknown[] }>("ps")).sessions).toEqual([]);
   const same = await project.aegis("workflow", "run", "review_branch", "--base", "feature");
   expect(same).toMatchObject({ code: 1, stderr: expect.stringContaining("there is nothing to review") });
+});
+
+it("reviews a branch without running what the repository's own settings name", async () => {
+  const project = await repository();
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: project.root, env: project.env });
+  git("config", "diff.external", "touch external; true");
+  git("config", "core.fsmonitor", "touch monitored; false");
+  git("config", "diff.evil.textconv", "touch converted; cat");
+  git("config", "core.attributesFile", join(project.root, "attributes"));
+  await writeFile(join(project.root, "attributes"), "* diff=evil\n");
+  const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch", "--base", "main");
+  expect(run).toMatchObject({ status: "ok" });
+  for (const mark of ["external", "monitored", "converted"]) expect(existsSync(join(project.root, mark))).toBe(false);
 });
 
 it("builds a feature test first, with feedback until the test passes", async () => {
@@ -105,60 +55,6 @@ it("builds a feature test first, with feedback until the test passes", async () 
   expect(await text(project, `.aegis/state/workflows/${run?.id}.jsonl`)).toContain('"run.ended"');
   const logs = await project.aegis("workflow", "logs", run?.id.slice(-8) ?? "");
   expect(logs.stdout).toContain("✓ green: the test passes");
-});
-
-it("asks five questions, each once also through kill -9, and has the spec written", async () => {
-  const project = await repository();
-  const { run } = await project.json<{ run: Run }>(
-    "workflow",
-    "run",
-    "brainstorm_to_spec",
-    "--topic",
-    "A clock",
-    "--detach",
-  );
-  for (let question = 1; question <= 5; question++) {
-    await waitUntil(`question ${question} is asked`, async () => {
-      const { asks } = await project.json<{ asks: { id: string }[] }>("asks");
-      return asks[0] !== undefined && (await project.aegis("answer", asks[0].id, `answer ${question}`)).code === 0;
-    });
-    if (question === 2) await killDaemon(project);
-  }
-  expect((await project.aegis("workflow", "watch", run.id)).code).toBe(0);
-  const { steps } = await project.json<{ steps: { method: string }[] }>("workflow", "history", run.id);
-  expect(steps.filter((step) => step.method === "askHuman")).toHaveLength(5);
-  expect(await text(project, "docs/superpowers/specs/a-clock.md")).toBe("# A clock\n\nThe spec.\n");
-});
-
-it("goes on with the next unfinished slice after kill -9, and sends nothing twice", async () => {
-  const project = await repository();
-  const { run } = await project.json<{ run: Run }>(
-    "workflow",
-    "run",
-    "execute_plan",
-    "--plan-path",
-    "plan.md",
-    "--detach",
-  );
-  const view = async () => (await project.json<{ run: RunView }>("workflow", "status", run.id)).run;
-  await waitUntil("slice 2 is under way", async () =>
-    (await view()).open.some((step) => step.label.includes("slice 2 of 3")),
-  );
-  await killDaemon(project);
-  const resumed = await project.aegis("--resume");
-  expect(resumed.stdout).toContain(`execute_plan ${run.id.slice(-8)} was taken up again after slice 1 — one: running`);
-  await writeFile(join(project.root, "gates", "2"), "");
-  expect((await project.aegis("workflow", "watch", run.id)).code).toBe(0);
-  expect(await view()).toMatchObject({ status: "ok", resumes: 1, epoch: 3 });
-  const { steps } = await project.json<{ steps: { method: string; label: string; status: string }[] }>(
-    "workflow",
-    "history",
-    run.id,
-  );
-  const sent = steps.filter((step) => step.method === "send").map((step) => step.label);
-  expect(sent.map((label) => /slice \d/.exec(label)?.[0])).toEqual(["slice 1", "slice 2", "slice 3"]);
-  expect((await project.json<{ sessions: unknown[] }>("ps")).sessions).toEqual([]);
-  expect(await text(project, "slice-3.txt")).toBe("done 3");
 });
 
 it("says what is wrong with a name, an argument or a plan", async () => {

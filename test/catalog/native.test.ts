@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Run, RunView } from "../../src/contract/run.ts";
 import type { AegisProject } from "../helpers/aegis.ts";
+import { branchedRepository } from "../helpers/catalog-repository.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeModels, type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { branchedRepository } from "./repository.ts";
 
 const agents = ["implementer", "reviewer", "security-reviewer", "api-reviewer", "test-reviewer", "spec_writer"];
 const plan = "# Plan\n\n## Slice 1 — one\nfirst\n\n## Slice 2 — two\nsecond\n";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { SessionId, TaskId } from "../../src/contract/ids.ts";
 import { queueSettingsSchema } from "../../src/contract/task.ts";
-import { offlineAgent } from "../../src/daemon/detect.ts";
+import { offlineAgent } from "../../src/project/harnesses/detect.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { type Forest, forest } from "../runtime/subagents/forest.ts";
 
@@ -12,13 +12,83 @@ async function close(team: Forest, caller: SessionId, target: SessionId): Promis
   return JSON.parse(output);
 }
 
+/** A session that the caller started as its peer, with its first turn in progress. */
+async function peerOf(team: Forest, caller: SessionId): Promise<SessionId> {
+  const { output } = await team.call(caller, "aegis_spawn", { agent: offlineAgent.slug, prompt: "begin" });
+  const { id } = await team.runtime.sessions.resolve((JSON.parse(output) as { handle: string }).handle);
+  await team.turnOf(id);
+  return id;
+}
+
+async function idle(team: Forest, session: SessionId): Promise<void> {
+  await team.say(session, "done");
+  await waitUntil("it is idle", async () => (await team.runtime.sessions.view(session, "test")).state === "ready");
+}
+
+it("closes what its own tree started, what its agent may end, and nothing else", async () => {
+  const team = await forest();
+  const janitor = { ...offlineAgent, slug: "janitor", may_end: [offlineAgent.slug] };
+  const choice = { slug: offlineAgent.slug, why: "a test" };
+  team.runtime.agents.replace([offlineAgent, janitor], choice);
+  const caller = await team.root();
+  const stranger = await team.root();
+  await idle(team, stranger);
+  const { handle } = await team.runtime.sessions.view(stranger, "test");
+  const refused = {
+    closed: false,
+    handle,
+    reasons: [
+      `neither you nor your tree started '${handle}', and may_end of your agent does not name its agent "offline"`,
+    ],
+  };
+  expect(await close(team, caller, stranger)).toEqual(refused);
+
+  const peer = await peerOf(team, caller);
+  const child = await team.spawn(caller);
+  await idle(team, peer);
+  // A member of the tree, which did not start the peer itself, nor the session at the top.
+  expect(await close(team, child.session, caller)).toMatchObject({ closed: false });
+  expect(await close(team, child.session, peer)).toMatchObject({ closed: true });
+
+  // A right to end sessions is passed on to nobody who starts without it.
+  await team.call(caller, "aegis_spawn", { agent: "janitor", handle: "borrowed-broom", prompt: "close it" });
+  const borrowed = (await team.runtime.sessions.resolve("borrowed-broom")).id;
+  await team.turnOf(borrowed);
+  expect(await close(team, borrowed, stranger)).toMatchObject({ closed: false });
+  const { session } = await team.runtime.sessions.create({ agent: "janitor", prompt: "clean up" });
+  await team.turnOf(session.id);
+  expect(await close(team, session.id, stranger)).toEqual({ closed: true, handle });
+});
+
+it("closes and cancels nothing that a session of another tree started", async () => {
+  const team = await forest();
+  const { queues, sessions } = team.runtime;
+  await queues.add("work", queueSettingsSchema.parse({ agent: offlineAgent.slug }));
+  const [caller, stranger] = [await team.root(), await team.root()];
+  const theirs = await peerOf(team, stranger);
+  await idle(team, theirs);
+  expect(await close(team, caller, theirs)).toMatchObject({
+    closed: false,
+    reasons: [expect.stringContaining("neither you nor your tree started")],
+  });
+  const { output } = await team.call(stranger, "aegis_enqueue", { queue: "work", payload: "do it" });
+  const { task_id } = JSON.parse(output) as { task_id: TaskId };
+  const cancelled = await team.call(caller, "aegis_cancel", { task_id });
+  expect(JSON.parse(cancelled.output)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining("neither you nor your tree started"),
+  });
+  expect((await queues.task(task_id)).task.status).toBe("pending");
+  expect((await sessions.view(theirs, "test")).state).toBe("ready");
+});
+
 it("every reason is given at once, each goes when it is no longer so, and then the session is closed", async () => {
   const team = await forest();
   const { queues, sessions, inbox } = team.runtime;
   await queues.add("work", queueSettingsSchema.parse({ agent: offlineAgent.slug }));
   await queues.start();
   const caller = await team.root();
-  const peer = await team.root();
+  const peer = await peerOf(team, caller);
   const { handle } = await sessions.view(peer, "test");
 
   const child = await team.spawn(peer, { label: "digger" });

@@ -1,9 +1,9 @@
 /** Whom an agent starts as a peer, alone or in a group, gets no more than the agent itself has. */
 import { expect, it } from "vitest";
 import type { SessionId } from "../../src/contract/ids.ts";
-import { offlineAgent } from "../../src/daemon/detect.ts";
 import type { Engine } from "../../src/plugin-api/engine.ts";
 import { workflow } from "../../src/plugin-api/workflow.ts";
+import { offlineAgent } from "../../src/project/harnesses/detect.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { type Forest, forest } from "../runtime/subagents/forest.ts";
 
@@ -38,9 +38,16 @@ it.each([
 it("a subagent at the last depth does not begin a new tree with a peer", async () => {
   const f = await withCareful();
   const child = await f.spawn(await f.root());
-  await f.call(child.session, "aegis_spawn", { agent: "strong", handle: "strong-peer", prompt: "hi" });
+  const refused = await f.call(child.session, "aegis_spawn", { agent: "strong", prompt: "hi" });
+  expect(refused).toMatchObject({ is_error: true, output: expect.stringContaining("permission_error") });
+});
+
+it("a peer stands one deeper than the session that started it, and starts no others at the last depth", async () => {
+  const f = await withCareful();
+  await f.call(await f.root(), "aegis_spawn", { agent: "strong", handle: "strong-peer", prompt: "hi" });
   const peer = await started(f, "strong-peer");
-  expect(peer.tools).not.toContain("sessions_spawn");
+  for (const tool of ["sessions_spawn", "agent", "aegis_spawn", "aegis_group_spawn"])
+    expect(peer.tools).not.toContain(tool);
   const id: SessionId = (await f.runtime.sessions.resolve("strong-peer")).id;
   expect((await f.runtime.store.read.sessions.get(id))?.depth).toBe(1);
   expect((await f.call(id, "sessions_spawn", { task: "x" })).output).toContain("permission_error");
@@ -57,7 +64,7 @@ it("a workflow passes on the rights of the session it works for", async () => {
   const rows = await f.runtime.store.read.sessions.list();
   expect(rows.find((row) => row.agent === "strong")?.limits).toMatchObject({
     permission: "read",
-    deny_tools: ["aegis_close"],
+    deny_tools: expect.arrayContaining(["aegis_close"]),
   });
 });
 

@@ -1,10 +1,10 @@
-/** What is on record of a call when it is answered. */
+/** What is recorded of a call when it is answered. */
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/drivers/driver.ts";
 import { completed, eventsOfType, testDriver, testRuntime, turnsEnded } from "../helpers/runtime.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 
-it("a call that changes something is on record before its answer, one that looks soon after", async () => {
+it("a call that changes something is recorded before its answer, one that looks soon after", async () => {
   const recorded: string[][] = [];
   const outcomes: ToolOutcome[] = [];
   const runtime = await testRuntime(

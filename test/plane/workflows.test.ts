@@ -3,13 +3,14 @@ import { expect, it } from "vitest";
 import type { RunId } from "../../src/contract/ids.ts";
 import { workflow, z } from "../../src/plugin-api/index.ts";
 import { completed, said, type TestTurn, testDriver, testRuntime } from "../helpers/runtime.ts";
+import { scaled } from "../helpers/slowness.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 it("starts a run once however often the call is repeated, and brings the result back as one message", async () => {
   const answers: string[] = [];
   const call = async (turn: TestTurn, name: string, input: unknown) => {
-    const signal = AbortSignal.timeout(5_000);
+    const signal = AbortSignal.timeout(scaled(5_000));
     return (await turn.spec.host.tools.call(name, input, { key: "the same", signal })).output;
   };
   const driver = testDriver(async function* (turn) {

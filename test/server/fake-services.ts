@@ -7,7 +7,8 @@ import type { SessionView } from "../../src/contract/session.ts";
 import type { Turn } from "../../src/contract/turn.ts";
 import { EventHub, type HubLimits } from "../../src/runtime/events/hub.ts";
 import { publicSession } from "../../src/runtime/sessions/rows.ts";
-import type { Services } from "../../src/server/services.ts";
+import type { Services } from "../../src/server/app.ts";
+import { WebAccess } from "../../src/server/web/access.ts";
 import { sessionRow } from "../helpers/rows.ts";
 import { MemoryEvents, sessionA } from "../runtime/events/memory-events.ts";
 
@@ -19,10 +20,23 @@ export type FakeServices = Services & {
   turnsById: Map<string, Turn>;
 };
 
+/** The credential of the client "cursor". */
+export const clientToken = `aegis-client-${"x".repeat(43)}`;
+
+const row = sessionRow({ id: sessionA, handle: "lucid-hertz", agent: "coder", created_at: 1 });
+
 export const sessionView: SessionView = {
-  ...publicSession(sessionRow({ id: sessionA, handle: "lucid-knuth", agent: "coder", created_at: 1 })),
+  ...publicSession(row),
   pending: 0,
   unseen: 0,
+  needs_you: null,
+  usage: null,
+  context: null,
+  agent_problem: null,
+  worktree: null,
+  model: null,
+  last_turn_at: null,
+  changes: null,
 };
 
 const status: Status = {
@@ -37,10 +51,16 @@ const status: Status = {
   offline: true,
   sessions: { ready: 1, working: 0, error: 0, closed: 0 },
   pending_messages: 0,
+  usage: null,
+  needs_you: [],
   last_seq: 0,
   memory_bytes: 1,
-  store: { path: "db", bytes: 1, schema: 1, writable: true },
+  store: { path: "db", bytes: 1, schema: 1, writable: true, database: null, losses: [] },
+  plugins_loading: 0,
+  missing_gates: [],
+  channels: [],
   untrusted: [],
+  attention: { untrusted: [], changed: [], failed: [] },
   config_problems: [],
 };
 
@@ -56,21 +76,37 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     if (message === undefined) throw new AegisError("not_found", `no message ${id}`);
     return message;
   };
-  const services: Omit<FakeServices, "door"> = {
+  const services: FakeServices = {
     store,
     hub,
     calls,
     messages,
     turnsById,
     events: hub,
+    clients: {
+      nameOf: (token) => (token === clientToken ? "cursor" : null),
+      list: () => [],
+      async add(name) {
+        note("addClient", { name });
+        return { client: { name, created_at: 1, last_used_at: null }, token: clientToken };
+      },
+      async remove(name) {
+        note("removeClient", { name });
+        return { name, created_at: 1, last_used_at: null };
+      },
+      url: async () => "http://127.0.0.1:1/mcp",
+    },
+    web: new WebAccess({ clock: { now: Date.now }, store: { read: () => [], write: async () => {} } }),
+    webUrl: async () => status.url,
+    usage: async ({ by, bucket }) => ({ by, bucket, from: 0, to: 1, groups: [], others: null }),
     sessions: {
       async create(input) {
         note("create", input);
         return { session: { ...sessionView, title: input.title ?? "" }, receipt: null };
       },
       async resolve(reference) {
-        if (reference === sessionView.id || reference === sessionView.handle) return sessionView;
-        throw new AegisError("not_found", `no session '${reference}'`, { hint: "did you mean lucid-knuth?" });
+        if (reference === sessionView.id || reference === sessionView.handle) return row;
+        throw new AegisError("not_found", `no session '${reference}'`, { hint: "did you mean lucid-hertz?" });
       },
       async fork(id, input) {
         note("fork", { id, ...input });
@@ -83,6 +119,9 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       },
       async setTitle(id, title, source) {
         note("setTitle", { id, title, source });
+      },
+      async assign(id, change) {
+        note("assign", { id, ...change });
       },
       async close(id, reason) {
         note("close", { id, reason });
@@ -107,6 +146,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         throw new AegisError("not_found", `no ask ${id}`);
       },
     },
+    shown: { ask: (ask) => ask, message: (message) => message, task: (task) => task },
     subagents: {
       list: async () => [],
       view: async (run) => noSubagent(run),
@@ -116,13 +156,44 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         trees: [],
       }),
     },
+    files: { find: async () => ["src/a.ts"] },
+    changes: {
+      async of() {
+        throw new AegisError("not_found", "no changes here");
+      },
+    },
+    worktrees: { list: async () => [], check: async () => {} },
+    claims: { list: async () => [] },
+    receipts: { list: async () => [] },
+    landings: {
+      list: async () => [],
+      async land() {
+        throw new AegisError("invalid", "nothing to land here");
+      },
+    },
+    removal: {
+      async remove() {
+        throw new AegisError("not_found", "no worktree here");
+      },
+    },
+    rescues: {
+      list: async () => [],
+      prune: async () => [],
+      async show(reference) {
+        throw new AegisError("not_found", `no rescue "${reference}"`);
+      },
+      restore: async () => ({ dir: "/restored", branch: null }),
+    },
     pool: { max: 15, list: async () => [] },
+    nodes: null,
+    remote: null,
     skills: {
       list: async () => ({
         skills: [],
         diagnostics: [],
         catalog: { skills: 0, characters: 0, shortened: 0, name_only: 0, left_out: 0 },
       }),
+      holder: () => ({ skills: null }),
       search: async () => [],
       async show(name) {
         throw new AegisError("not_found", `no skill "${name}"`);
@@ -182,6 +253,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       async keep(_session, uploads) {
         return uploads.map(({ name }) => ({ kind: "image", name, media_type: "image/png", bytes: 1, sha256: "0" }));
       },
+      read: async () => Buffer.from("image"),
     },
     inbox: {
       async admit(input) {
@@ -190,11 +262,11 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         return {
           message: id,
           session: input.session,
-          handle: "lucid-knuth",
+          handle: "lucid-hertz",
           outcome: "landed",
           position: 0,
           duplicate: false,
-          text: "landed at lucid-knuth",
+          text: "landed at lucid-hertz",
         };
       },
       cancel: getMessage,
@@ -210,28 +282,41 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       resume: notThere,
       cancel: notThere,
       fork: notThere,
+      launched: Promise.resolve(),
       runs: { list: async () => [], view: notThere, steps: async () => [], events: async () => [] },
     },
     commands: { list: async () => ({ commands: [], diagnostics: [] }), run: notThere },
     plugins: {
       list: () => [],
+      missingGates: [],
       get(name) {
         throw new AegisError("not_found", `no plugin "${name}"`);
       },
       reload: async () => [],
+      settled: async () => {},
+    },
+    channels: {
+      list: async () => [],
+      pair: async (channel) => ({ channel, code: "ABCD", link: null, expires_at: 1 }),
+      unpair: async () => false,
+      test: async () => "tested",
     },
     schedules: {
       list: async () => [],
       held: () => [],
       view: notThere,
-      add: notThere,
-      remove: notThere,
-      setEnabled: notThere,
       run: notThere,
       next: notThere,
       firings: async () => [],
       firing: notThere,
     },
+    pluginChanges: {
+      search: async () => ({ plugins: [], problems: [] }),
+      installed: async () => [],
+      ...{ install: notThere, update: notThere, remove: notThere },
+    },
+    why: notThere,
+    scheduleFiles: { add: notThere, remove: notThere, setEnabled: notThere },
     status: async () => status,
     agents: {
       list: () => [],
@@ -239,20 +324,27 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       describe: (reference) => {
         throw new AegisError("not_found", `no agent "${reference}"`);
       },
+      ...{ source: notThere, check: async () => [], save: notThere },
     },
     harnesses: async () => [],
+    audit: async () => ({
+      ...{ project: "/project", user: "ada", version: "1.2.3" },
+      ...{ agents: [], gates: [], plugins: [], queues: [], secrets: [], findings: [] },
+      network: {
+        ...{ bind: "127.0.0.1", url: "http://127.0.0.1:1", skill_registry: "https://skills.example" },
+        ...{ allowed_hosts: [], models: [], plugin_registries: [] },
+      },
+      state: { owner: "you", since: null, adopted: false },
+      trust: { file: "/home/ada/.aegis/trust.json", always: false, dev: [], items: [] },
+    }),
     config: async () => ({ files: [], config: {}, problems: [] }),
     reloadConfig: async () => ({ ok: true, problems: [] }),
+    ready: () => null,
     shutdown(input) {
       note("shutdown", input);
     },
   };
-  // Nothing is passed on here: what comes in by the door goes where it was sent.
-  const door: FakeServices["door"] = {
-    create: (input) => services.sessions.create(input),
-    admit: (input) => services.inbox.admit(input),
-  };
-  return { ...services, door };
+  return services;
 }
 
 function noGroup(name: string): never {

@@ -6,6 +6,8 @@ import { routes } from "../../src/contract/routes.ts";
 import { createGuard, isLoopback } from "../../src/server/guard.ts";
 import { errorOf, send, sendRaw, start, token } from "./start.ts";
 
+const noBrowsers = { isPublic: () => false, hasCookie: () => false, refusal: () => null };
+
 test("every route but /health asks for the token", async () => {
   const { server, services } = await start();
   for (const { method, path } of Object.values(routes)) {
@@ -87,13 +89,97 @@ test("a server bound to all addresses still refuses the wildcard as a name", () 
     ["0.0.0.0", "0.0.0.0:80"],
     ["::", "[::]:80"],
   ] as const) {
-    const guard = createGuard({ token, bind, port: 80, allowedHosts: [] });
+    const guard = createGuard({
+      ...{ token, bind, port: 80, allowedHosts: [] },
+      ...{ clientOf: () => null, browsers: noBrowsers },
+    });
     const request = new IncomingMessage(new Socket());
     request.headers = { host, authorization: `Bearer ${token}` };
     expect(guard.refusal(request, { authenticates: false })?.code).toBe("forbidden");
     request.headers.host = "127.0.0.1:80";
     expect(guard.refusal(request, { authenticates: false })).toBeNull();
   }
+});
+
+test("on port 80 the names are accepted without the port, and on no other", () => {
+  const cases: readonly [string, readonly string[]][] = [
+    ["127.0.0.1", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "127.0.0.1:80", "localhost:80", "[::1]:80"]],
+    ["192.0.2.7", ["192.0.2.7", "192.0.2.7:80", "127.0.0.1"]],
+    ["2001:db8::7", ["[2001:db8::7]", "[2001:db8::7]:80"]],
+    ["0.0.0.0", ["127.0.0.1", "localhost"]],
+  ];
+  for (const [bind, hosts] of cases) {
+    for (const host of hosts) {
+      expect([bind, host, refusalOf({ bind, port: 80 }, { host })]).toEqual([bind, host, null]);
+      if (!/:80$/.test(host)) {
+        expect([host, refusalOf({ bind, port: 8080 }, { host })]).toEqual([host, "forbidden"]);
+        expect(refusalOf({ bind, port: 80 }, { host, origin: `http://${host}` })).toBeNull();
+        expect(refusalOf({ bind, port: 80 }, { host, origin: `https://${host}` })).toBe("forbidden");
+      }
+    }
+  }
+  for (const host of ["evil.example", "0.0.0.0", "127.0.0.1:8080", "localhost.", ""]) {
+    expect([host, refusalOf({ bind: "0.0.0.0", port: 80 }, { host })]).toEqual([host, "forbidden"]);
+  }
+});
+
+function refusalOf(at: { bind: string; port: number }, headers: Record<string, string>): string | null {
+  const request = new IncomingMessage(new Socket());
+  request.url = "/v1/status";
+  request.headers = { authorization: `Bearer ${token}`, ...headers };
+  return (
+    createGuard({ token, allowedHosts: [], clientOf: () => null, browsers: noBrowsers, ...at }).refusal(request, {
+      authenticates: false,
+    })?.code ?? null
+  );
+}
+
+test.each([
+  ["Host", ["Host: HERE", "Host: evil.example"]],
+  ["Host, the foreign one first", ["Host: evil.example", "Host: HERE"]],
+  ["Host, twice the same", ["Host: HERE", "hOST: HERE"]],
+  ["Origin", ["Host: HERE", "Origin: http://HERE", "Origin: http://evil.example"]],
+  ["Authorization", ["Host: HERE", "Authorization: Bearer wrong"]],
+  ["Content-Type", ["Host: HERE", "Content-Type: application/json", "Content-Type: text/plain"]],
+  ["Content-Length", ["Host: HERE", "Content-Length: 2", "Content-Length: 3"]],
+  ["Content-Length beside chunks", ["Host: HERE", "Content-Length: 2", "Transfer-Encoding: chunked"]],
+])("a header that is sent twice is refused: %s", async (_, lines) => {
+  const { server, services } = await start();
+  server.mount("/mcp", () => new Response("reached"));
+  for (const line of ["GET /health", "GET /v1/status", "POST /v1/shutdown", "POST /mcp"]) {
+    const head = [`${line} HTTP/1.1`, `Authorization: Bearer ${token}`, "Connection: close", ...lines];
+    const text = `${head.join("\r\n").replaceAll("HERE", `127.0.0.1:${server.port}`)}\r\n\r\n`;
+    expect([line, (await sendRaw(server, text)).split("\r\n")[0]]).toEqual([line, "HTTP/1.1 400 Bad Request"]);
+  }
+  expect(services.calls).toEqual([]);
+});
+
+test.each([
+  ["http://evil.example/v1/status", 403],
+  ["http://user@HERE/v1/status", 403],
+  ["http://HERE.evil.example/health", 403],
+  ["http:///v1/status", 403],
+  ["https://HERE/v1/status", 400],
+  ["file:///etc/passwd", 400],
+  ["*", 400],
+  ["http://HERE/v1/status", 200],
+  ["HTTP://LOCALHOST:PORT/v1/status?", 200],
+  ["//evil.example/v1/status", 404],
+])("the target %s gives %i", async (target, status) => {
+  const { server } = await start();
+  const here = `127.0.0.1:${server.port}`;
+  const head = [`GET ${target} HTTP/1.1`, "Host: HERE", `Authorization: Bearer ${token}`, "Connection: close"];
+  const text = `${head.join("\r\n").replaceAll("HERE", here).replace("PORT", `${server.port}`)}\r\n\r\n`;
+  expect((await sendRaw(server, text)).split(" ")[1]).toBe(`${status}`);
+});
+
+test("an absolute target reaches a mounted path, and a foreign one does not", async () => {
+  const { server } = await start();
+  server.mount("/mcp", (request) => new Response(new URL(request.url).pathname));
+  const post = (target: string) =>
+    sendRaw(server, `POST ${target} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: close\r\n\r\n`);
+  expect(await post(`http://127.0.0.1:${server.port}/mcp`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\/mcp$/);
+  expect(await post("http://evil.example/mcp")).toMatch(/^HTTP\/1\.1 403 /);
 });
 
 test("our own Origin is accepted", async () => {

@@ -25,7 +25,7 @@ test("the document describes every route of the table", async () => {
   const expected = Object.entries(routes).map(([name, { method, path }]) => [
     name,
     method,
-    path.replace(/:(\w+)/, "{$1}"),
+    path.replace(/:(\w+)/g, "{$1}"),
   ]);
   expect(described.toSorted()).toEqual(expected.toSorted());
 });

@@ -92,7 +92,7 @@ test("a start that cannot be is refused as JSON", async () => {
   expect([beyond.status, errorOf(beyond).hint]).toEqual([409, expect.stringContaining("after=0")]);
   const odd = await send(server, "GET", "/v1/events/stream", { headers: { "last-event-id": "x" } });
   expect(odd.status).toBe(400);
-  expect((await send(server, "GET", "/v1/events/stream?session=lucid-knuth")).status).toBe(400);
+  expect((await send(server, "GET", "/v1/events/stream?session=lucid-hertz")).status).toBe(400);
   expect((await send(server, "HEAD", "/v1/events/stream")).status).toBe(200);
 });
 

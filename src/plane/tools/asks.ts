@@ -1,27 +1,32 @@
-/** A tool to ask a person. Nothing an agent says can answer it. */
+/** The tool that asks a person. No output of an agent can answer an ask. */
 import { z } from "zod";
+import { AegisError } from "../../contract/errors.ts";
 import type { Asks } from "../../runtime/asks/asks.ts";
 import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 
-/** A day: whoever asks a person may have to wait for one. */
+/** One day, because a person may not be available sooner. */
 const longestWaitSeconds = 86_400;
 
 export function askTools(asks: Asks): Tool[] {
   return [
     defineTool({
       name: "aegis_ask_human",
-      description: "Ask a person and wait for the answer. Use it for decisions that are not yours.",
+      description: "Ask a person and wait for the answer. Use it for decisions that you should not make yourself.",
       input: z.object({
         question: z.string().min(1).max(10_000),
         options: z
           .array(z.string().min(1).max(200))
           .max(20)
           .default([])
-          .describe("the answers to choose from; none takes any text"),
+          .describe("the answers to choose from; if empty, any text is accepted"),
         timeout_s: z.number().positive().max(longestWaitSeconds).optional(),
       }),
       readOnly: false,
       async run(input, { caller, signal }) {
+        if (caller.ask_policy === "deny")
+          throw new AegisError("forbidden", "this session has no person to ask", {
+            hint: "decide yourself and state your assumptions",
+          });
         const { status, answer } = await asks.ask(
           {
             session: caller.id,

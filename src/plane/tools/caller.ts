@@ -1,26 +1,31 @@
-/** Who calls a tool, and what made it call. */
+/** Identifies the caller of a tool and the cause of the call. */
 import { z } from "zod";
-import { AegisError } from "../../contract/errors.ts";
 import type { Message } from "../../contract/message.ts";
+import type { Starter } from "../../contract/starter.ts";
+import type { AgentTable } from "../../runtime/registry/agents.ts";
+import { checkFromHandle as checkClaim } from "../../runtime/registry/from-handle.ts";
 import type { ToolContext } from "../../runtime/registry/tools.ts";
+import { starterOf } from "../../runtime/rights/starter.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import type { Store } from "../../store/store.ts";
 
-/** Accepted for agents that were taught to say who they are; the connection says it anyway. */
-export const fromHandle = z.string().optional().describe("your own handle; may be left out");
+/** Accepted for agents whose instructions tell them to identify themselves. The connection identifies them anyway. */
+export const fromHandle = z.string().optional().describe("your own handle; optional");
 
 export function checkFromHandle(claimed: string | undefined, { caller }: ToolContext): void {
-  if (claimed === undefined || claimed === caller.handle || claimed === caller.id) return;
-  throw new AegisError(
-    "forbidden",
-    `from_handle "${claimed}" is not you: this connection belongs to "${caller.handle}"`,
-  );
+  checkClaim(claimed, caller);
+}
+
+/** The caller as `endRefusal` expects it: its tree, and its agent as of the current turn. */
+export async function enderOf(store: Store, { caller, agent }: ToolContext, agents: AgentTable): Promise<Starter> {
+  return { ...(await starterOf(store.read, caller.id, agents)), agent };
 }
 
 export function senderOf({ caller }: ToolContext) {
   return { kind: "agent" as const, session: caller.id, handle: caller.handle };
 }
 
-/** What an agent does during a turn is caused by the message with the longest chain in that turn. */
+/** The cause of an agent's action is the message with the longest chain in the current turn. */
 export function causeOf({ caller }: ToolContext, turns: Turns): Message | undefined {
   return [...turns.current(caller.id)].sort((a, b) => b.hops - a.hops)[0];
 }

@@ -1,19 +1,34 @@
-/** Tools to ask several sessions at once and get one result back. */
+/** Tools that ask several sessions at once and return one result. */
 import { z } from "zod";
+import { AegisError } from "../../contract/errors.ts";
 import { groupNameSchema, groupSpawnMax, groupWaitMax } from "../../contract/group.ts";
-import { handleMaxLength, handlePattern } from "../../contract/session.ts";
+import { handleExpected, handleMaxLength, handlePattern } from "../../contract/session.ts";
 import type { Broadcasts } from "../../runtime/groups/broadcasts.ts";
 import type { Groups } from "../../runtime/groups/groups.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
+import type { AgentTable } from "../../runtime/registry/agents.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import { endableSession, endRefusal } from "../../runtime/rights/may-end.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
-import { causeOf, checkFromHandle, fromHandle, senderOf } from "./caller.ts";
+import type { Store } from "../../store/store.ts";
+import { causeOf, checkFromHandle, enderOf, fromHandle, senderOf } from "./caller.ts";
 
-export type GroupToolsOptions = { groups: Groups; broadcasts: Broadcasts; turns: Turns };
+export type GroupToolsOptions = {
+  store: Store;
+  groups: Groups;
+  broadcasts: Broadcasts;
+  turns: Turns;
+  agents: AgentTable;
+};
 
 const group = z.string().describe("a group's name");
 const field = z.string().min(1);
-const timeout = z.number().min(0).max(groupWaitMax).optional().describe("seconds, 600 unless the group says otherwise");
+const timeout = z
+  .number()
+  .min(0)
+  .max(groupWaitMax)
+  .optional()
+  .describe("in seconds; default: the group's setting, or 600");
 
 export function groupTools(options: GroupToolsOptions): Tool[] {
   return [spawn(options), broadcast(options), waitAll(options), waitAny(options), status(options), dissolve(options)];
@@ -23,16 +38,21 @@ function spawn({ groups }: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_spawn",
     description:
-      "Start sessions in a group, made if there is none of that name, to ask them together. They start idle.",
+      "Start sessions in a group to ask them together; creates the group if needed. The sessions start idle.",
     input: z.object({
       group: groupNameSchema,
-      profiles: z.array(z.string()).min(1).max(groupSpawnMax).optional().describe("agents, one session each"),
-      preset: z.string().optional().describe("instead of profiles: a preset of the configuration"),
-      handle: z.string().max(handleMaxLength).regex(handlePattern).optional().describe("for a single profile"),
+      profiles: z.array(z.string()).min(1).max(groupSpawnMax).optional().describe("names of agents, one session each"),
+      preset: z.string().optional().describe("a preset of the configuration, instead of profiles"),
+      handle: z
+        .string()
+        .max(handleMaxLength)
+        .regex(handlePattern, handleExpected)
+        .optional()
+        .describe("for a single profile"),
     }),
     readOnly: false,
     async run({ group: name, profiles, preset, handle }, { key, caller }) {
-      const members = { agents: profiles, preset, handle, startedFor: caller.id };
+      const members = { agents: profiles, preset, handle, starter: caller.id };
       const { handles } = await groups.spawn({ group: name, ...members, key });
       return { handles, group: name };
     },
@@ -42,13 +62,13 @@ function spawn({ groups }: GroupToolsOptions): Tool {
 function broadcast({ broadcasts, turns }: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_broadcast",
-    description: "Ask every member of a group the same. Returns at once; one broadcast at a time.",
+    description: "Send the same request to every member of a group. Returns at once; one broadcast at a time.",
     input: z.object({
       group,
       objective: field.describe("what to achieve"),
       output_format: field,
       tool_guidance: field.describe("which tools to use and how"),
-      boundaries: field.describe("what to leave alone"),
+      boundaries: field.describe("what not to touch"),
       from_handle: fromHandle,
     }),
     readOnly: false,
@@ -76,31 +96,35 @@ function waitAll({ broadcasts }: GroupToolsOptions): Tool {
       reducer: z
         .string()
         .optional()
-        .describe("how `combined` is made: concat (default), join_by_handle, last_wins, majority_vote"),
+        .describe("how to compute `combined`: concat (default), join_by_handle, last_wins, majority_vote"),
     }),
     readOnly: true,
     run: (input, { caller, signal }) => broadcasts.wait({ ...input, mode: "all", caller: caller.id }, signal),
   });
 }
 
-function waitAny({ broadcasts }: GroupToolsOptions): Tool {
+function waitAny(options: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_wait_any",
-    description: "Wait for the first good reply to the group's last broadcast.",
+    description: "Wait for the first successful reply to the group's last broadcast.",
     input: z.object({
       group,
       timeout,
-      cancel_losers: z.boolean().default(true).describe("stop the other members then"),
+      cancel_losers: z.boolean().default(true).describe("stop the other members after the first reply"),
     }),
     readOnly: false,
-    run: (input, { caller, signal }) => broadcasts.wait({ ...input, mode: "any", caller: caller.id }, signal),
+    async run(input, context) {
+      if (input.cancel_losers) await checkMayEnd(options, input.group, context, "stop");
+      const { caller, signal } = context;
+      return options.broadcasts.wait({ ...input, mode: "any", caller: caller.id }, signal);
+    },
   });
 }
 
 function status({ groups }: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_status",
-    description: "A group's members, and who has replied to its last broadcast.",
+    description: "List a group's members, and who has replied to its last broadcast.",
     input: z.object({ group }),
     readOnly: true,
     async run(input) {
@@ -120,12 +144,36 @@ function status({ groups }: GroupToolsOptions): Tool {
   });
 }
 
-function dissolve({ groups }: GroupToolsOptions): Tool {
+function dissolve(options: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_dissolve",
-    description: "Close every member of a group for good, mid-turn too, and free its name.",
+    description: "Close every member of a group permanently, even in mid-turn, and free its name.",
     input: z.object({ group }),
     readOnly: false,
-    run: (input, { caller }) => groups.dissolve(input.group, caller.id),
+    async run(input, context) {
+      await checkMayEnd(options, input.group, context, "close");
+      return options.groups.dissolve(input.group, context.caller.id);
+    },
   });
+}
+
+/** Throws `forbidden` unless the caller may end every open member. The caller may always withdraw its own broadcast. */
+async function checkMayEnd(
+  { store, groups, agents }: GroupToolsOptions,
+  name: string,
+  context: ToolContext,
+  what: "close" | "stop",
+): Promise<void> {
+  const { members, broadcast: last } = await groups.view(name);
+  if (what === "stop" && last?.sender.kind === "agent" && last.sender.session === context.caller.id) return;
+  const ender = await enderOf(store, context, agents);
+  for (const { session } of members) {
+    const row = await store.read.sessions.get(session);
+    if (row === null || row.closed_at !== null || row.id === context.caller.id) continue;
+    const refusal = endRefusal(ender, endableSession(row, agents));
+    if (refusal === null) continue;
+    throw new AegisError("forbidden", `refused: you may not ${what} the members of group "${name}": ${refusal}`, {
+      hint: what === "stop" ? "use cancel_losers: false" : "leave it to a person",
+    });
+  }
 }

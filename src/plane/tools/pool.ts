@@ -1,18 +1,16 @@
-/** Tools to have an agent of the pool do a task, and to ask it more about it. */
+/** Tools that give a task to a pooled agent and ask it follow-up questions. */
 import { z } from "zod";
 import { AegisError, type ErrorCode, isAegisError } from "../../contract/errors.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
+import { type Thoroughness, thoroughnessSchema } from "../../runtime/pool/lease-request.ts";
 import type { Pool, PoolAnswer, PoolCall } from "../../runtime/pool/pool.ts";
-import { type Thoroughness, thoroughnessSchema } from "../../runtime/pool/task.ts";
 import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import { causeOf, senderOf } from "./caller.ts";
 
 export type PoolToolsOptions = { pool: Pool; turns: Turns };
 
-const thoroughness = thoroughnessSchema
-  .default("uncapped")
-  .describe("when it is cut off: after 1, 3 or 6 minutes, or never");
+const thoroughness = thoroughnessSchema.default("uncapped").describe("the timeout: 1, 3 or 6 minutes, or none");
 
 export function poolTools(options: PoolToolsOptions): Tool[] {
   return [run(options), ask(options)];
@@ -22,16 +20,17 @@ function run(options: PoolToolsOptions): Tool {
   return defineTool({
     name: "agent",
     description:
-      "Have an agent do a task and wait for its result. It may remember earlier tasks; ask it more with agent_ask.",
+      "Have an agent do a task and wait for its result. It may remember earlier tasks; use agent_ask for follow-up questions.",
     input: z.object({
       agent_name: z.string().optional().describe("a name from aegis_list_agents"),
-      agent_type: z.string().optional().describe("the same as agent_name"),
-      task_prompt: z.string().describe("all it needs to know"),
+      agent_type: z.string().optional().describe("same as agent_name"),
+      task_prompt: z.string().describe("everything it needs to know"),
       thoroughness,
-      context_files: z.array(z.string().min(1).max(4_096)).max(100).default([]).describe("files it reads first"),
-      fresh: z.boolean().default(false).describe("one that remembers nothing"),
+      context_files: z.array(z.string().min(1).max(4_096)).max(100).default([]).describe("files to read first"),
+      fresh: z.boolean().default(false).describe("use an agent without memory of earlier tasks"),
     }),
     readOnly: false,
+    sideBySide: { orderedBy: null },
     run: (input, context) =>
       typed(() =>
         options.pool.run({
@@ -48,9 +47,10 @@ function run(options: PoolToolsOptions): Tool {
 function ask(options: PoolToolsOptions): Tool {
   return defineTool({
     name: "agent_ask",
-    description: "Ask an agent that did a task for you; it remembers it.",
-    input: z.object({ agent_id: z.string().describe("as given by agent"), message: z.string(), thoroughness }),
+    description: "Ask an agent about a task that it did for you; it remembers the task.",
+    input: z.object({ agent_id: z.string().describe("an id returned by agent"), message: z.string(), thoroughness }),
     readOnly: false,
+    sideBySide: { orderedBy: "agent_id" },
     run: (input, context) =>
       typed(() =>
         options.pool.ask({
@@ -77,7 +77,7 @@ function callOf({ turns }: PoolToolsOptions, thoroughness: Thoroughness, context
 const validation: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid", "not_found", "too_large"]);
 const permission: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["forbidden", "too_many"]);
 
-/** A refusal in the shape that agents are taught to read. */
+/** Returns a refusal in the format that agents are taught to read. */
 async function typed(work: () => Promise<PoolAnswer>): Promise<PoolAnswer> {
   try {
     return await work();

@@ -1,18 +1,31 @@
-/** Tools to delegate work to queues and to see what became of it. */
+/** Tools that delegate work to queues and report its outcome. */
 import { z } from "zod";
 import { isId, type TaskId } from "../../contract/ids.ts";
+import { receiptWords } from "../../contract/receipt.ts";
+import type { TaskView } from "../../contract/task.ts";
+import type { AgentCommands } from "../../runtime/hooks/agent-commands.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import type { NewTask } from "../../runtime/queues/admission.ts";
 import type { Queues } from "../../runtime/queues/queues.ts";
+import type { AgentTable } from "../../runtime/registry/agents.ts";
 import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import { endRefusal } from "../../runtime/rights/may-end.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
-import { causeOf, checkFromHandle, fromHandle } from "./caller.ts";
+import type { Store } from "../../store/store.ts";
+import { causeOf, checkFromHandle, enderOf, fromHandle } from "./caller.ts";
+import { agentCheck, checkArgument } from "./check.ts";
 
-export type QueueToolsOptions = { queues: Queues; turns: Turns };
+export type QueueToolsOptions = {
+  store: Store;
+  queues: Queues;
+  turns: Turns;
+  agents: AgentTable;
+  commands: AgentCommands;
+};
 
 const queue = z.string().describe("a queue's name");
-const payload = z.string().min(1).describe("all the worker needs to know: it sees nothing else");
-const taskId = z.string().describe("as given by aegis_enqueue");
+const payload = z.string().min(1).describe("everything the worker needs to know; it sees nothing else");
+const taskId = z.string().describe("an id returned by aegis_enqueue");
 
 export function queueTools(options: QueueToolsOptions): Tool[] {
   return [enqueue(options), delegate(options), taskStatus(options), cancel(options)];
@@ -22,11 +35,12 @@ function enqueue(options: QueueToolsOptions): Tool {
   return defineTool({
     name: "aegis_enqueue",
     description:
-      "Give a task to a queue and go on. A fresh worker does it; its result arrives later as a message `> from queue:…`.",
+      "Give a task to a queue without waiting. A new worker does it; its result arrives later as a message `> from queue:…`.",
     input: z.object({
       queue,
       payload,
-      callback: z.boolean().default(true).describe("false: no message, ask aegis_task_status instead"),
+      callback: z.boolean().default(true).describe("false: no message; use aegis_task_status instead"),
+      check: checkArgument,
       from_handle: fromHandle,
     }),
     readOnly: false,
@@ -35,8 +49,10 @@ function enqueue(options: QueueToolsOptions): Tool {
       const { task, queued_position } = await options.queues.enqueue({
         ...taskFor(options, input, context),
         callback: input.callback,
+        check: await agentCheck(input.check, context, options.commands),
       });
-      return { task_id: task.id, queued_position };
+      const note = task.waits_for === null ? {} : { waits_for: task.waits_for };
+      return { task_id: task.id, queued_position, ...note };
     },
   });
 }
@@ -44,25 +60,29 @@ function enqueue(options: QueueToolsOptions): Tool {
 function delegate(options: QueueToolsOptions): Tool {
   return defineTool({
     name: "aegis_delegate",
-    description: "Give a task to a queue and wait for its result. After a timeout the worker goes on by itself.",
+    description: "Give a task to a queue and wait for its result. After a timeout the worker continues on its own.",
     input: z.object({
       queue,
       payload,
-      timeout_s: z.number().positive().optional().describe("how long to wait; without it until the task ends"),
+      timeout_s: z.number().positive().optional().describe("how long to wait; default: until the task ends"),
+      check: checkArgument,
       from_handle: fromHandle,
     }),
     readOnly: false,
+    sideBySide: { orderedBy: null },
     async run(input, context) {
       checkFromHandle(input.from_handle, context);
       const timeoutMs = input.timeout_s === undefined ? undefined : input.timeout_s * 1_000;
-      const { id, task } = await options.queues.delegate(taskFor(options, input, context), {
-        signal: context.signal,
-        timeoutMs,
-      });
+      const check = await agentCheck(input.check, context, options.commands);
+      const { id, task } = await options.queues.delegate(
+        { ...taskFor(options, input, context), check },
+        { signal: context.signal, timeoutMs },
+      );
       if (task === null) return { task_id: id, status: "timeout" };
       const { result, error } = task;
-      if (task.status === "completed") return { task_id: id, status: "completed", result };
-      return { task_id: id, status: "failed", error, ...(result === null ? {} : { result }) };
+      const proof = proofOf(await options.queues.find(id));
+      if (task.status === "completed") return { task_id: id, status: "completed", ...proof, result };
+      return { task_id: id, status: "failed", ...proof, error, ...(result === null ? {} : { result }) };
     },
   });
 }
@@ -70,7 +90,7 @@ function delegate(options: QueueToolsOptions): Tool {
 function taskStatus({ queues }: QueueToolsOptions): Tool {
   return defineTool({
     name: "aegis_task_status",
-    description: "What became of a task.",
+    description: "Get the status of a task.",
     input: z.object({ task_id: taskId }),
     readOnly: true,
     async run({ task_id }) {
@@ -80,21 +100,33 @@ function taskStatus({ queues }: QueueToolsOptions): Tool {
       }
       const { status, result, error, ended_at, queued_position } = found;
       const completed_at = ended_at === null ? null : new Date(ended_at).toISOString();
-      return { status, result, error, completed_at, queued_position };
+      return { status, ...proofOf(found), result, error, completed_at, queued_position };
     },
   });
 }
 
-function cancel({ queues }: QueueToolsOptions): Tool {
+/** Whether the result was checked: without a valid receipt it is only what the worker says. */
+function proofOf(task: TaskView | null): { verified: boolean; receipt: string | null } {
+  const { verified = false, receipt = null } = task ?? {};
+  return { verified, receipt: receipt === null ? null : receiptWords(receipt) };
+}
+
+function cancel({ store, queues, agents }: QueueToolsOptions): Tool {
   return defineTool({
     name: "aegis_cancel",
-    description: "Cancel a task that waits or is under way.",
+    description: "Cancel a pending or running task that you or your tree enqueued.",
     input: z.object({ task_id: taskId, from_handle: fromHandle }),
     readOnly: false,
     async run(input, context) {
       checkFromHandle(input.from_handle, context);
       const { task_id } = input;
-      return isId("tsk", task_id) ? queues.cancel(task_id) : { ok: false, error: `no task ${task_id}` };
+      const found = isId("tsk", task_id) ? await queues.find(task_id) : null;
+      if (found === null) return { ok: false, error: `no task ${task_id}` };
+      const agent = agents.loadAgent((await queues.agentOf(found)) ?? "");
+      const target = { root: found.starter?.root ?? null, agent, name: `task ${task_id}` };
+      const isMine = found.producer === context.caller.id;
+      const refusal = isMine ? null : endRefusal(await enderOf(store, context, agents), target);
+      return refusal === null ? queues.cancel(found.id) : { ok: false, error: refusal };
     },
   });
 }

@@ -1,18 +1,27 @@
-/** Tools to see the other sessions, start one, hand work over and close one. */
+/** Tools that list the other sessions, start one, hand work off and close one. */
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
-import { handleMaxLength, handlePattern } from "../../contract/session.ts";
+import { handleExpected, handleMaxLength, handlePattern } from "../../contract/session.ts";
+import { isolationSchema } from "../../contract/worktree.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import type { Inbox } from "../../runtime/inbox/inbox.ts";
-import type { AgentRegistry } from "../../runtime/registry/agents.ts";
+import type { AgentTable } from "../../runtime/registry/agents.ts";
 import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
+import { endableSession, endRefusal } from "../../runtime/rights/may-end.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
-import { causeOf, checkFromHandle, fromHandle, senderOf } from "./caller.ts";
+import type { Store } from "../../store/store.ts";
+import { causeOf, checkFromHandle, enderOf, fromHandle, senderOf } from "./caller.ts";
 
 const longestDescription = 200;
 
-export type SessionToolsOptions = { sessions: Sessions; inbox: Inbox; turns: Turns; agents: AgentRegistry };
+export type SessionToolsOptions = {
+  store: Store;
+  sessions: Sessions;
+  inbox: Inbox;
+  turns: Turns;
+  agents: AgentTable;
+};
 
 export function sessionTools(options: SessionToolsOptions): Tool[] {
   return [listSessions(options), listAgents(options), spawn(options), handoff(options), close(options)];
@@ -21,7 +30,7 @@ export function sessionTools(options: SessionToolsOptions): Tool[] {
 function listSessions({ sessions }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_list_sessions",
-    description: "The open sessions: whom you can hand work to, and who is busy.",
+    description: "List the open sessions: the peers you can hand work to, and which of them are busy.",
     input: z.object({}),
     readOnly: true,
     async run(_, { caller }) {
@@ -42,7 +51,7 @@ function listSessions({ sessions }: SessionToolsOptions): Tool {
 function listAgents({ agents }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_list_agents",
-    description: "The agents that aegis_spawn can start.",
+    description: "List the agents that aegis_spawn can start.",
     input: z.object({}),
     readOnly: true,
     async run() {
@@ -54,38 +63,41 @@ function listAgents({ agents }: SessionToolsOptions): Tool {
 function spawn({ sessions, turns }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_spawn",
-    description: "Start a session of an agent as your peer. Returns its handle at once; it works on its own.",
+    description: "Start a session of an agent as your peer. Returns its handle at once; the peer works on its own.",
     input: z.object({
       agent: z.string().describe("a name from aegis_list_agents"),
       prompt: z.string().min(1).describe("its first message"),
-      handle: z.string().max(handleMaxLength).regex(handlePattern).optional(),
+      handle: z.string().max(handleMaxLength).regex(handlePattern, handleExpected).optional(),
+      isolation: isolationSchema.optional().describe("worktree: give it a git worktree of its own"),
       from_handle: fromHandle,
     }),
     readOnly: false,
     async run(input, context) {
       checkFromHandle(input.from_handle, context);
       const { session } = await sessions.create({
+        isolation: input.isolation,
         id: derivedId("ses", context.key),
         agent: input.agent,
         handle: input.handle,
         prompt: input.prompt,
         sender: senderOf(context),
         cause: causeOf(context, turns),
-        startedFor: context.caller.id,
+        starter: context.caller.id,
       });
       return { handle: session.handle };
     },
   });
 }
 
-function handoff({ sessions, inbox, turns }: SessionToolsOptions): Tool {
+function handoff({ store, agents, sessions, inbox, turns }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_handoff",
-    description: "Pass context to a peer and go on: it becomes that session's next turn. You get a receipt, no reply.",
+    description:
+      "Pass context to a peer without waiting: it starts that session's next turn. Returns a receipt, not a reply.",
     input: z.object({
       target_handle: z.string().describe("a handle from aegis_list_sessions"),
-      context: z.string().min(1).describe("all the peer needs to know"),
-      interrupt: z.boolean().default(false).describe("cut the peer's turn instead of waiting for its end"),
+      context: z.string().min(1).describe("everything the peer needs to know"),
+      interrupt: z.boolean().default(false).describe("interrupt the peer's turn; only for sessions that you may close"),
       from_handle: fromHandle,
     }),
     readOnly: false,
@@ -102,6 +114,10 @@ function handoff({ sessions, inbox, turns }: SessionToolsOptions): Tool {
       if (!session || session.closed_at !== null) {
         return `handoff rejected: no session '${target}' (use aegis_list_sessions)`;
       }
+      const refusal = input.interrupt
+        ? endRefusal(await enderOf(store, context, agents), endableSession(session, agents))
+        : null;
+      if (refusal !== null) return `handoff rejected: cannot interrupt '${target}': ${refusal}`;
       const receipt = await inbox.admit({
         id: derivedId("msg", context.key),
         session: session.id,
@@ -115,17 +131,21 @@ function handoff({ sessions, inbox, turns }: SessionToolsOptions): Tool {
   });
 }
 
-function close({ sessions }: SessionToolsOptions): Tool {
+function close({ store, sessions, agents }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_close",
-    description: "Close an idle session for good. Refused, with every reason, while it still has something to do.",
+    description:
+      "Close an idle session that you or your tree started, permanently. Refused, with all reasons, while it has work to do.",
     input: z.object({ handle: z.string(), from_handle: fromHandle }),
     readOnly: false,
     async run(input, context) {
       checkFromHandle(input.from_handle, context);
-      const { id, handle, closed_at } = await sessions.resolve(input.handle);
+      const row = await sessions.resolve(input.handle);
+      const { id, handle, closed_at } = row;
       if (id === context.caller.id) return { closed: false, handle, reasons: ["you cannot close yourself"] };
       if (closed_at !== null) return { closed: false, handle, reasons: [`'${handle}' is closed already`] };
+      const refusal = endRefusal(await enderOf(store, context, agents), endableSession(row, agents));
+      if (refusal !== null) return { closed: false, handle, reasons: [refusal] };
       const reasons = await sessions.closeIdle(id, `closed by ${context.caller.handle}`);
       if (reasons.length > 0) return { closed: false, handle, reasons };
       return { closed: true, handle };
@@ -133,7 +153,7 @@ function close({ sessions }: SessionToolsOptions): Tool {
   });
 }
 
-/** A line is enough to choose by. */
+/** One line is enough to choose an agent. */
 function aboutOf(description: string): { description?: string } {
   const [line = ""] = description.trim().split("\n");
   return line === "" ? {} : { description: line.slice(0, longestDescription) };

@@ -1,25 +1,30 @@
-/** A tool to ask for a skill. Nothing an agent says puts one in place unless a person, or the configuration, allows it. */
+/** The tool that requests a skill. Aegis installs one only if a person or the configuration allows it. */
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
 import type { FetchedSkill } from "../../contract/skill-install.ts";
+import type { InstallRequest, SkillInstaller } from "../../packages/skill/installer.ts";
 import type { Asks } from "../../runtime/asks/asks.ts";
 import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
-import type { InstallRequest, SkillInstaller } from "../../runtime/skills/install/installer.ts";
 
 export type SkillInstallToolOptions = {
   installer: SkillInstaller;
   asks: Asks;
-  /** `ask`: a person decides about each; `allow`: only about what is suspicious; `deny`: none is installed. */
+  /** `ask`: a person decides about each skill; `allow`: only about suspicious ones; `deny`: none is installed. */
   policy: () => "ask" | "allow" | "deny";
 };
 
 export function skillInstallTool(options: SkillInstallToolOptions): Tool {
   return defineTool({
     name: "skill_install",
-    description: "Install a skill for this project from elsewhere. It is looked through, and a person is asked first.",
+    description: "Install a third-party skill for this project. Aegis scans it, and a person is asked first.",
     input: z.object({
-      name: z.string().min(1).max(200).describe("in the registry; with a source, the skill's name in it"),
-      source: z.string().min(1).max(2000).optional().describe("gh:owner/repo[@ref][#path], https://… or a path"),
+      name: z.string().min(1).max(200).describe("its name in the registry, or in the source if one is given"),
+      source: z
+        .string()
+        .min(1)
+        .max(2000)
+        .optional()
+        .describe("clawhub (the registry, default), gh:owner/repo[@ref][#path], https://… or a path"),
     }),
     readOnly: false,
     permission: "write",
@@ -30,12 +35,12 @@ export function skillInstallTool(options: SkillInstallToolOptions): Tool {
           hint: "ask a person to run `aegis skill install`",
         });
       const request: InstallRequest = {
-        source: source ?? name,
-        name: source === undefined ? null : name,
+        ...placeOf(name, source),
         scope: "project",
         force: false,
         askFirst: policy === "ask",
         accept: null,
+        override: null,
         by: context.caller.id,
       };
       const first = await options.installer.install(request, context.signal);
@@ -46,16 +51,28 @@ export function skillInstallTool(options: SkillInstallToolOptions): Tool {
         context.signal,
       );
       if (outcome === "consent")
-        throw new AegisError("conflict", "the source changed while a person was asked", { hint: "ask for it again" });
+        throw new AegisError("conflict", "the source changed while a person was deciding", {
+          hint: "request it again",
+        });
       return told(outcome, skill);
     },
   });
 }
 
-/** Throws unless a person allows exactly this. */
+/** The source `clawhub` is the registry itself; the name then selects the skill. */
+function placeOf(name: string, source: string | undefined): Pick<InstallRequest, "source" | "name"> {
+  if (source === undefined) return { source: name, name: null };
+  if (!/^clawhub:?$/i.test(source.trim())) return { source, name };
+  return { source: name.startsWith("clawhub:") ? name : `clawhub:${name}`, name: null };
+}
+
+/** Throws unless a person allows exactly this skill. */
 async function consent(asks: Asks, skill: FetchedSkill, { caller, signal }: ToolContext): Promise<void> {
   if (caller.ask_policy === "deny")
-    throw new AegisError("forbidden", "installing a skill needs a person, and nobody is there in this session");
+    throw new AegisError(
+      "forbidden",
+      "installing a skill needs a person's approval, and this session has no person to ask",
+    );
   const { name, description, source, version, commit, hash, files, bytes, findings } = skill;
   const found = findings.length === 0 ? "nothing suspicious was found" : `${findings.length} findings`;
   const { status, answer } = await asks.ask(
@@ -70,7 +87,7 @@ async function consent(asks: Asks, skill: FetchedSkill, { caller, signal }: Tool
     signal,
   );
   if (status === "answered" && answer?.choice === "allow") return;
-  const why = status === "expired" ? "nobody answered in time" : answer?.text || "a person refused it";
+  const why = status === "expired" ? "no person answered in time" : answer?.text || "a person refused it";
   throw new AegisError("forbidden", `the skill "${name}" was not installed: ${why}`);
 }
 

@@ -1,13 +1,13 @@
-/** Tools to find skills and to load one. */
+/** Tools that find and load skills. */
 import { z } from "zod";
 import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import { renderBody } from "../../runtime/skills/body.ts";
-import type { SkillOffer } from "../../runtime/skills/offer.ts";
+import type { SkillDelivery } from "../../runtime/skills/delivery.ts";
 import type { Skills } from "../../runtime/skills/skills.ts";
 import { causeOf } from "./caller.ts";
 
-export type SkillToolsOptions = { skills: Skills; offer: SkillOffer; turns: Turns };
+export type SkillToolsOptions = { skills: Skills; offer: SkillDelivery; turns: Turns };
 
 export function skillTools(options: SkillToolsOptions): Tool[] {
   return [load(options), search(options)];
@@ -16,12 +16,13 @@ export function skillTools(options: SkillToolsOptions): Tool[] {
 function load({ offer, turns }: SkillToolsOptions): Tool {
   return defineTool({
     name: "load_skill",
-    description: "The instructions of a skill, its folder and files. Load one before you do what it is for.",
+    description:
+      "Load a skill: its instructions, folder and files. Load a skill before you start a task that it covers.",
     input: z.object({
-      name: z.string().min(1).max(200).describe("as listed, or as search_skills names it"),
-      arguments: z.string().max(20_000).optional().describe("what the skill is to work on"),
+      name: z.string().min(1).max(200).describe("a name from your list of skills or from search_skills"),
+      arguments: z.string().max(20_000).optional().describe("the input of the skill"),
     }),
-    // A skill with a context of its own starts a subagent.
+    // A skill with its own context starts a subagent.
     readOnly: false,
     async run(input, context) {
       const { caller, agent, key, signal } = context;
@@ -37,7 +38,7 @@ function load({ offer, turns }: SkillToolsOptions): Tool {
 function search({ skills }: SkillToolsOptions): Tool {
   return defineTool({
     name: "search_skills",
-    description: "Skills that fit some words, the best first. For what your list of skills does not describe.",
+    description: "Search skills by words, best match first. Use it if your list of skills has no match.",
     input: z.object({
       query: z.string().min(1).max(1_000),
       limit: z.int().min(1).max(50).default(10),
@@ -45,7 +46,7 @@ function search({ skills }: SkillToolsOptions): Tool {
     readOnly: true,
     async run({ query, limit }, { agent, signal }) {
       const found = await skills.search(query, agent, limit, signal);
-      // Not a bare list: some harnesses cannot read an answer that is one.
+      // An object, because some harnesses cannot read a list as a result.
       return { skills: found.map(({ name, description }) => ({ name, description })) };
     },
   });

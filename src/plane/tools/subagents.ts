@@ -1,20 +1,23 @@
-/** Tools to start subagents, talk to them, look at them and end them. */
+/** Tools that start, message, inspect and end subagents. */
 import { z } from "zod";
 import { cleanupSchema, subagentLabelMaxLength, subagentStatusSchema } from "../../contract/subagent.ts";
+import { isolationSchema } from "../../contract/worktree.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { AgentCommands } from "../../runtime/hooks/agent-commands.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import type { Subagents } from "../../runtime/subagents/subagents.ts";
 import { causeOf, senderOf } from "./caller.ts";
+import { agentCheck, checkArgument } from "./check.ts";
 
-export type SubagentToolsOptions = { subagents: Subagents; turns: Turns; clock: Clock };
+export type SubagentToolsOptions = { subagents: Subagents; turns: Turns; clock: Clock; commands: AgentCommands };
 
 const defaultSendTimeout = 60;
 const longestTimeout = 7 * 24 * 3_600;
 
 const seconds = z.number().positive().max(longestTimeout);
-const reference = z.string().describe("its run_id or label; parent/child for one further down");
+const reference = z.string().describe("its run_id or label; parent/child for a nested subagent");
 const label = z
   .string()
   .trim()
@@ -26,18 +29,20 @@ export function subagentTools(options: SubagentToolsOptions): Tool[] {
   return [spawn(options), send(options), list(options), history(options), kill(options)];
 }
 
-function spawn({ subagents, turns }: SubagentToolsOptions): Tool {
+function spawn({ subagents, turns, commands }: SubagentToolsOptions): Tool {
   return defineTool({
     name: "sessions_spawn",
     description:
-      "Start a subagent on a task and go on. It sees nothing but the task. Its result comes to you as a message when it and all it started have ended; end your turn to wait for it.",
+      "Start a subagent on a task without waiting. It sees only the task. Its result arrives as a message when it and everything it started have ended; end your turn to wait for it.",
     input: z.object({
-      agent_id: z.string().optional().describe("a name from aegis_list_agents; your own agent when absent"),
-      task: z.string().min(1).describe("all it needs to know"),
+      agent_id: z.string().optional().describe("a name from aegis_list_agents; default: your own agent"),
+      task: z.string().min(1).describe("everything it needs to know"),
       label: label.optional().describe("your name for it"),
       model: z.string().min(1).max(200).optional(),
       timeout: seconds.optional().describe("seconds"),
-      cleanup: cleanupSchema.default("keep").describe("delete: forget it when it has ended"),
+      isolation: isolationSchema.optional().describe("worktree: give it a git worktree of its own"),
+      check: checkArgument,
+      cleanup: cleanupSchema.default("keep").describe("delete: remove it from the list when it has ended"),
     }),
     readOnly: false,
     async run(input, context) {
@@ -50,7 +55,9 @@ function spawn({ subagents, turns }: SubagentToolsOptions): Tool {
         label: input.label,
         model: input.model,
         timeout: input.timeout,
+        isolation: input.isolation,
         cleanup: input.cleanup,
+        check: await agentCheck(input.check, context, commands),
         cause: causeOf(context, turns),
       });
       return `Spawned: ${row.run_id} (agent: ${row.agent}, label: ${row.label})`;
@@ -61,13 +68,15 @@ function spawn({ subagents, turns }: SubagentToolsOptions): Tool {
 function send({ subagents, turns }: SubagentToolsOptions): Tool {
   return defineTool({
     name: "sessions_send",
-    description: "Ask a running subagent of yours and wait for its reply. After a timeout the message stays with it.",
+    description:
+      "Send a message to a running subagent of yours and wait for its reply. After a timeout the message stays in its inbox.",
     input: z.object({
       run_id_or_label: reference,
       message: z.string().min(1),
       timeout: seconds.default(defaultSendTimeout).describe("seconds to wait for the reply"),
     }),
     readOnly: false,
+    sideBySide: { orderedBy: "run_id_or_label" },
     async run(input, context) {
       const { to, message, reply } = await subagents.send({
         caller: context.caller.id,
@@ -91,7 +100,7 @@ function send({ subagents, turns }: SubagentToolsOptions): Tool {
 function list({ subagents, clock }: SubagentToolsOptions): Tool {
   return defineTool({
     name: "sessions_list",
-    description: "Your subagents and those below them.",
+    description: "List your subagents and those below them.",
     input: z.object({ status_filter: subagentStatusSchema.optional() }),
     readOnly: true,
     async run({ status_filter }, { caller }) {
@@ -111,7 +120,7 @@ function list({ subagents, clock }: SubagentToolsOptions): Tool {
 function history({ subagents }: SubagentToolsOptions): Tool {
   return defineTool({
     name: "sessions_history",
-    description: "The conversation of a subagent of yours, its newest 10,000 characters.",
+    description: "Read the newest 10,000 characters of the conversation of a subagent of yours.",
     input: z.object({ run_id: reference }),
     readOnly: true,
     run: ({ run_id }, { caller }) => subagents.history(caller.id, run_id),
@@ -121,7 +130,7 @@ function history({ subagents }: SubagentToolsOptions): Tool {
 function kill({ subagents }: SubagentToolsOptions): Tool {
   return defineTool({
     name: "sessions_kill",
-    description: "End a subagent of yours and everything below it. Tells how many were ended.",
+    description: "End a subagent of yours and everything below it. Returns how many were ended.",
     input: z.object({ run_id: reference }),
     readOnly: false,
     run: ({ run_id }, { caller }) => subagents.kill(caller.id, run_id),

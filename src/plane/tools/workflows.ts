@@ -1,6 +1,7 @@
-/** Tools to run workflows and to see what became of them. */
+/** Tools that run workflows and report their outcome. */
 import { z } from "zod";
 import { isAegisError } from "../../contract/errors.ts";
+import { receiptWords } from "../../contract/receipt.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
@@ -14,15 +15,15 @@ export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[
     defineTool({
       name: "aegis_run_workflow",
       description:
-        "Run a workflow and go on. Its result arrives later as a message `> from workflow:…`. An unknown name lists all.",
+        "Start a workflow without waiting. Its result arrives later as a message `> from workflow:…`. An unknown name lists all workflows.",
       input: z.object({
         name: z.string(),
         kwargs: z.record(z.string(), z.unknown()).default({}),
-        callback: z.boolean().default(true).describe("false: no message, ask aegis_workflow_status instead"),
+        callback: z.boolean().default(true).describe("false: no message; use aegis_workflow_status instead"),
         from_handle: fromHandle,
       }),
       readOnly: false,
-      // Workflows run commands, some of them with what they are given.
+      // Workflows run commands, some of which use the arguments.
       permission: "write",
       implies: "bash",
       async run({ name, kwargs, callback, from_handle }, context) {
@@ -32,6 +33,7 @@ export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[
           workflow: name,
           args: kwargs,
           host: context.caller.id,
+          byAgent: true,
           callback,
           cause: causeOf(context, turns),
         });
@@ -40,17 +42,29 @@ export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[
     }),
     defineTool({
       name: "aegis_workflow_status",
-      description: "What became of a run of a workflow.",
+      description: "Get the status of a workflow run.",
       input: z.object({ workflow_id: z.string() }),
       readOnly: true,
       async run({ workflow_id }) {
         try {
           const run = await workflows.runs.view(workflow_id);
-          const { id, workflow: name, host_handle: host, status, phase, result, error, steps_done, open } = run;
+          const {
+            id,
+            workflow: name,
+            host_handle: host,
+            status,
+            phase,
+            result,
+            error,
+            steps_done,
+            open,
+            receipts,
+          } = run;
           const now = open.map((step) => step.label);
           return {
             ...{ workflow_id: id, name, host, status, phase, steps_done },
             ...(now.length === 0 ? {} : { now }),
+            ...(receipts.length === 0 ? {} : { receipts: receipts.map(receiptWords) }),
             ...(status === "ok" ? { result } : {}),
             ...(error === null ? {} : { error: error.message }),
             ...(run.parked === null ? {} : { error: run.parked.detail }),

@@ -1,0 +1,114 @@
+/** Builds the parts that know the git working trees of sessions. */
+import { createHash } from "node:crypto";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import type { SessionId } from "../contract/ids.ts";
+import { gitRunner } from "../lib/git/run.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
+import { homeOf } from "../project/trust/project-trust.ts";
+import { Boundaries } from "../runtime/copies/boundaries.ts";
+import { SessionChanges } from "../runtime/copies/changes.ts";
+import { FileClaims } from "../runtime/copies/claims/claims.ts";
+import { Landings } from "../runtime/copies/landing/landings.ts";
+import { Removal, type RemovalOptions } from "../runtime/copies/removal.ts";
+import { Rescues } from "../runtime/copies/rescue/rescues.ts";
+import { SessionFiles } from "../runtime/copies/session-files.ts";
+import { Worktrees } from "../runtime/copies/worktrees.ts";
+import type { Inbox } from "../runtime/inbox/inbox.ts";
+import { folderOf, type SessionExtensions } from "../runtime/sessions/extensions.ts";
+import type { BuildOptions } from "./build.ts";
+import type { CheckParts } from "./build-checks.ts";
+
+export type BuildCopiesOptions = Pick<
+  BuildOptions,
+  "root" | "store" | "clock" | "log" | "processes" | "env" | "settings" | "signal"
+> & {
+  extensions: SessionExtensions;
+  judge: ConsentCheck;
+  claims: FileClaims;
+};
+
+export type CopyParts = {
+  claims: FileClaims;
+  boundaries: Boundaries;
+  changes: SessionChanges;
+  files: SessionFiles;
+  worktrees: Worktrees;
+  rescues: Rescues;
+};
+
+export type LandingParts = { removal: Removal; landings: Landings };
+
+/** Removal and landing need sessions, which need the rest. */
+export type CopyBuild = CopyParts & {
+  finish(sessions: { settle: RemovalOptions["settle"]; inbox: Inbox } & CheckParts): LandingParts;
+};
+
+/** Built before the hooks, which call it for each tool call. */
+export function buildClaims({
+  root,
+  store,
+  clock,
+  log,
+  redact,
+  settings,
+}: Pick<BuildOptions, "root" | "store" | "clock" | "log" | "redact" | "settings">): FileClaims {
+  return new FileClaims({ root, store, clock, log, redact, automatic: () => settings().config.claims.automatic });
+}
+
+export function buildCopies(options: BuildCopiesOptions): CopyBuild {
+  const { root, store, clock, log, processes, env, settings, signal, extensions, judge, claims } = options;
+  const git = gitRunner(options);
+  const boundaries = new Boundaries({
+    ...{ store, clock, log, git, root },
+    folderOf: async (session) => (await folderOf(extensions, session, root)).cwd,
+  });
+  const shownFolder = async (session: SessionId) => (await store.read.worktrees.get(session))?.dir ?? root;
+  const changes = new SessionChanges({ store, boundaries, folderOf: shownFolder });
+  const files = new SessionFiles({ boundaries, clock, folderOf: shownFolder });
+  const worktrees = new Worktrees({
+    ...{ store, clock, log, git, boundaries, root, signal },
+    folder: () => worktreeFolder(options),
+    ports: () => settings().config.worktrees.ports,
+    fill: {
+      settings: () => settings().config.worktrees,
+      processes,
+      consent: () => judge.commands("worktrees.setup"),
+      daemonEnv: env,
+    },
+  });
+  extensions.folders.push((session) => worktrees.folder(session));
+  extensions.turnEdges.push({
+    async begins(session, turn) {
+      await boundaries.record(session, turn, "open");
+    },
+    async ends(session, turn) {
+      await claims.turnEnded(session);
+      if ((await boundaries.record(session, turn, "close")) === null) return;
+      const data = { turn, ...(await changes.counts(session, turn)) };
+      await store.transact((tx) => tx.events.append({ type: "changes.recorded", session, data }, clock.now()));
+    },
+  });
+  const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
+  return {
+    ...{ boundaries, changes, files, worktrees, rescues, claims },
+    finish({ settle, inbox, checks, receipts, checkConsent }) {
+      const removal = new Removal({ store, clock, log, git, root, boundaries, rescues, settle });
+      const folder = () => worktreeFolder(options);
+      const landings = new Landings({
+        ...{ store, clock, log, git, root, folder, boundaries, rescues, removal, inbox, signal, checks, receipts },
+        consent: (command) => checkConsent("person", command),
+      });
+      return { removal, landings };
+    },
+  };
+}
+
+/** Outside of the project, because tools that walk the project would find the files of every worktree. */
+function worktreeFolder({ root, env, settings }: BuildCopiesOptions): string {
+  const { dir } = settings().config.worktrees;
+  const id = `${basename(root)}-${createHash("sha256").update(root).digest("hex").slice(0, 8)}`;
+  const home = homeOf(env);
+  if (dir !== undefined) return join(resolve(root, dir.replace(/^~(?=\/|$)/, home)), id);
+  const data = env.XDG_DATA_HOME;
+  return join(data !== undefined && isAbsolute(data) ? data : join(home, ".local", "share"), "aegis", "worktrees", id);
+}

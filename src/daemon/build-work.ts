@@ -1,0 +1,116 @@
+/** Builds the parts with which sessions work together: subagents, the pool, queues, groups, workflows and schedules. */
+import type { SessionId } from "../contract/ids.ts";
+import type { ConsentCheck } from "../project/trust/judge.ts";
+import type { Asks } from "../runtime/asks/asks.ts";
+import { Broadcasts } from "../runtime/groups/broadcasts.ts";
+import { Groups } from "../runtime/groups/groups.ts";
+import { ReducerTable } from "../runtime/groups/reducers.ts";
+import type { AgentCommands } from "../runtime/hooks/agent-commands.ts";
+import { Pool } from "../runtime/pool/pool.ts";
+import { Queues } from "../runtime/queues/queues.ts";
+import type { AgentTable } from "../runtime/registry/agents.ts";
+import { isHere } from "../runtime/remote/node-of.ts";
+import type { Schedules } from "../runtime/schedules/schedules.ts";
+import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
+import { Subagents } from "../runtime/subagents/subagents.ts";
+import type { StillWaiting } from "../runtime/work/judge.ts";
+import type { Workflows } from "../runtime/workflows/workflows.ts";
+import type { Store } from "../store/store.ts";
+import type { Transact } from "../store/transact.ts";
+import type { BuildOptions } from "./build.ts";
+import type { CheckParts } from "./build-checks.ts";
+import { buildSchedules } from "./build-schedules.ts";
+import type { SessionParts } from "./build-sessions.ts";
+import { buildWorkflows } from "./build-workflows.ts";
+import { declaredQueues } from "./declared-queues.ts";
+
+export type BuildWorkOptions = SessionParts &
+  CheckParts &
+  Pick<
+    BuildOptions,
+    "root" | "stateDir" | "clock" | "log" | "processes" | "env" | "settings" | "signal" | "redactedStream"
+  > & {
+    store: Store;
+    transact: Transact;
+    agents: AgentTable;
+    asks: Asks;
+    commands: AgentCommands;
+    maxHops: () => number;
+    judge: ConsentCheck;
+    extensions: SessionExtensions;
+  };
+
+export type WorkParts = {
+  subagents: Subagents;
+  pool: Pool;
+  queues: Queues;
+  groups: Groups;
+  broadcasts: Broadcasts;
+  reducers: ReducerTable;
+  workflows: Workflows;
+  schedules: Schedules;
+};
+
+export function buildWork(options: BuildWorkOptions): WorkParts {
+  const { store, transact, clock, log, settings, signal, agents, asks, maxHops } = options;
+  const { inbox, sessions, sessionProcesses: processes, conversations, extensions } = options;
+  const { checks, receipts, checkConsent } = options;
+  const base = { store, transact, clock, log, agents, inbox, sessions, checks, receipts, checkConsent };
+  // Each part that can keep a session's work open adds itself when it is built.
+  const subagentsWaitFor: StillWaiting[] = [(session) => openQuestions(asks, session)];
+  const subagents = new Subagents({
+    ...base,
+    conversations,
+    maxHops,
+    settings: () => settings().config.subagents,
+    waiting: subagentsWaitFor,
+  });
+  extensions.briefings.push((session) => subagents.briefing(session));
+  signal.addEventListener("abort", () => subagents.stop(), { once: true });
+  const pool = new Pool({
+    ...base,
+    processes,
+    max: () => settings().config.pool.max,
+    settings: () => settings().config.subagents,
+    recall: async (session) => {
+      if (!isHere(store, await store.read.sessions.get(session))) return;
+      // The turn reports a harness that cannot start.
+      await conversations.get(session).catch(() => {});
+    },
+  });
+  signal.addEventListener("abort", () => pool.stop(), { once: true });
+  const waiting: StillWaiting[] = [
+    (session) => openQuestions(asks, session),
+    (session) => subagents.stillRunning(session),
+  ];
+  const queues = new Queues({
+    ...base,
+    random: Math.random,
+    maxHops,
+    subagentSettings: () => settings().config.subagents,
+    declared: () => declaredQueues(settings().config),
+    waiting,
+  });
+  const reducers = new ReducerTable();
+  const defaults = () => settings().config.groups.defaults;
+  const broadcasts = new Broadcasts({ store, transact, clock, log, inbox, sessions, processes, reducers, defaults });
+  const presets = () => settings().config.groups.presets;
+  const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
+  signal.addEventListener("abort", broadcasts.follow(), { once: true });
+  const workflows = buildWorkflows({ ...options, queues, groups, broadcasts });
+  for (const list of [subagentsWaitFor, waiting]) list.push((session) => workflows.stillRunning(session));
+  const schedules = buildSchedules({
+    ...options,
+    queues,
+    workflows,
+    waiting,
+    refusal: (name) => options.judge.scheduleRefusal(name),
+  });
+  return { subagents, pool, queues, groups, broadcasts, reducers, workflows, schedules };
+}
+
+/** The session's open asks. */
+async function openQuestions(asks: Asks, session: SessionId): Promise<string[]> {
+  const open = await asks.list({ status: "open", limit: 10_000 });
+  return open.filter((one) => one.session === session).map((one) => `an answer to: ${one.question}`);
+}

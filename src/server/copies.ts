@@ -1,0 +1,51 @@
+import type { ReceiptViews } from "../runtime/checks/views.ts";
+import type { SessionChanges } from "../runtime/copies/changes.ts";
+import type { FileClaims } from "../runtime/copies/claims/claims.ts";
+import type { Landings } from "../runtime/copies/landing/landings.ts";
+import type { Removal } from "../runtime/copies/removal.ts";
+import type { Rescues } from "../runtime/copies/rescue/rescues.ts";
+import type { SessionFiles } from "../runtime/copies/session-files.ts";
+import type { Worktrees } from "../runtime/copies/worktrees.ts";
+import type { Sessions } from "../runtime/sessions/sessions.ts";
+import type { Handlers } from "./adapter.ts";
+
+/** What these handlers call. */
+export type CopyServices = {
+  sessions: Pick<Sessions, "resolve">;
+  changes: Pick<SessionChanges, "of">;
+  files: Pick<SessionFiles, "find">;
+  worktrees: Pick<Worktrees, "list" | "check">;
+  removal: Pick<Removal, "remove">;
+  receipts: Pick<ReceiptViews, "list">;
+  landings: Pick<Landings, "land" | "list">;
+  claims: Pick<FileClaims, "list">;
+  rescues: Pick<Rescues, "list" | "show" | "restore" | "prune">;
+};
+
+export function copyHandlers(services: CopyServices) {
+  const { sessions, changes, files, worktrees, removal, rescues, landings, claims, receipts } = services;
+  return {
+    listWorktrees: async () => ({ worktrees: await worktrees.list() }),
+    async landSession({ path, body }) {
+      const session = await sessions.resolve(path.session);
+      const { how, check = null, to = null } = body;
+      return { landing: await landings.land(session, { how, check, to }) };
+    },
+    listLandings: async () => ({ landings: await landings.list() }),
+    listClaims: async () => ({ claims: await claims.list() }),
+    listReceipts: async ({ query }) => ({ receipts: await receipts.list(query.of, query.limit) }),
+    async removeWorktree({ path }) {
+      const { id } = await sessions.resolve(path.session);
+      return { worktree: await removal.remove(id, "a person removed it") };
+    },
+    listRescues: async () => ({ rescues: await rescues.list() }),
+    getRescue: async ({ path }) => ({ rescue: await rescues.show(path.rescue) }),
+    restoreRescue: ({ path, body }) => rescues.restore(path.rescue, body.dir),
+    pruneRescues: async ({ body }) => ({ dropped: await rescues.prune(body.older_than_ms) }),
+    async findFiles({ path, query }) {
+      const { id } = await sessions.resolve(path.session);
+      return { files: await files.find(id, query.q, query.limit) };
+    },
+    getChanges: async ({ path, query }) => ({ changes: await changes.of(await sessions.resolve(path.session), query) }),
+  } satisfies Partial<Handlers>;
+}
