@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-/** The entry of the `aegis` command. It stays tiny: what a command needs is loaded when the command is known. */
+/** The entry point of the `aegis` command. It loads only what the command needs, to start fast. */
+import { fileURLToPath } from "node:url";
 import { useCompileCache } from "../lib/compile-cache.ts";
 
 const oldestNode = 24;
@@ -12,29 +13,38 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
-    process.stderr.write(`aegis: Node ${process.versions.node} is too old: expected ${oldestNode} or newer\n`);
-    return 2;
+    const [{ relaunch }, { packageRoot }] = await Promise.all([import("./relaunch.ts"), import("../lib/assets.ts")]);
+    return relaunch({
+      argv,
+      env: process.env,
+      version: process.versions.node,
+      oldest: oldestNode,
+      entry: fileURLToPath(import.meta.url),
+      packageRoot: packageRoot(),
+      stdout: (text) => void process.stdout.write(text),
+      stderr: (text) => void process.stderr.write(text),
+    });
   }
   useCompileCache();
   if (first === "__complete") {
-    const { complete } = await import("./commands/complete.ts");
+    const { complete } = await import("./program/complete-command.ts");
     for (const line of await complete(process.cwd(), argv.slice(1))) process.stdout.write(`${line}\n`);
     return 0;
   }
-  // Prompts and editors call this one all the time; without options it needs no parser.
+  // Shell prompts and editors call `status` often; without options it needs no parser.
   if (first === "status" && argv.slice(1).every((word) => word === "--json")) {
     const [{ runCommand }, { createTerminal }, { status }] = await Promise.all([
-      import("./run-command.ts"),
-      import("./terminal.ts"),
-      import("./commands/status.ts"),
+      import("./program/run-command.ts"),
+      import("./terminal/terminal.ts"),
+      import("./commands/daemon/status.ts"),
     ]);
     return runCommand(createTerminal({ json: argv.length > 1, project: undefined }), status);
   }
-  // Whoever reads our help may leave early; commands handle that themselves.
+  // The reader of the help may close the pipe early; commands handle this themselves.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
-  const { runProgram } = await import("./program.ts");
+  const { runProgram } = await import("./program/program.ts");
   return runProgram(argv);
 }
 

@@ -1,14 +1,17 @@
-/** Shows turns as they happen: text as it is written, and each part of it once, whether it streamed or not. */
+/** Prints turns as they happen. Prints each part of the text once, whether it was streamed or not. */
 import type { Followed } from "../client/events.ts";
+import type { Ask } from "../contract/ask.ts";
 import type { Event, LiveDelta } from "../contract/event.ts";
 import type { MessageId, TurnId } from "../contract/ids.ts";
+import { askEnd, askLines, questionLines, shortAskId } from "./format/ask-view.ts";
 import type { Style } from "./format/style.ts";
 import { oneLine, plainText } from "./format/text.ts";
+import { visibleLine } from "./format/visible.ts";
 
 export type TurnOutput = {
-  /** Part of the answer, as it is. */
+  /** Writes part of the answer unchanged. */
   text(text: string): void;
-  /** A whole line beside the answer. */
+  /** Writes a whole line that is not part of the answer. */
   aside(line: string): void;
 };
 
@@ -16,14 +19,14 @@ export class TurnPrinter {
   readonly #out: TurnOutput;
   readonly #style: Style;
   readonly #message: MessageId | null;
-  /** Turns followed from their start: the stream of any other has a hole at its beginning. */
+  /** Turns followed from their start. The stream of any other turn misses its beginning. */
   readonly #followed = new Set<TurnId>();
-  /** What of each text has been shown. */
+  /** The printed part of each text. */
   readonly #shown = new Map<string, string>();
   #current: string | null = null;
   #midLine = false;
 
-  /** With a message, only turns that took it are shown. */
+  /** With a message, only turns that include it are printed. */
   constructor(out: TurnOutput, style: Style, message: MessageId | null = null) {
     this.#out = out;
     this.#style = style;
@@ -35,7 +38,15 @@ export class TurnPrinter {
     else this.#event(item.event);
   }
 
-  /** Ends a line that is still open. */
+  /** Prints an ask with the command that answers it. */
+  ask(ask: Ask, now: number): void {
+    const choices = ask.options.length === 0 ? '"<text>"' : visibleLine(ask.options.join("|"));
+    const lines = [...questionLines(ask, "", this.#style), ...askLines(ask, { style: this.#style, now })];
+    for (const line of lines) this.#aside(line);
+    this.#aside(this.#style.yellow(`  answer with: aegis answer ${ask.id} ${choices}`));
+  }
+
+  /** Ends an unfinished line. */
   finish(): void {
     if (this.#midLine) this.#write("\n");
     this.#current = null;
@@ -44,7 +55,7 @@ export class TurnPrinter {
   #delta(delta: LiveDelta): void {
     if (delta.type !== "text" || !this.#followed.has(delta.turn)) return;
     const key = `${delta.turn}/${delta.message}`;
-    // Behind a gap in the stream nothing fits until the whole text comes.
+    // After a gap in the stream, deltas do not fit until the whole text comes.
     if (delta.offset === (this.#shown.get(key)?.length ?? 0)) this.#append(key, delta.text);
   }
 
@@ -68,11 +79,13 @@ export class TurnPrinter {
       case "session.notice":
         this.#aside(this.#style[event.data.level === "info" ? "dim" : "yellow"](oneLine(event.data.text)));
         break;
-      case "ask.opened": {
-        const { ask } = event.data;
-        const choices = ask.options.length === 0 ? '"<text>"' : ask.options.join("|");
-        this.#aside(this.#style.yellow(`asks: ${oneLine(ask.question)}`));
-        this.#aside(this.#style.yellow(`  answer with: aegis answer ${ask.id} ${choices}`));
+      case "ask.opened":
+        this.ask(event.data.ask, event.at);
+        break;
+      case "ask.settled": {
+        const { ask, status, answer, by = null, reason = null } = event.data;
+        const end = askEnd({ status, answer, settled_by: by, settled_reason: reason });
+        this.#aside(this.#style.dim(`the ask ${shortAskId(ask)} is over: ${end}`));
         break;
       }
       case "turn.ended":
@@ -85,12 +98,12 @@ export class TurnPrinter {
 
   #whole(key: string, text: string): void {
     const shown = this.#shown.get(key) ?? "";
-    if (!text.startsWith(shown)) {
-      // Part of the stream was missed: the text is told again from its beginning, on a line of its own.
+    if (text.startsWith(shown)) this.#append(key, text.slice(shown.length));
+    else if (text.trim() !== shown.trim()) {
+      // The streamed text differs from the recorded one: print again from the first line that differs.
       this.finish();
-      this.#shown.delete(key);
+      this.#append(key, text.slice(differingLine(shown, text)));
     }
-    this.#append(key, text.slice(this.#shown.get(key)?.length ?? 0));
     this.finish();
     this.#shown.delete(key);
   }
@@ -113,4 +126,11 @@ export class TurnPrinter {
     this.#out.text(text);
     this.#midLine = !text.endsWith("\n");
   }
+}
+
+/** The start of the first line in which the texts differ. */
+function differingLine(a: string, b: string): number {
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  return b.lastIndexOf("\n", same - 1) + 1;
 }

@@ -66,13 +66,13 @@ it("writes, changes and checks files, and the daemon follows at once", async () 
   expect((await project.aegis("agent", "new", "docs", "--from", "docs")).code).toBe(1);
   expect((await project.aegis("agent", "edit", "docs", "--temperature", "9")).code).toBe(2);
   expect((await project.aegis("agent", "new", "../evil", "--from", "docs")).code).toBe(2);
-  expect((await project.aegis("agent", "validate")).stdout).toContain("nothing to complain about");
+  expect((await project.aegis("agent", "validate")).stdout).toContain("no problems found");
 
   await writeFile(join(project.root, ".aegis/agents/docs.md"), "---\nname: docs\ntools: 5\n---\nx\n");
   await waitUntil("the broken file is passed over", async () => (await shown()) === undefined);
   const { diagnostics } = await project.json<Listed>("agents");
   expect(diagnostics).toMatchObject([
-    { level: "error", agent: "docs", line: 1, message: expect.stringContaining("description: expected") },
+    { level: "warning", agent: "docs", line: 1, message: expect.stringContaining("description: expected") },
     { level: "error", agent: "docs", line: 3, message: expect.stringContaining("tools: expected a list") },
   ]);
   const checked = await project.aegis("agent", "validate");
@@ -114,4 +114,62 @@ it("says which file is broken when the default agent is missing for that", async
   expect(code).not.toBe(0);
   expect(stderr).toContain('found "mine"');
   expect(stderr).toContain("mine.md:4: tools: expected a list of names");
+});
+
+it("copies an agent of a plugin, and extends one with a single field changed", async () => {
+  const project = await aegisProject({
+    ".aegis/plugins/db/plugin.json": JSON.stringify({
+      name: "db",
+      agents: [{ name: "dba", description: "Keeps the data", system_prompt_file: "dba.md", tools: ["read", "grep"] }],
+    }),
+    ".aegis/plugins/db/dba.md": "---\nmodel: claude-3-5-sonnet-20241022\n---\nYou keep the database.\n",
+  });
+  await project.aegis("trust", "--yes");
+  expect(await project.aegis("agent", "new", "mine", "--from", "db:dba")).toMatchObject({ code: 0 });
+  const text = await readFile(join(project.root, ".aegis/agents/mine.md"), "utf8");
+  for (const part of ["name: mine", "Keeps the data", "grep", "You keep the database.", "claude-3-5-sonnet-20241022"])
+    expect(text).toContain(part);
+  expect(text).not.toContain("harness");
+
+  await writeFile(join(project.root, ".aegis/agents/dba.md"), "---\nextends: db:dba\npermission: read\n---\n");
+  const shown = async () => (await project.json<Shown>("agent", "show", "dba")).agent;
+  await waitUntil("the daemon knows it", async () => (await shown()).source === "project");
+  expect(await shown()).toMatchObject({
+    extends: "db:dba",
+    description: "Keeps the data",
+    prompt: "You keep the database.",
+    permission: "read",
+    declared: { tools: null, permission: "read" },
+  });
+  const allowed = (await shown()).tools.filter((tool) => tool.allowed).map((tool) => tool.name);
+  expect(allowed).toEqual(["read", "grep"]);
+
+  await writeFile(join(project.root, ".aegis/agents/dba.md"), "---\nextends: db:dbx\n---\n");
+  await waitUntil("the daemon follows", async () => (await shown()).extends === "db:dbx");
+  expect(await project.aegis("run", "hello", "--agent", "dba")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it extends "db:dbx", which does not exist (did you mean "db:dba"?)'),
+  });
+});
+
+it("reads agents in folders below, and says why a file is none", async () => {
+  const project = await aegisProject({
+    ".claude/agents/README.md": "# Our agents\n\nSee each file.\n",
+    ".claude/agents/web/Front End.md": "---\nname: Front End (React)\ndescription: Use it so: always\n---\nBuild.\n",
+    ".claude/agents/web/loose.md": "---\nname: loose\ndescription: d\ntools: [read\n---\nx\n",
+    ".claude/agents/1/2/3/4/5/6/7/deep.md": "---\nname: deep\ndescription: d\n---\nx\n",
+  });
+  const { agents, diagnostics } = await project.json<Listed>("agent", "list");
+  const names = agents.map((agent) => agent.slug);
+  expect(names).toContain("front-end-react");
+  for (const name of ["loose", "deep", "readme"]) expect(names).not.toContain(name);
+  const told = diagnostics.map(
+    ({ level, file, message }) => `${level} ${file?.slice(project.root.length + 1)}: ${message}`,
+  );
+  expect(told).toEqual([
+    expect.stringMatching(/^warning \.claude\/agents\/1\/2\/3\/4\/5\/6\/7: is not read: .* 6 folders deep/),
+    expect.stringMatching(/^warning .*Front End\.md: expected quotes/),
+    expect.stringMatching(/^warning .*Front End\.md: name: .* taken as front-end-react/),
+    expect.stringMatching(/^error .*loose\.md: looks like a list .* must not be guessed/),
+  ]);
 });

@@ -11,7 +11,7 @@ it("answers line by line through a pipe and ends after the last answer", async (
   const project = await aegisProject();
   await writeFile(join(project.root, "a.md"), "TODO: write\n");
   const { code, stdout, stderr } = await project.pipe(
-    "count todos\n/title my chat\n/rename calm-turing\n/nonsense\n/sessions\nlist files",
+    "count todos\n/title my chat\n/rename calm-galois\n/nonsense\n/sessions\nlist files",
     "chat",
   );
   expect(code).toBe(0);
@@ -20,22 +20,22 @@ it("answers line by line through a pipe and ends after the last answer", async (
   expect(stderr).toContain("there is no /nonsense");
   expect(stderr).toContain("my chat");
   const { sessions } = await project.json<Sessions>("ps");
-  expect(sessions).toMatchObject([{ handle: "calm-turing", title: "my chat" }]);
+  expect(sessions).toMatchObject([{ handle: "calm-galois", title: "my chat" }]);
 });
 
 it("goes on with a session, switches, and leaves nothing behind that was never used", async () => {
   const project = await aegisProject();
-  await project.aegis("spawn", "helper", "--handle", "brave-hopper", "-m", "hello");
-  const { stdout, stderr } = await project.pipe("/switch brave-hopper\nhello\n/quit\nnever sent\n", "chat");
-  expect(stdout).toContain("I am brave-hopper");
-  expect(stderr).toContain("you talk to brave-hopper (offline) now");
+  await project.aegis("spawn", "helper", "--handle", "brave-planck", "-m", "hello");
+  const { stdout, stderr } = await project.pipe("/switch brave-planck\nhello\n/quit\nnever sent\n", "chat");
+  expect(stdout).toContain("I am brave-planck");
+  expect(stderr).toContain("switched to brave-planck (offline)");
   await project.pipe("", "chat");
   const { sessions } = await project.json<Sessions>("ps");
-  expect(sessions.map((session) => session.handle)).toContain("brave-hopper");
-  expect((await project.aegis("history", "brave-hopper")).stdout).not.toContain("never sent");
+  expect(sessions.map((session) => session.handle)).toContain("brave-planck");
+  expect((await project.aegis("history", "brave-planck")).stdout).not.toContain("never sent");
 });
 
-it("interrupts the answer under way", async () => {
+it("interrupts the answer in progress", async () => {
   const project = await aegisProject();
   const chat = project.start("chat");
   chat.child.stdin.write("tell a slow story\n");

@@ -49,9 +49,9 @@ it("run with run and send, and are completed", async () => {
   expect(await aegis("run", "/where now")).toMatchObject({ code: 0, stdout: "now from nobody\n" });
   expect(await json("run", "/where now")).toEqual({ command: "where", text: "now from nobody", prompt: null });
   expect((await json<{ sessions: unknown[] }>("ps")).sessions).toEqual([]);
-  await aegis("spawn", "helper", "--handle", "calm-turing");
-  expect((await aegis("send", "calm-turing", "/where I am")).stdout).toBe("I am from helper\n");
-  expect((await aegis("send", "calm-turing", "/left", "--wait")).stdout).toContain("1 todo in 1 file");
+  await aegis("spawn", "helper", "--handle", "calm-galois");
+  expect((await aegis("send", "calm-galois", "/where I am")).stdout).toBe("I am from helper\n");
+  expect((await aegis("send", "calm-galois", "/left", "--wait")).stdout).toContain("1 todo in 1 file");
   const failed = await aegis("run", "/broken");
   expect(failed.code).toBe(1);
   expect(failed.stderr).toContain("no such luck");
@@ -72,7 +72,7 @@ it("run with run and send, and are completed", async () => {
   expect(diagnostics).toMatchObject([{ message: expect.stringContaining("allowed-tools") }]);
 });
 
-it("of a folder that nobody trusts do not run, and say how to agree", async () => {
+it("of an untrusted folder do not run, and say how to agree", async () => {
   const { aegis, root, env } = await aegisProject(project, { trusted: false });
   await mkdir(join(env.HOME ?? "", ".aegis", "commands"), { recursive: true });
   await writeFile(join(env.HOME ?? "", ".aegis", "commands", "mine.md"), "count todos");

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { slashCommands } from "../../src/cli/chat/slash.ts";
-import { suggest } from "../../src/cli/complete.ts";
-import { exitCodes } from "../../src/cli/context.ts";
-import { commandGroups, commands } from "../../src/cli/table.ts";
+import { suggest } from "../../src/cli/program/complete.ts";
+import { commandGroups, commands } from "../../src/cli/program/table.ts";
+import { exitCodes } from "../../src/cli/terminal/context.ts";
 
 const ask = (...words: string[]) => suggest(words, commands, commandGroups);
 const values = (...words: string[]) => ask(...words).candidates.map((candidate) => candidate.value);
 
 describe("what the shell is offered", () => {
   it("names commands, and the words that lead to more", () => {
-    expect(values("sta")).toEqual(["status"]);
+    expect(values("sta")).toEqual(["status", "state"]);
     expect(values("conf")).toEqual(["config"]);
     expect(values("config", "agent", "")).toEqual(["add", "remove", "list"]);
     expect(values("").some((value) => value.startsWith("__"))).toBe(false);
@@ -18,7 +18,7 @@ describe("what the shell is offered", () => {
 
   it("asks the daemon for sessions and agents where they belong", () => {
     expect(ask("send", "").ask).toBe("session");
-    expect(ask("send", "lucid-knuth", "").ask).toBe("command");
+    expect(ask("send", "lucid-hertz", "").ask).toBe("command");
     expect(ask("close", "one-two", "").ask).toBe("session");
     expect(ask("run", "--agent", "").ask).toBe("agent");
     expect(ask("-C", "").ask).toBe("file");
@@ -59,4 +59,12 @@ describe("the table", () => {
       expect(command.examples[0], command.path).toContain(`aegis ${command.path}`);
     }
   });
+});
+
+it("describes every word that stands before other commands", () => {
+  const prefixes = commands.flatMap(({ path }) => {
+    const words = path.split(" ");
+    return words.slice(1).map((_, index) => words.slice(0, index + 1).join(" "));
+  });
+  expect(prefixes.filter((prefix) => commandGroups[prefix] === undefined)).toEqual([]);
 });

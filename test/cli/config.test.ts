@@ -5,11 +5,12 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import * as config from "../../src/cli/commands/config.ts";
-import { type InitArgs, init } from "../../src/cli/commands/init.ts";
-import type { CliContext } from "../../src/cli/context.ts";
-import { loadConfig } from "../../src/daemon/config/load.ts";
-import { createProject, harnesses } from "../daemon/config/project.ts";
+import * as config from "../../src/cli/commands/project/config.ts";
+import { type InitArgs, init } from "../../src/cli/commands/project/init.ts";
+import type { CliContext } from "../../src/cli/terminal/context.ts";
+import { createOutput } from "../../src/cli/terminal/output.ts";
+import { loadConfig } from "../../src/project/config/load.ts";
+import { createProject, harnesses } from "../project/config/project.ts";
 
 function terminal(cwd: string, options: { json?: boolean; answers?: string } = {}) {
   let out = "";
@@ -17,26 +18,22 @@ function terminal(cwd: string, options: { json?: boolean; answers?: string } = {
   const stdin = new PassThrough();
   stdin.end(options.answers ?? "");
   const cx: CliContext = {
+    ...createOutput({
+      json: options.json ?? false,
+      color: false,
+      write: (text) => {
+        out += text;
+      },
+      warn: (line) => {
+        err += `${line}\n`;
+      },
+    }),
     cwd,
     env: {},
-    json: options.json ?? false,
-    color: false,
     interactive: options.answers !== undefined,
     columns: 100,
     rows: 24,
     stdin,
-    write: (text) => {
-      out += text;
-    },
-    print: (line) => {
-      out += `${line}\n`;
-    },
-    printJson: (value) => {
-      out += `${JSON.stringify(value)}\n`;
-    },
-    warn: (line) => {
-      err += `${line}\n`;
-    },
   };
   return { cx, out: () => out, err: () => err, answer: () => JSON.parse(out) as unknown };
 }
@@ -176,6 +173,24 @@ describe("aegis config", () => {
         { name: "docs", max_parallel: 3 },
       ],
     });
+    const checked = {
+      harnesses,
+      name: "fixes",
+      agent: "dev",
+      check: "npm test",
+      checkRetries: 0,
+      checkTimeoutMs: 90_000,
+    };
+    await config.configQueueAdd(terminal(project.root).cx, checked);
+    expect(parse(await project.read())).toMatchObject({
+      queues: { fixes: { agent: "dev", check: { command: "npm test", max_retries: 0, timeout: 90 } } },
+    });
+    const without = { harnesses, name: "other", agent: "dev", checkRetries: 1 };
+    await expect(config.configQueueAdd(terminal(project.root).cx, without)).rejects.toThrow("need --check");
+    const wrong = { harnesses, name: "other", agent: "dev", check: " " };
+    await expect(config.configQueueAdd(terminal(project.root).cx, wrong)).rejects.toThrow(
+      /nothing was changed[\s\S]*queues\.other\.check/,
+    );
     await config.configPluginDirAdd(terminal(project.root).cx, { harnesses, path: "mine" });
     await config.configPluginDirRemove(terminal(project.root).cx, { harnesses, path: ".aegis/plugins" });
     expect(parse(await project.read())).toMatchObject({ plugin_dirs: ["mine"] });

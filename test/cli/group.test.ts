@@ -111,7 +111,7 @@ describe("aegis group", () => {
       [["group", "spawn", "crew", "oen"], 1, /no agent "oen" \(did you mean "one"\?\)/],
       [["group", "spawn", "crew"], 2, /agents or --preset/],
       [["group", "spawn", "crew", "--preset", "piar"], 1, /did you mean "pair"/],
-      [["group", "spawn", "Crew!", "one"], 2, /path\.group: expected lower-case/],
+      [["group", "spawn", "Crew!", "one"], 2, /<group>: expected lower-case/],
       [["group", "wait", "crew", "--broadcast", "x"], 2, /is not a broadcast's id/],
     ];
     for (const [args, code, stderr] of cases) {

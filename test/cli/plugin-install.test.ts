@@ -64,7 +64,7 @@ it("is noticed by a running daemon, which refuses the plugin once its files were
   await writeFile(join(root, ".aegis/plugins/hello/hello.ts"), "export const evil = 1;\n");
   await waitUntil("the changed plugin is refused", async () => (await status()) === "untrusted", 20_000);
   const trusted = await aegis("plugin", "trust", "hello", "--yes");
-  expect(trusted.stdout).toContain("hello is trusted as it is now.");
+  expect(trusted.stdout).toContain("hello is trusted in its current version.");
   await waitUntil("it is loaded again", async () => (await status()) === "loaded", 20_000);
   await aegis("plugin", "uninstall", "hello", "--yes");
   expect(await status()).toBeUndefined();

@@ -4,6 +4,7 @@ import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 type Plugin = { name: string; status: string; reason: string | null };
@@ -25,7 +26,9 @@ const cloned = {
   ".aegis/plugins/theirs/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: how to tidy up\n---\nTidy up.\n",
 };
 
-it("runs nothing of a cloned folder's plugins until its user agrees, and only what was agreed to", async () => {
+it("runs nothing of a cloned folder's plugins until its user agrees, and only what was agreed to", {
+  timeout: scaled(60_000),
+}, async () => {
   const { aegis, json, root } = await aegisProject(cloned, { trusted: false });
   const plugins = async () => (await json<{ plugins: Plugin[] }>("plugin", "list")).plugins;
   const statuses = async () => (await plugins()).map(({ name, status }) => `${name} ${status}`);
@@ -58,7 +61,7 @@ it("runs nothing of a cloned folder's plugins until its user agrees, and only wh
   await waitUntil("the changed one is refused", async () => (await statuses())[0] === "sly untrusted");
   expect(existsSync(join(root, "again"))).toBe(false);
   expect((await aegis("run", "hello")).code).toBe(0);
-}, 60_000);
+});
 
 it("works in a folder below the user's own, without a configuration", async () => {
   const { aegis, json, root, env } = await aegisProject({}, { trusted: false });

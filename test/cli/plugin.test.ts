@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { PluginDetail, PluginView } from "../../src/contract/plugin.ts";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
+import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const files = {
@@ -16,7 +17,7 @@ const files = {
   ".aegis/plugins/broken.ts": 'import { tool } from "aegis";\nthrow new Error("not today");\n',
 };
 
-it("lists, shows, switches, follows and reloads plugins", async () => {
+it("lists, shows, switches, follows and reloads plugins", { timeout: scaled(60_000) }, async () => {
   const { root, aegis, json, start } = await aegisProject(files);
   const list = await aegis("plugin", "list");
   expect(list.code).toBe(0);
@@ -64,12 +65,12 @@ it("lists, shows, switches, follows and reloads plugins", async () => {
   const reason = async () => (await json<{ plugin: PluginDetail }>("plugin", "show", "loud")).plugin.reason;
   await waitUntil("the setting is refused", async () => (await reason()) !== null);
   expect(await reason()).toMatch(
-    /the one before goes on: \.aegis\.yaml:\d+: plugins\.loud\.volume: expected one of 10, 11, found 12/,
+    /the previous one stays active: \.aegis\.yaml:\d+: plugins\.loud\.volume: expected one of 10, 11, found 12/,
   );
   expect((await aegis("plugin", "reload", "broken")).code).not.toBe(0);
-}, 60_000);
+});
 
-it("checks a plugin without a daemon, and runs it only when asked to", async () => {
+it("checks a plugin without a daemon, and runs it only when asked to", { timeout: scaled(60_000) }, async () => {
   const { root, aegis, json, daemonPid } = await aegisProject(files);
   const good = await aegis("plugin", "validate", ".aegis/plugins/loud");
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining("loud 0.2.0") });
@@ -87,4 +88,4 @@ it("checks a plugin without a daemon, and runs it only when asked to", async () 
   });
   expect((await aegis("plugin", "validate", "nowhere")).stderr).toContain("no plugin at");
   expect(await daemonPid()).toBeNull();
-}, 60_000);
+});

@@ -136,7 +136,11 @@ describe("aegis task tail", () => {
     const tail = start("task", "tail", id);
     await tail.shows("holding a\n");
     await open("a");
-    expect(await tail.ended).toMatchObject({ code: 0, stdout: "holding a\nreleased a\n", stderr: "" });
+    expect(await tail.ended).toMatchObject({
+      code: 0,
+      stdout: "holding a\nreleased a\n",
+      stderr: "unverified: the task has no check\n",
+    });
     const over = await aegis("task", "tail", id);
     expect(over).toMatchObject({ code: 0, stdout: "holding a\nreleased a\n" });
     const failed = await aegis("queue", "enqueue", "work", "fail");

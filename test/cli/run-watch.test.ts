@@ -1,9 +1,9 @@
 /** A run is drawn within the terminal, however much it has to show. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { drawnWatch, notePhase } from "../../src/cli/commands/workflow/run-watch.ts";
 import { fitRows } from "../../src/cli/format/fit-rows.ts";
 import { runBlock } from "../../src/cli/format/run-lines.ts";
-import { drawnWatch, notePhase } from "../../src/cli/run-watch.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import type { Event } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";
 import type { RunView, Step } from "../../src/contract/run.ts";
@@ -20,7 +20,7 @@ function view(change: Partial<RunView> = {}): RunView {
     ...{ id, workflow: "work", args: {}, status: "running", host: null, callback: false, chain: null, hops: 0 },
     ...{ code: "1", epoch: 0, phase: null, resumes: 0, retries: 0, forked_from: null, parked: null, result: null },
     ...{ error: null, created_at: 0, resumed_at: null, ended_at: null, host_handle: null, steps_done: 3 },
-    ...{ open: [], agents: [], asks: [], cost: 0.25 },
+    ...{ starter: null, open: [], agents: [], asks: [], receipts: [], cost: 0.25 },
     ...change,
   };
 }
@@ -44,14 +44,14 @@ describe("a block of a run", () => {
     expect(block[0]).toContain("$0.25");
     if (rows < 10) return;
     const shown = (mark: RegExp) => block.filter((line) => mark.test(line)).length;
-    expect(block).toContain(`  … ${100 - shown(/✓ phase/)} checkpoints before these`);
-    expect(block).toContain(`  … ${40 - shown(/… step \d+ ·/)} more steps under way`);
+    expect(block).toContain(`  … ${100 - shown(/✓ phase/)} earlier checkpoints`);
+    expect(block).toContain(`  … ${40 - shown(/… step \d+ ·/)} more running steps`);
     if (shown(/✓ phase/) > 0) expect(block).toContain("  ✓ phase 100");
     if (shown(/… step \d+ ·/) > 0) expect(block.some((line) => line.includes("… step 40 ·"))).toBe(true);
     expect(shown(/aegis answer/)).toBeGreaterThan(0);
   });
 
-  it("shows no step as under way in a run that is parked", () => {
+  it("shows no step as in progress in a run that is parked", () => {
     const parked = {
       reason: "diverged" as const,
       detail: "it asked for something else",

@@ -24,7 +24,7 @@ describe("aegis schedule", () => {
       ...["--cron", "0 9 * * 1-5", "--timezone", "America/New_York", "--fires", "3", "--missed", "once"],
     );
     expect(added.stdout).toMatch(
-      /^added schedule standup \(\.aegis\/schedules\/standup\.yaml\)\nit fires next .* 09:00 America\/New_York\n$/,
+      /^added schedule standup \(\.aegis\/schedules\/standup\.yaml\)\nnext firing: .* 09:00 America\/New_York\n$/,
     );
     const file = await readFile(join(at.root, ".aegis/schedules/standup.yaml"), "utf8");
     expect(file).toContain('cron: "0 9 * * 1-5"\n');
@@ -90,8 +90,8 @@ describe("aegis schedule", () => {
   it("says what is wrong before it does anything", async () => {
     const at = await aegisProject({ ".aegis.yaml": config });
     const wrong: [string[], RegExp][] = [
-      [["add", "x"], /say what is to be done/],
-      [["add", "x", "--agent", "dev", "--prompt", "y"], /say when it is to be done/],
+      [["add", "x"], /the action is missing/],
+      [["add", "x", "--agent", "dev", "--prompt", "y"], /the time is missing/],
       [["add", "x", "--agent", "dev", "--prompt", "y", "--cron", "0 9 * *"], /it has 4 fields/],
       [["add", "x", "--agent", "dve", "--prompt", "y", "--in", "5m"], /did you mean "dev"/],
       [["add", "x", "--workflow", "tdd_cycl", "--in", "5m"], /did you mean "tdd_cycle"/],

@@ -26,10 +26,9 @@ it("starts without a question, runs only what is harmless, and says what it left
   const { aegis, json, root } = await aegisProject({ ...files, ...overlay }, { trusted: false });
   const up = await aegis("up");
   expect(up.code).toBe(0);
-  expect(up.stdout).toMatch(
-    /Not trusted: agent config\/loud \(\.aegis\.yaml\): not trusted yet: starts node agent\.mjs/,
-  );
-  expect(up.stdout).toContain("aegis trust");
+  expect(up.stderr.trim().split("\n")).toEqual([
+    expect.stringMatching(/3 not trusted \(agent config\/loud, schedule .*\); .*see: aegis trust --list$/),
+  ]);
   expect((await aegis("run", "hello")).code).toBe(0);
   const refused = await aegis("run", "--agent", "loud", "hello");
   expect(refused.code).not.toBe(0);
@@ -78,4 +77,24 @@ it("asks nothing of a project that was just made", async () => {
   const { aegis, json } = await aegisProject({}, { trusted: false });
   expect((await aegis("init", "--yes")).code).toBe(0);
   expect((await json<Items>("trust", "--list")).items).toEqual([]);
+});
+
+it("refuses options that contradict each other, and changes nothing then", async () => {
+  const { aegis, json } = await aegisProject(files, { trusted: false });
+  expect((await aegis("trust", "--yes")).code).toBe(0);
+  const refused = [
+    ["--list", "--revoke"],
+    ["--always", "--revoke"],
+    ["--list", "--always"],
+    ["--list", "--yes"],
+  ];
+  for (const options of refused) {
+    const { code, stderr } = await aegis("trust", ...options);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${options[0]} and ${options[1]} cannot be combined`);
+  }
+  const { always, items } = await json<Items & { always: boolean }>("trust", "--list");
+  expect(always).toBe(false);
+  expect(items.map(({ state }) => state)).toEqual(["trusted", "trusted"]);
+  expect((await aegis("trust", "--revoke", "--yes")).code).toBe(0);
 });

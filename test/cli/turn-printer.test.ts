@@ -50,6 +50,11 @@ describe("a turn on a terminal", () => {
     expect(show([started(), delta("Hello"), text("Goodbye")])).toBe("Hello\nGoodbye\n");
   });
 
+  it("tells only the lines again that differ, and nothing for blanks at the ends", () => {
+    expect(show([started(), delta("one\ntwo\nthree"), text("one\nTWO\nthree")])).toBe("one\ntwo\nthree\nTWO\nthree\n");
+    expect(show([started(), delta("\nHello \n\n"), text("Hello")])).toBe("\nHello \n\n");
+  });
+
   it("leaves out the stream of a turn whose start it did not see", () => {
     expect(show([delta("llo", 2), text("Hello"), ended()])).toBe("Hello\n");
   });

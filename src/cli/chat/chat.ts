@@ -1,48 +1,63 @@
-/** A conversation with one session at a time, while the others go on. Knows nothing of terminals. */
+/** A conversation with one session at a time; other sessions keep working. Independent of the terminal. */
 import type { Client } from "../../client/client.ts";
 import { type Followed, followEvents } from "../../client/events.ts";
-import type { Ask } from "../../contract/ask.ts";
+import { senderName } from "../../client/views/words.ts";
 import { isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
-import { type AskId, type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
+import { type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { SessionState, SessionView } from "../../contract/session.ts";
-import { describeError } from "../failure.ts";
-import { endWords, senderName } from "../format/event-line.ts";
+import type { Usage } from "../../contract/turn.ts";
+import { endWords } from "../format/event-line.ts";
+import { SessionNames, sessionLabel } from "../format/session-names.ts";
 import type { Style } from "../format/style.ts";
-import { oneLine, truncate } from "../format/text.ts";
-import { SessionNames, sessionLabel } from "../session-names.ts";
+import { truncate } from "../format/text.ts";
+import { usageWords } from "../format/usage.ts";
+import { describeError } from "../program/failure.ts";
 import { TurnPrinter } from "../turn-printer.ts";
+import { ChatAsks } from "./chat-asks.ts";
 import type { Screen } from "./screen.ts";
+import { WorkWatch } from "./work.ts";
 
-export type ChatOptions = { client: Client; screen: Screen; style: Style; width: number };
+export type ChatOptions = {
+  client: Client;
+  screen: Screen;
+  style: Style;
+  /** The current number of terminal columns; it can change. */
+  width: () => number;
+  /** The current number of terminal rows; null if output is not paged. */
+  rows: (() => number) | null;
+};
 
 export class Chat {
   readonly client: Client;
   readonly screen: Screen;
   readonly style: Style;
-  readonly width: number;
+  readonly #width: () => number;
   #session: SessionView;
   #state: SessionState;
   #printer: TurnPrinter;
   readonly #names: SessionNames;
-  /** Messages of this chat without an answer yet. */
+  /** Messages from this chat that are not answered yet. */
   readonly #open = new Set<MessageId>();
   readonly #mine = new Set<MessageId>();
   readonly #inTurn = new Map<TurnId, readonly MessageId[]>();
-  /** What sessions ask, oldest first. */
-  readonly #asks = new Map<AskId, Ask>();
+  readonly asks: ChatAsks;
   #lastError: string | null = null;
+  #context: SessionView["context"] = null;
   #onSettled: (() => void) | null = null;
   #used = false;
+  readonly #work = new WorkWatch();
 
   constructor(options: ChatOptions, session: SessionView, known: readonly SessionView[]) {
     this.client = options.client;
     this.screen = options.screen;
     this.style = options.style;
-    this.width = options.width;
+    this.#width = options.width;
     this.#names = new SessionNames([...known, session]);
+    this.asks = new ChatAsks({ ...options, names: this.#names });
     this.#session = session;
     this.#state = session.state;
+    this.#context = session.context ?? null;
     this.#printer = this.#newPrinter();
     this.#showState();
   }
@@ -51,25 +66,29 @@ export class Chat {
     return this.#session;
   }
 
+  get width(): number {
+    return this.#width();
+  }
+
   get working(): boolean {
     return this.#state === "working" || this.#open.size > 0;
   }
 
-  /** False when nothing was ever said in the session this chat started with. */
+  /** False if the session that this chat created never received a message. */
   get used(): boolean {
     return this.#used;
   }
 
-  /** Follows everything that happens until the signal aborts. */
+  /** Follows all events until the signal aborts. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const onReconnect = (attempt: number) => {
-      if (attempt === 1) this.#note("the connection to the daemon broke; trying again …");
+      if (attempt === 1) this.#note("lost the connection to the daemon; reconnecting …");
     };
     for await (const item of followEvents(this.client, { after, live: true, signal, onReconnect }))
       await this.take(item);
   }
 
-  /** One thing that happened. */
+  /** Handles one event or delta. */
   async take(item: Followed): Promise<void> {
     if (item.kind === "delta") {
       if (item.delta.session === this.#session.id) this.#printer.show(item);
@@ -77,7 +96,11 @@ export class Chat {
     }
     const { event } = item;
     this.#names.learn(event);
-    this.#learnAsk(event);
+    if (event.type === "ask.opened" || event.type === "ask.settled") {
+      this.#printer.finish();
+      await this.asks.learn(event, this.#session.id);
+      this.#showState();
+    }
     if (event.session === this.#session.id) this.#ours(event, item);
     else this.#others(event);
     await this.#settle(event);
@@ -94,30 +117,17 @@ export class Chat {
         body: { id, text },
       });
       if (receipt.session !== this.#session.id) this.#note(receipt.text);
-      else if (receipt.outcome === "queued") this.#note(`queued, position ${receipt.position}`);
+      else if (receipt.outcome === "queued")
+        this.screen.queued(this.style.dim(truncate(`queued, position ${receipt.position}`, this.width)));
+      if (receipt.outcome !== "queued") this.screen.settled();
     } catch (error) {
       this.#answered([id]);
+      this.screen.settled();
       throw error;
     }
   }
 
-  /** The ask that an answer typed here is for: this session's first, else the first of any. */
-  get ask(): Ask | undefined {
-    const open = [...this.#asks.values()];
-    return open.find((ask) => ask.session === this.#session.id) ?? open[0];
-  }
-
-  /** Shows what an agent asks; it is then what an answer is for. */
-  showAsk(ask: Ask): void {
-    this.#asks.set(ask.id, ask);
-    const ways = ask.options.length === 0 ? "<text>" : ask.options.join(", ");
-    this.#printer.finish();
-    this.screen.line(this.style.yellow(`${this.#names.label(ask.session)} asks: ${oneLine(ask.question)}`));
-    if (ask.kind === "permission") this.screen.line(truncate(JSON.stringify(ask.detail) ?? "", this.width));
-    this.screen.line(this.style.yellow(`  /answer ${ways}`));
-  }
-
-  /** Resolves when everything said here has been answered. */
+  /** Resolves when every message from this chat has been answered. */
   async answered(): Promise<void> {
     while (this.#open.size > 0) {
       await new Promise<void>((resolve) => {
@@ -126,24 +136,23 @@ export class Chat {
     }
   }
 
-  /** Stops waiting for answers: nothing will come any more. */
+  /** Stops waiting for answers because no more events will come. */
   abandon(): void {
     this.#answered([...this.#open]);
   }
 
   switchTo(session: SessionView): void {
     this.#printer.finish();
+    this.screen.settled();
+    this.#work.reset();
     this.#session = session;
     this.#state = session.state;
+    this.#context = session.context ?? null;
     this.#used = true;
     this.#names.add(session);
     this.#printer = this.#newPrinter();
     this.#showState();
-  }
-
-  #learnAsk(event: Event): void {
-    if (event.type === "ask.settled") this.#asks.delete(event.data.ask);
-    if (event.type === "ask.opened") this.showAsk(event.data.ask);
+    this.asks.switched(session.id);
   }
 
   #newPrinter(): TurnPrinter {
@@ -152,7 +161,9 @@ export class Chat {
   }
 
   #ours(event: Event, item: Followed): void {
-    if (event.type !== "ask.opened") this.#printer.show(item);
+    if (this.#work.learn(event) && this.#state === "working" && !this.asks.waits(this.#session.id))
+      this.screen.setWork(this.#work.look(Date.now()));
+    if (event.type !== "ask.opened" && event.type !== "ask.settled") this.#printer.show(item);
     switch (event.type) {
       case "session.state":
         this.#state = event.data.state;
@@ -173,8 +184,13 @@ export class Chat {
         if (this.#mine.has(event.data.message.id)) break;
         this.#note(`← ${senderName(event.data.message)}: ${event.data.message.body}`);
         break;
+      case "turn.context":
+        this.#context = event.data;
+        break;
       case "turn.ended":
         if (event.data.reason !== "completed") this.#ending(event.data);
+        this.#tellUsage(event.data.usage);
+        this.screen.settled();
         void this.client
           .call("markSeen", { path: { session: this.#session.id }, body: { seq: event.seq } })
           .catch(() => {});
@@ -190,8 +206,14 @@ export class Chat {
     if (error?.fix !== undefined) this.screen.line(`  ${error.fix}`);
   }
 
+  /** Shown after each turn for which the harness reports usage. */
+  #tellUsage(usage: Usage | null): void {
+    const words = usageWords(usage, this.#context);
+    if (words !== null) this.#note(`· ${words}`);
+  }
+
   #others(event: Event): void {
-    if (event.type === "config.rejected") this.#note(`configuration not taken: ${event.data.problems.join("; ")}`);
+    if (event.type === "config.rejected") this.#note(`configuration not applied: ${event.data.problems.join("; ")}`);
     if (event.session === null) return;
     const who = this.#names.label(event.session);
     if (event.type === "turn.ended") {
@@ -231,7 +253,7 @@ export class Chat {
     }
   }
 
-  /** A turn that a crash cut says nothing of its messages: some are sent again, some not. */
+  /** The end of a lost turn does not say what happens to its messages: some are sent again, some are not. */
   async #askAfter(messages: readonly MessageId[]): Promise<void> {
     for (const id of messages) {
       if (!this.#open.has(id)) continue;
@@ -254,8 +276,10 @@ export class Chat {
       error: this.style.red,
       closed: this.style.dim,
     };
-    this.screen.setPrompt(`${this.style.cyan(sessionLabel(this.#session))} ${state[this.#state](this.#state)} › `);
-    this.screen.setBusy(this.#state === "working");
+    const waits = this.asks.waits(this.#session.id);
+    const shown = waits ? this.style.yellow("needs you") : state[this.#state](this.#state);
+    this.screen.setPrompt(`${this.style.cyan(sessionLabel(this.#session))} ${shown} › `);
+    this.screen.setWork(this.#state === "working" && !waits ? this.#work.look(Date.now()) : null);
   }
 
   #note(text: string): void {
@@ -263,7 +287,7 @@ export class Chat {
   }
 }
 
-/** What went wrong, as one line of the chat. */
+/** Shows an error as one line of the chat. */
 export function complain(chat: Chat, error: unknown): void {
   const { message, hint } = describeError(error);
   chat.screen.line(chat.style.red(hint === undefined ? message : `${message} (${hint})`));

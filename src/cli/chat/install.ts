@@ -1,10 +1,10 @@
 /** `/install <skill>` in a chat. */
-import { usageError } from "../failure.ts";
+import { refusedSkill, withConsent } from "../commands/skill/install-consent.ts";
 import { findingLines, outcomeLine } from "../format/skill-findings.ts";
-import { refusedFindings, withConsent } from "../install-skill.ts";
+import { usageError } from "../program/failure.ts";
 import type { Chat } from "./chat.ts";
 
-/** What is suspicious is shown and not installed, unless `--yes` follows. */
+/** Shows suspicious findings and does not install the skill, unless the user added `--yes`. */
 export async function install(chat: Chat, rest: string): Promise<"stay"> {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const yes = words.includes("--yes");
@@ -22,9 +22,9 @@ export async function install(chat: Chat, rest: string): Promise<"stay"> {
       },
     );
     screen.line(outcomeLine(result, style));
-    if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it all the same`));
+    if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it anyway`));
   } catch (error) {
-    for (const line of findingLines(refusedFindings(error), style)) screen.line(line);
+    for (const line of findingLines(refusedSkill(error)?.findings ?? [], style)) screen.line(line);
     throw error;
   }
   return "stay";

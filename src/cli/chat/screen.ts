@@ -1,33 +1,40 @@
-/** Where a chat appears: a terminal with a line to type on, or plain output. */
+/** Where a chat appears: a terminal with an input line, or plain output. */
 import { cursorTo, type Interface, moveCursor } from "node:readline";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import type { Work } from "./work.ts";
 
 export interface Screen {
-  /** Part of an answer, as it is. */
+  /** Part of an answer, written unchanged. */
   text(text: string): void;
-  /** A whole line; what belongs to no answer. */
+  /** A whole line that is not part of an answer. */
   line(line: string): void;
-  /** What stands before the line to type on. */
+  /** Sets the prompt before the input line. */
   setPrompt(prompt: string): void;
-  /** Whether the line to type on is shown; while an answer streams it hides until a key is pressed. */
-  setBusy(busy: boolean): void;
+  /** What the session is doing; null if it waits for a message or a person. */
+  setWork(work: Work | null): void;
+  /** A message from this chat waits for the current turn to end; `note` says so. */
+  queued(note: string): void;
+  /** The current answer is complete, or there is none. */
+  settled(): void;
+  /** Rings the terminal bell. */
+  bell(): void;
 }
 
-/** Answers to stdout, everything else to stderr. */
+/** Writes answers to stdout and everything else to stderr. */
 export function plainScreen(cx: Terminal): Screen {
-  return { text: cx.write, line: cx.warn, setPrompt() {}, setBusy() {} };
+  return { text: cx.write, line: cx.warn, queued: cx.warn, setPrompt() {}, setWork() {}, settled() {}, bell() {} };
 }
 
-/** Keeps what is typed intact below what is shown. */
-export class TerminalScreen implements Screen {
+/** For terminals that cannot move the cursor. Uses Node's line editing and keeps the typed text below the output. */
+export class ReadlineScreen implements Screen {
   readonly #cx: Terminal;
   readonly #input: Interface;
   #shown = false;
   #busy = false;
   #midLine = false;
-  /** Rows that the line to type on took above the cursor when it was taken away. */
+  /** Rows above the cursor that the input line used when it was hidden. */
   #rows = 0;
-  /** Streamed text that waits for its line to be whole, because the person is typing. */
+  /** Streamed text held until its line is complete, because the user is typing. */
   #held = "";
 
   constructor(cx: Terminal, input: Interface) {
@@ -59,23 +66,34 @@ export class TerminalScreen implements Screen {
     if (this.#shown) this.#input.prompt(true);
   }
 
-  setBusy(busy: boolean): void {
-    this.#busy = busy;
-    if (!busy) this.show();
+  /** While an answer streams, the input line is hidden until the user presses a key. */
+  setWork(work: Work | null): void {
+    this.#busy = work !== null;
+    if (!this.#busy) this.show();
   }
 
-  /** Shows the line to type on, on a line of its own. */
+  queued(note: string): void {
+    this.line(note);
+  }
+
+  settled(): void {}
+
+  bell(): void {
+    this.#cx.write("\u0007");
+  }
+
+  /** Shows the input line on its own line. */
   show(): void {
     if (this.#shown) return;
     if (this.#midLine) this.#put("\n");
     this.#shown = true;
-    // Readline first goes up as many rows as its line took when it was drawn last.
+    // Readline first moves up by as many rows as its line used when it was last drawn.
     this.#cx.write("\n".repeat(this.#rows));
     this.#rows = 0;
     this.#input.prompt(true);
   }
 
-  /** Takes the line to type on away, with what is typed on it. */
+  /** Hides the input line and the text typed on it. */
   hide(): void {
     if (!this.#shown) return;
     const { stdout } = this.#cx;
@@ -88,12 +106,12 @@ export class TerminalScreen implements Screen {
     this.#midLine = false;
   }
 
-  /** A key was pressed while an answer streams. */
+  /** The user pressed a key while an answer streams. */
   keyPressed(): void {
     if (!this.#shown && this.#input.line !== "") this.show();
   }
 
-  /** The typed line was taken: the terminal has moved on to the next one. */
+  /** The user submitted the line; the terminal has moved to the next one. */
   lineTaken(): void {
     this.#shown = false;
     this.#rows = 0;

@@ -1,7 +1,7 @@
 /** Agents as tables and lines. */
 import { relative } from "node:path";
 import type { AgentDetail, AgentDiagnostic, AgentSummary } from "../../contract/agent.ts";
-import { type Cell, columns } from "./columns.ts";
+import { type Cell, columns, heading } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { oneLine } from "./text.ts";
 
@@ -17,14 +17,14 @@ export function agentTable(agents: readonly AgentSummary[], options: { color: bo
     { text: agent.description },
   ]);
   const lines = columns(header, rows, options.width);
-  return agents.some((agent) => agent.default) ? [...lines, style.dim("* answers when no agent is named")] : lines;
+  return agents.some((agent) => agent.default) ? [...lines, style.dim("* the default agent")] : lines;
 }
 
-/** Everything about one agent; why a tool is in or out stands beside it. */
+/** All details of one agent, with the reason why each tool is in or out. */
 export function detailLines(agent: AgentDetail, options: { color: boolean; width: number; cwd: string }): string[] {
   const style = createStyle(options.color);
   const place = (path: string | null, source: string) => (path === null ? source : shortPath(path, options.cwd));
-  // One that is named with its plugin need not be the one that its bare name means.
+  // An agent named with its plugin may differ from the agent that the bare name resolves to.
   const own = agent.candidates.findIndex(({ plugin, source }) => plugin === agent.plugin && source === agent.source);
   const places = (some: AgentDetail["candidates"]) =>
     some.map((one) => `${one.source}, ${place(one.file_path, "no file")}`).join("; ") || null;
@@ -40,6 +40,10 @@ export function detailLines(agent: AgentDetail, options: { color: boolean; width
     ["turn limit", agent.max_turns === null ? null : `${agent.max_turns} model calls`],
     ["rights", agent.permission],
     ["skills", agent.skills?.join(", ") ?? null],
+    ["mcp servers", mcpText(agent.mcp)],
+    ["nodes", agent.nodes.length === 0 ? null : `with the labels ${agent.nodes.join(", ")}`],
+    ["isolation", agent.isolation === "worktree" ? "each session works in a git worktree of its own" : null],
+    ["after crash", agent.on_crash === "fail" ? "interrupted work is reported, not repeated" : null],
     ["note", agent.scope_note],
   ];
   const rows = agent.tools.map((tool): Cell[] => [
@@ -57,6 +61,11 @@ export function detailLines(agent: AgentDetail, options: { color: boolean; width
   ];
 }
 
+function mcpText(mcp: AgentDetail["mcp"]): string | null {
+  if (mcp === "none" || mcp.length === 0) return null;
+  return mcp === "inherit" ? "inherit: the servers of its harness and of .mcp.json" : mcp.join(", ");
+}
+
 export function diagnosticLine(one: AgentDiagnostic, cwd: string, style: Style): string {
   const where = one.file === null ? (one.agent ?? "") : shortPath(one.file, cwd);
   const owner = one.plugin === null ? "" : `plugin ${one.plugin}, agent ${one.agent ?? "?"}, `;
@@ -65,11 +74,7 @@ export function diagnosticLine(one: AgentDiagnostic, cwd: string, style: Style):
   return `${owner}${where}${line}: ${level}: ${oneLine(one.message)}`;
 }
 
-export function heading(style: Style, names: readonly string[]): Cell[] {
-  return names.map((text) => ({ text, paint: style.dim }));
-}
-
-/** As seen from where the command runs, so that a terminal can open it. */
+/** Relative to the current folder, so that a terminal can open it. */
 export function shortPath(path: string, cwd: string): string {
   if (path.startsWith("<")) return path;
   const near = relative(cwd, path);

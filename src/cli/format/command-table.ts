@@ -1,9 +1,8 @@
-/** Slash commands for people. */
+/** Slash commands as tables and lines. */
 import type { CommandOutcome, CommandView } from "../../contract/command.ts";
-import { sourceOf } from "../slash-command.ts";
-import type { Terminal } from "../terminal.ts";
-import { heading } from "./agent-table.ts";
-import { type Cell, columns } from "./columns.ts";
+import { sourceOf } from "../commands/session/slash-command.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { type Cell, columns, heading } from "./columns.ts";
 import { createStyle } from "./style.ts";
 import { oneLine, plainText } from "./text.ts";
 
@@ -18,7 +17,7 @@ export function commandTable(commands: readonly CommandView[], options: { color:
   return columns(heading(style, ["COMMAND", "FROM", "STATUS", "ABOUT"]), rows, options.width);
 }
 
-/** Shows what a command answered. True when something is to be said to the agent besides. */
+/** Shows the output of a command. Returns true if it also has a prompt for the agent. */
 export function showOutcome(
   cx: Pick<Terminal, "json" | "print" | "printJson" | "warn">,
   outcome: CommandOutcome,

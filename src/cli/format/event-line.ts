@@ -1,16 +1,20 @@
-/** Events as one line each, for `tail`, `history` and the attached daemon. */
+/** Formats events as one line each, for `tail`, `history` and the attached daemon. */
+import { senderName } from "../../client/views/words.ts";
 import type { Event, EventOf } from "../../contract/event.ts";
-import type { Message } from "../../contract/message.ts";
+import { receiptWords } from "../../contract/receipt.ts";
 import type { TurnError, TurnReason } from "../../contract/turn.ts";
-import type { SessionNames } from "../session-names.ts";
+import { actionLine, askEnd, shortAskId } from "./ask-view.ts";
+import type { SessionNames } from "./session-names.ts";
 import type { Style } from "./style.ts";
-import { oneLine, plural, truncate } from "./text.ts";
+import { displayWidth, oneLine, plural, truncate } from "./text.ts";
 import { clockTime } from "./time.ts";
+import { usageWords } from "./usage.ts";
+import { fitLine } from "./visible.ts";
 
-/** One line without colour ends at this width; a pipe has no edge, but a line should stay one. */
+/** `width` also applies to a pipe: it has no edge, but each event must stay one line. */
 export type LineOptions = { style: Style; width: number; names: SessionNames };
 
-/** The line, or null for events that say nothing to a reader. */
+/** The line, or null for events that are not shown. */
 export function eventLine(event: Event, options: LineOptions): string | null {
   const text = describe(event, options);
   if (text === null) return null;
@@ -38,36 +42,56 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "daemon.stopping":
       return painted(style.dim, `daemon is stopping: ${event.data.reason}`);
     case "config.reloaded":
-      return painted(style.dim, `configuration read again: ${plural(event.data.agents.length, "agent")}`);
+      return painted(style.dim, `configuration reloaded: ${plural(event.data.agents.length, "agent")}`);
     case "config.rejected":
-      return painted(style.red, `configuration not taken: ${event.data.problems.join("; ")}`);
+      return painted(style.red, `configuration not applied: ${event.data.problems.join("; ")}`);
+    case "node.joined":
+      return painted(style.dim, `node ${event.data.node} joined`);
+    case "node.lost":
+      return painted(
+        style.yellow,
+        `node ${event.data.node} is lost; ${event.data.by} took over ${plural(event.data.moved, "session")}, ${event.data.away} away`,
+      );
+    case "node.changed":
+      return painted(style.dim, `node ${event.data.node}: ${event.data.state}`);
+    case "client.changed":
+      return painted(style.dim, `client ${event.data.client}: ${event.data.state}`);
+    case "session.moved":
+      return painted(style.dim, `runs on node ${event.data.node} now`);
     case "session.created":
       return plain(`started, agent ${event.data.session.agent}`);
     case "session.renamed":
       return plain(`is the new name of ${event.data.before}`);
     case "session.titled":
       return plain(`title: ${event.data.title === "" ? "(none)" : event.data.title}`);
+    case "session.agent":
+      return plain(`agent: ${event.data.agent}${event.data.model === null ? "" : `, model ${event.data.model}`}`);
     case "session.state":
       return event.data.state === "error" ? painted(style.red, `error: ${event.data.error ?? "unknown"}`) : null;
     case "session.closed":
       return painted(style.dim, `closed: ${event.data.reason}`);
+    case "session.memory_lost":
+      return painted(style.yellow, "its conversation restarts: the agent does not remember earlier messages");
     case "session.notice":
     case "turn.notice":
       return painted(event.data.level === "info" ? style.dim : style.yellow, event.data.text);
     case "message.admitted":
       return plain(`← ${senderName(event.data.message)}: ${event.data.message.body}`);
     case "message.cancelled":
-      return painted(style.dim, `message ${event.data.message} was taken back`);
+      return painted(style.dim, `message ${event.data.message} was cancelled`);
+    case "message.received":
+      return painted(style.dim, `plugins changed message ${event.data.message} to: ${event.data.body}`);
     case "message.steered":
-      return painted(style.dim, `message ${event.data.message} joined the turn under way`);
+      return painted(style.dim, `message ${event.data.message} joined the current turn`);
     case "message.redelivered":
-      return painted(style.yellow, `message ${event.data.message} goes to the next turn again`);
+      return painted(style.yellow, `message ${event.data.message} returns to the queue for the next turn`);
     case "message.lost":
       return painted(style.red, `message ${event.data.message} was lost: ${event.data.reason}`);
     case "ask.opened":
-      return painted(style.yellow, `asks: ${event.data.ask.question} (aegis answer ${event.data.ask.id})`);
+      return askOpened(event.data, style);
     case "ask.settled":
-      return painted(style.dim, `ask ${event.data.ask} ${askOutcome(event.data)}`);
+      return (room) =>
+        style.dim(fitLine(`ask ${shortAskId(event.data.ask)} was ${askOutcome(event.data)}`, room, "aegis asks --all"));
     case "queue.added":
       return plain(`queue ${event.data.queue} was added, agent ${event.data.settings.agent}`);
     case "queue.removed":
@@ -75,12 +99,12 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "queue.paused":
       return painted(style.yellow, `queue ${event.data.queue} is paused`);
     case "queue.resumed":
-      return plain(`queue ${event.data.queue} goes on`);
+      return plain(`queue ${event.data.queue} was resumed`);
     case "task.enqueued":
       return plain(`${event.data.queue} ← task ${event.data.task.id}: ${event.data.task.payload}`);
     case "task.dispatched": {
       const worker = options.names.label(event.data.worker);
-      return painted(style.dim, `${event.data.queue}: task ${event.data.task} was given to ${worker}`);
+      return painted(style.dim, `${event.data.queue}: task ${event.data.task} was assigned to ${worker}`);
     }
     case "task.deferred":
       return painted(
@@ -111,7 +135,7 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "run.resumed":
       return painted(
         style.yellow,
-        `${event.data.workflow}: run ${event.data.run} goes on after ${plural(event.data.steps, "step")}`,
+        `${event.data.workflow}: run ${event.data.run} resumed after ${plural(event.data.steps, "step")}`,
       );
     case "run.step":
       return stepLine(event.data, style);
@@ -159,11 +183,20 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "plugin.failed":
       return painted(style.red, `the plugin ${event.data.plugin} failed: ${event.data.reason}`);
     case "plugin.restarting":
-      return painted(style.yellow, `the plugin ${event.data.plugin} ended and is started again: ${event.data.reason}`);
+      return painted(style.yellow, `the plugin ${event.data.plugin} ended and is restarted: ${event.data.reason}`);
     case "plugin.restored":
-      return painted(style.dim, `the plugin ${event.data.plugin} runs again`);
+      return painted(style.dim, `the plugin ${event.data.plugin} was restarted`);
     case "plugin.removed":
       return painted(style.dim, `the plugin ${event.data.plugin} was removed`);
+    case "plugin.gates_missing": {
+      const { plugin, hooks, reason } = event.data;
+      return painted(
+        style.red,
+        `gates of ${plugin} are missing, so the actions they guard are refused: ${hooks.join(", ")}: ${reason}`,
+      );
+    }
+    case "plugin.gates_held":
+      return painted(style.dim, `no gates of ${event.data.plugin} are missing now`);
     case "skill.installed":
     case "skill.updated":
     case "skill.removed":
@@ -172,7 +205,7 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `given: ${event.data.skills.map(({ name, how }) => `${name} (${how})`).join(", ")}`);
     case "skill.routed": {
       const { skill, agent, handle } = event.data;
-      return painted(style.yellow, `passed on to ${handle}: the skill ${skill} is for the agent ${agent}`);
+      return painted(style.yellow, `routed to ${handle}: the skill ${skill} is for the agent ${agent}`);
     }
     case "turn.started":
       return painted(style.dim, event.data.spontaneous ? "turn started by the agent itself" : "turn started");
@@ -187,9 +220,34 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "turn.plan":
       return painted(style.dim, `plan: ${event.data.entries.map((entry) => entry.text).join("; ")}`);
     case "turn.compaction":
-      return painted(style.dim, "the conversation was shortened to fit the model's context");
+      return painted(style.dim, "the conversation was summarised to fit the model's context");
+    case "worktree.ready":
+      return worktreeReady(event.data, style);
+    case "worktree.failed":
+      return painted(style.red, `its worktree could not be created: ${event.data.problem}`);
+    case "worktree.removed":
+      return painted(style.dim, `its worktree was removed: ${event.data.reason}`);
+    case "rescue.saved":
+      return painted(style.dim, `${plural(event.data.files, "file")} of its worktree stored as ${event.data.ref}`);
+    case "rescue.failed":
+      return painted(style.red, `its worktree was kept: ${event.data.problem}`);
+    case "land.ended": {
+      const { state, target, detail } = event.data;
+      const paint = state === "landed" ? style.green : style.yellow;
+      return painted(paint, `${landWords[state]} ${target}${detail === null ? "" : `: ${detail}`}`);
+    }
+    case "claim.refused": {
+      const { path, why, by } = event.data;
+      return painted(style.yellow, `may not write ${path}: ${claimWords[why]}${by === null ? "" : ` (${by})`}`);
+    }
+    case "receipt.recorded": {
+      const { receipt } = event.data;
+      return painted(receipt.status === "passed" ? style.green : style.yellow, receiptWords(receipt));
+    }
+    case "changes.recorded":
+      return changeCounts(event.data, style);
     case "turn.ended":
-      return endText(event.data.reason, event.data.error, style);
+      return endText(event.data, style);
     case "tool.called":
     case "pool.released":
     case "turn.accepted":
@@ -202,6 +260,39 @@ function describe(event: Event, options: LineOptions): Text | null {
     default:
       return unknownEvent(event);
   }
+}
+
+export const landWords: Readonly<Record<EventOf<"land.ended">["data"]["state"], string>> = {
+  new: "waits for",
+  ready: "waits for",
+  checked: "waits for",
+  returning: "waits for",
+  waiting: "not landed yet on",
+  conflict: "conflicts with",
+  failed: "not landed on",
+  nothing: "nothing to land on",
+  landed: "landed on",
+};
+
+const claimWords: Readonly<Record<EventOf<"claim.refused">["data"]["why"], string>> = {
+  changed: "it was changed since the session read it",
+  deleted: "it was deleted since the session read it",
+  unread: "another session wrote it and this one has not read it",
+  held: "another session has claimed it",
+  circle: "the sessions would wait for each other",
+  limit: "the session claims too many files",
+};
+
+function worktreeReady({ dir, branch, left_out }: EventOf<"worktree.ready">["data"], style: Style): Text {
+  const missing = left_out === 0 ? "" : ` without ${plural(left_out, "uncommitted file")}`;
+  return (room) => style.dim(truncate(`works on ${branch}${missing} in ${dir}`, room));
+}
+
+function changeCounts({ files, added, deleted, shared, problem }: EventOf<"changes.recorded">["data"], style: Style) {
+  if (problem !== null) return (room: number) => style.yellow(truncate(`changes not recorded: ${problem}`, room));
+  if (files === 0) return null;
+  const doubt = shared === 0 ? "" : `, ${shared} of them shared with other sessions`;
+  return (room: number) => style.dim(truncate(`changed ${plural(files, "file")}: +${added} -${deleted}${doubt}`, room));
 }
 
 function taskEnd({ queue, task, status, result, error }: EventOf<"task.ended">["data"], style: Style): Text {
@@ -236,31 +327,19 @@ function subagentEnd({ label, status, result, error }: EventOf<"subagent.ended">
   return (room) => paint(truncate(`subagent ${label} ${status}${more ? `: ${more}` : ""}`, room));
 }
 
-function askOutcome({ status, answer }: EventOf<"ask.settled">["data"]): string {
-  if (status !== "answered" || answer === null) return `was ${status}`;
-  return `was answered: ${answer.choice ?? answer.text}`;
+function askOpened({ ask }: EventOf<"ask.opened">["data"], style: Style): Text {
+  const id = shortAskId(ask.id);
+  const text = `asks: ${actionLine(ask)}`;
+  const whole = `${text} (aegis answer ${id})`;
+  return (room) => style.yellow(displayWidth(whole) <= room ? whole : fitLine(text, room, `aegis ask show ${id}`));
+}
+
+function askOutcome({ status, answer, by = null, reason = null }: EventOf<"ask.settled">["data"]): string {
+  return askEnd({ status, answer, settled_by: by, settled_reason: reason });
 }
 
 function handlesOf({ members }: Pick<EventOf<"group.joined">["data"], "members">): string {
   return members.map((member) => member.handle).join(", ");
-}
-
-export function senderName(message: Pick<Message, "sender">): string {
-  const { sender } = message;
-  switch (sender.kind) {
-    case "human":
-      return "you";
-    case "agent":
-      return sender.handle;
-    case "queue":
-    case "workflow":
-    case "schedule":
-      return `${sender.kind} ${sender.name}`;
-    case "group":
-      return `group ${sender.group}`;
-    default:
-      return sender.kind;
-  }
 }
 
 /** How a turn ended, in words. */
@@ -270,18 +349,20 @@ export function endWords(reason: TurnReason, error: TurnError | null): string {
     cancelled: "turn interrupted",
     failed: "turn failed",
     refused: "turn refused",
-    truncated: "turn cut off at a limit",
-    lost: "turn cut by a crash of the daemon",
+    truncated: "turn reached a limit",
+    lost: "turn interrupted by a crash of the daemon",
   };
   return error === null ? words[reason] : `${words[reason]}: ${oneLine(error.message)}`;
 }
 
-function endText(reason: TurnReason, error: TurnError | null, style: Style): Text {
+function endText({ reason, error, usage }: EventOf<"turn.ended">["data"], style: Style): Text {
   const paint = reason === "completed" ? style.green : reason === "failed" ? style.red : style.yellow;
-  return (room) => paint(truncate(endWords(reason, error), room));
+  const used = usageWords(usage);
+  const words = `${endWords(reason, error)}${used === null ? "" : ` (${used})`}`;
+  return (room) => paint(truncate(words, room));
 }
 
-/** A newer daemon may send what this client does not know. */
+/** A newer daemon may send an event that this client does not know. */
 function unknownEvent(event: never): Text {
   const { type } = event as { type: string };
   return () => type;

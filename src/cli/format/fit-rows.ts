@@ -1,14 +1,14 @@
-/** Lines of several kinds that share the rows of a terminal: of each kind the most telling stay, and the rest is counted. */
+/** Fits sections of lines into the rows of a terminal: each section keeps its most useful lines and counts the rest. */
 
 export type Section = {
   lines: readonly string[];
-  /** Which of them stay when there is no room for all. */
+  /** Which lines stay if not all fit. */
   keep: "first" | "last";
-  /** Says how many are not shown. */
+  /** The line that says how many lines are hidden. */
   hidden: (count: number) => string;
 };
 
-/** In the order they are given. Those named first in `order` get the first row each, and the first of what is left. */
+/** Sections keep their given order. Those named first in `order` get a row first, and a share of the rest first. */
 export function fitRows<Name extends string>(
   sections: Readonly<Record<Name, Section>>,
   order: readonly NoInfer<Name>[],

@@ -1,10 +1,8 @@
 /** Groups and their members as aligned columns. */
 import type { Broadcast, GroupView, ReplyStatus } from "../../contract/group.ts";
-import { type Cell, columns } from "./columns.ts";
+import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { relativeTime } from "./time.ts";
-
-export type TableOptions = { color: boolean; width: number; now: number };
 
 export function groupTable(groups: readonly GroupView[], options: TableOptions): string[] {
   const style = createStyle(options.color);
@@ -14,7 +12,7 @@ export function groupTable(groups: readonly GroupView[], options: TableOptions):
     { text: broadcast === null ? "-" : progress(broadcast) },
     { text: members.map((member) => member.handle).join(", ") },
   ]);
-  return columns(header(style, "GROUP", "STARTED", "REPLIES", "MEMBERS"), rows, options.width);
+  return columns(heading(style, ["GROUP", "STARTED", "REPLIES", "MEMBERS"]), rows, options.width);
 }
 
 export function memberTable({ members, broadcast }: GroupView, options: TableOptions): string[] {
@@ -30,7 +28,7 @@ export function memberTable({ members, broadcast }: GroupView, options: TableOpt
       { text: reply?.error ?? "" },
     ];
   });
-  return columns(header(style, "MEMBER", "AGENT", "STATE", "REPLY", "WHY"), rows, options.width);
+  return columns(heading(style, ["MEMBER", "AGENT", "STATE", "REPLY", "WHY"]), rows, options.width);
 }
 
 function progress({ members, settled_at }: Broadcast): string {
@@ -44,8 +42,4 @@ function replyPaint(status: ReplyStatus | undefined, style: Style): (text: strin
   if (status === "ok") return style.green;
   if (status === "error") return style.red;
   return status === "waiting" ? style.yellow : style.dim;
-}
-
-function header(style: Style, ...names: string[]): Cell[] {
-  return names.map((text) => ({ text, paint: style.dim }));
 }

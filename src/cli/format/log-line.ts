@@ -1,4 +1,4 @@
-/** A line of the daemon's log, for people. */
+/** Formats a line of the daemon's log. */
 import type { Style } from "./style.ts";
 import { oneLine } from "./text.ts";
 import { clockTime } from "./time.ts";
@@ -10,10 +10,10 @@ const levels: readonly { from: number; name: string; paint: keyof Style | null }
   { from: 0, name: "debug", paint: "dim" },
 ];
 
-/** Fields that every line has and nobody reads. */
+/** Fields that every line has and readers do not need. */
 const uninteresting = new Set(["level", "time", "msg", "pid", "hostname", "name", "v"]);
 
-/** What is not a JSON record (a crash's stack, say) is shown as it is. */
+/** Returns a line that is not a JSON record (for example of a stack trace) unchanged. */
 export function logLine(line: string, style: Style): string {
   const record = parseRecord(line);
   if (record === null) return line;
@@ -42,6 +42,13 @@ export function logProblem(line: string): string | null {
   if (levelOf(record.level).name !== "error") return null;
   const detail = errorOf(record.err);
   return detail === "" ? String(record.msg ?? "") : `${record.msg}: ${detail}`;
+}
+
+/** What a start waits for, or null if the line does not say that it waits. */
+export function waitingFor(line: string): string | null {
+  const record = parseRecord(line);
+  const message = String(record?.msg ?? "");
+  return message.startsWith("waiting for ") ? `${message}: ${oneLine(String(record?.error ?? ""))}` : null;
 }
 
 function levelOf(value: unknown): (typeof levels)[number] {

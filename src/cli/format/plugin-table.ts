@@ -1,9 +1,10 @@
-/** Plugins for people: a table of all, the facts of one. */
-import type { PluginDetail, PluginDiagnostic, PluginStatus, PluginView } from "../../contract/plugin.ts";
-import { heading, shortPath } from "./agent-table.ts";
-import { type Cell, columns } from "./columns.ts";
+/** Plugins as a table, and the details of one plugin. */
+import type { HookFailure, PluginDetail, PluginDiagnostic, PluginStatus, PluginView } from "../../contract/plugin.ts";
+import { shortPath } from "./agent-table.ts";
+import { type Cell, columns, heading } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { oneLine } from "./text.ts";
+import { clockTime } from "./time.ts";
 
 export function pluginTable(plugins: readonly PluginView[], options: { color: boolean; width: number }): string[] {
   const style = createStyle(options.color);
@@ -11,9 +12,16 @@ export function pluginTable(plugins: readonly PluginView[], options: { color: bo
     { text: plugin.name, paint: style.cyan },
     { text: plugin.version },
     { text: plugin.status, paint: statusPaint(plugin.status, style) },
-    { text: oneLine(plugin.reason ?? plugin.description) },
+    { text: aboutText(plugin) },
   ]);
   return columns(heading(style, ["PLUGIN", "VERSION", "STATUS", "ABOUT"]), rows, options.width);
+}
+
+/** Unsupported parts come before the description: a plugin whose hooks do not run must not look complete. */
+function aboutText({ reason, description, unsupported }: PluginView): string {
+  const parts = unsupported.map(({ part }) => part).join(", ");
+  const without = parts === "" ? "" : `no effect here: ${parts}`;
+  return oneLine([reason ?? "", without, reason === null ? description : ""].filter((text) => text !== "").join("; "));
 }
 
 export function pluginLines(plugin: PluginDetail, options: { color: boolean; width: number; cwd: string }): string[] {
@@ -28,12 +36,15 @@ export function pluginLines(plugin: PluginDetail, options: { color: boolean; wid
     ["loaded", plugin.generation === 0 ? "never" : `${plugin.generation} times`],
     ["data", shortPath(plugin.data_dir, options.cwd)],
     ["hooks", brings.hooks.map((hook) => `${hook.event} (${hook.name}${hook.strict ? ", strict" : ""})`).join(", ")],
+    ["guards", guardText(plugin.guard)],
     ["tools", brings.tools.map((tool) => tool.name).join(", ")],
     ["workflows", brings.workflows.map((workflow) => workflow.name).join(", ")],
     ["agents", brings.agents.map((agent) => `${plugin.name}:${agent}`).join(", ")],
     ["skills", brings.skills.join(", ")],
     ["commands", brings.commands.map((command) => `/${command.name}`).join(", ")],
     ["reducers", brings.reducers.join(", ")],
+    ["channels", brings.channels.map((channel) => channel.name).join(", ")],
+    ["no effect", plugin.unsupported.map(({ part }) => part).join(", ")],
     ...plugin.settings.map(
       ({ key, value, required }) =>
         ["setting", `${key} = ${JSON.stringify(value ?? null)}${required ? " (required)" : ""}`] as const,
@@ -43,6 +54,7 @@ export function pluginLines(plugin: PluginDetail, options: { color: boolean; wid
     `${style.bold(plugin.name)} ${plugin.version}${plugin.critical ? " (critical)" : ""}  ${oneLine(plugin.description)}`,
     ...facts.flatMap(([name, value]) => (value === "" ? [] : [`${style.dim(name.padEnd(10))} ${value}`])),
     ...plugin.diagnostics.map((one) => pluginDiagnostic(one, style)),
+    ...plugin.hook_failures.flatMap((failure) => failureLines(failure, style)),
   ];
 }
 
@@ -50,6 +62,20 @@ export function pluginDiagnostic({ level, file, line, message }: PluginDiagnosti
   const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
   const paint = level === "error" ? style.red : level === "warning" ? style.yellow : style.dim;
   return `${place}${paint(level)}: ${oneLine(message)}`;
+}
+
+/** The count and the last failure, with its stack trace below. */
+function failureLines({ event, hook, count, last_at, kind, error, stack }: HookFailure, style: Style): string[] {
+  const times = count === 1 ? "once" : `${count} times`;
+  const how = kind === "timeout" ? "timed out" : "failed";
+  const head = `hook ${event} (${hook}) ${how} ${times}, last at ${clockTime(last_at)}: ${oneLine(error)}`;
+  const frames = (stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [style.red(head), ...frames.map((frame) => style.dim(`  ${oneLine(frame)}`))];
+}
+
+function guardText(guard: PluginDetail["guard"]): string {
+  if (guard === null) return "";
+  return guard.hooks.map((hook) => (guard.missing.includes(hook) ? `${hook}, missing` : hook)).join("; ");
 }
 
 function requirements({ requires_aegis: aegis, requires }: PluginDetail): string {

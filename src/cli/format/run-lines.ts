@@ -1,5 +1,7 @@
-/** Runs of workflows as lines. */
+/** Workflow runs as lines. */
+import { receiptWords } from "../../contract/receipt.ts";
 import type { Run, RunView, Step } from "../../contract/run.ts";
+import { shortAskId } from "./ask-view.ts";
 import { type Cell, columns } from "./columns.ts";
 import { fitRows } from "./fit-rows.ts";
 import { createStyle, type Style } from "./style.ts";
@@ -7,21 +9,21 @@ import { dollars, oneLine, plural, truncate } from "./text.ts";
 import { duration, relativeTime } from "./time.ts";
 
 type Look = { color: boolean; width: number; now: number };
-/** No more lines than `rows`, when it is given. */
+/** At most `rows` lines, if given. */
 type BlockLook = Look & { rows?: number };
 
 const glyphs: Record<Run["status"], string> = { running: "▶", parked: "‖", ok: "✓", error: "✗", cancelled: "⊘" };
 
 export function runTable(runs: readonly Run[], { color, width, now }: Look): string[] {
   const style = createStyle(color);
-  const header: Cell[] = ["", "WORKFLOW", "RUN", "STATUS", "PHASE", "STARTED", "RESULT"].map((text) => ({
-    text,
-    paint: style.dim,
-  }));
+  const hasNodes = runs.some(({ node }) => node !== undefined);
+  const titles = ["", "WORKFLOW", "RUN", ...(hasNodes ? ["NODE"] : []), "STATUS", "PHASE", "STARTED", "RESULT"];
+  const header: Cell[] = titles.map((text) => ({ text, paint: style.dim }));
   const rows = runs.map((run): Cell[] => [
     { text: glyphs[run.status], paint: paintOf(run.status, style) },
     { text: run.workflow, paint: style.cyan },
     { text: shortId(run.id) },
+    ...(hasNodes ? [{ text: run.node ?? "-" }] : []),
     { text: run.status, paint: paintOf(run.status, style) },
     { text: run.phase ?? "-" },
     { text: relativeTime(run.created_at, now) },
@@ -30,7 +32,7 @@ export function runTable(runs: readonly Run[], { color, width, now }: Look): str
   return columns(header, rows, width);
 }
 
-/** How a run stands, as a block. `phases` are the checkpoints it passed, `lines` the last it logged. */
+/** The state of a run as a block. `phases` are the checkpoints it passed, `lines` its latest log lines. */
 export function runBlock(
   run: RunView,
   more: { phases: readonly string[]; lines: readonly string[] },
@@ -42,6 +44,7 @@ export function runBlock(
   const head = [
     `${asking ? "?" : glyphs[run.status]} ${run.workflow} ${shortId(run.id)}`,
     ...(run.host_handle === null ? [] : [`host ${run.host_handle}`]),
+    ...(run.node === undefined ? [] : [`node ${run.node}`]),
     status,
     duration((run.ended_at ?? now) - run.created_at),
     plural(run.steps_done, "step"),
@@ -50,19 +53,19 @@ export function runBlock(
   const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
   const below = (text: string) => `  ${truncate(text, width - 2)}`;
   const hidden = (what: string) => (count: number) => style.dim(below(`… ${count} ${what}`));
-  // What waits for a decision has nothing under way, whatever its record says was begun.
+  // A run that waits for a decision has no running step, even if its record lists a started one.
   const underWay = run.status === "running" ? run.open : [];
   const end = run.status === "running" ? [] : endLines(run, style);
   const sections = {
     phases: {
       lines: more.phases.map((phase) => style.green(below(`✓ ${phase}`))),
       keep: "last",
-      hidden: hidden("checkpoints before these"),
+      hidden: hidden("earlier checkpoints"),
     },
     steps: {
       lines: underWay.map((step) => below(`… ${step.label} · ${duration(now - step.started_at)}`)),
       keep: "last",
-      hidden: hidden("more steps under way"),
+      hidden: hidden("more running steps"),
     },
     agents: {
       lines: open.length === 0 ? [] : [style.dim(below(`agents: ${open.join(", ")}`))],
@@ -70,17 +73,24 @@ export function runBlock(
       hidden: hidden("agents"),
     },
     asks: {
-      lines: run.asks.map((ask) => style.yellow(below(`answer with: aegis answer ${ask} …`))),
+      lines: run.asks.map((ask) =>
+        style.yellow(below(`aegis ask show ${shortAskId(ask)}, then aegis answer ${shortAskId(ask)} …`)),
+      ),
       keep: "first",
       hidden: hidden("more questions: aegis asks"),
+    },
+    receipts: {
+      lines: run.receipts.map((receipt) => below(oneLine(receiptWords(receipt)))),
+      keep: "first",
+      hidden: hidden("earlier checks: aegis receipts"),
     },
     log: {
       lines: more.lines.map((line) => style.dim(below(`| ${line}`))),
       keep: "last",
-      hidden: hidden("lines before these"),
+      hidden: hidden("earlier lines"),
     },
   } as const;
-  const order = ["asks", "steps", "phases", "log", "agents"] as const;
+  const order = ["asks", "steps", "phases", "receipts", "log", "agents"] as const;
   return [
     paintOf(run.status, style)(truncate(head, width)),
     ...fitRows(sections, order, Math.max(0, rows - 1 - end.length)),
@@ -105,7 +115,7 @@ export function stepTable(steps: readonly Step[], { color, width }: Look): strin
   return columns(header, rows, width);
 }
 
-/** How a run ended, and what can be done about it. */
+/** How a run ended, and what the user can do about it. */
 export function endLines(run: Run, style: Style): string[] {
   const id = shortId(run.id);
   if (run.parked !== null) {
@@ -115,13 +125,13 @@ export function endLines(run: Run, style: Style): string[] {
     return [style.red(`  → ${run.parked.detail}`), style.dim(`  choose: ${choices.join(" | ")}`)];
   }
   if (run.error !== null) {
-    const fault = run.error.kind === "crash" ? ` (a fault in the workflow: aegis workflow logs ${id})` : "";
+    const fault = run.error.kind === "crash" ? ` (an error in the workflow: aegis workflow logs ${id})` : "";
     return [style.red(`  → ${run.error.name}: ${oneLine(run.error.message)}${fault}`)];
   }
   return run.result === null || run.result === undefined ? [] : [`  → ${resultText(run.result)}`];
 }
 
-/** What people type to name a run. */
+/** The short id that users type to name a run. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

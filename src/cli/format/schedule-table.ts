@@ -1,15 +1,13 @@
 /** Schedules and firings as aligned columns and lines. */
 import type { Firing, ScheduleAction, ScheduleSettings, ScheduleView } from "../../contract/schedule.ts";
-import { type Cell, columns } from "./columns.ts";
+import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { plural, truncate } from "./text.ts";
 import { duration, relativeTime } from "./time.ts";
 
-type TableOptions = { color: boolean; width: number; now: number };
-
 export function scheduleTable(schedules: readonly ScheduleView[], options: TableOptions): string[] {
   const style = createStyle(options.color);
-  const header = headerOf(["SCHEDULE", "WHEN", "NEXT", "LAST", "STATE", "DOES"], style);
+  const header = heading(style, ["SCHEDULE", "WHEN", "NEXT", "LAST", "STATE", "DOES"]);
   const rows = schedules.map((schedule): Cell[] => [
     { text: schedule.name, paint: style.cyan },
     { text: rhythmWords(schedule) },
@@ -21,11 +19,11 @@ export function scheduleTable(schedules: readonly ScheduleView[], options: Table
   return columns(header, rows, options.width);
 }
 
-/** With `names` also whose firings they are. */
+/** `names` adds a column with the schedule of each firing. */
 export function firingTable(firings: readonly Firing[], options: TableOptions & { names: boolean }): string[] {
   const style = createStyle(options.color);
-  const titles = ["SLOT", "STATUS", "TOOK", "STARTED", "WHAT CAME OF IT"];
-  const header = headerOf(options.names ? ["SCHEDULE", ...titles] : titles, style);
+  const titles = ["SLOT", "STATUS", "TOOK", "STARTED", "RESULT"];
+  const header = heading(style, options.names ? ["SCHEDULE", ...titles] : titles);
   const rows = firings.map((firing): Cell[] => [
     ...(options.names ? [{ text: firing.schedule, paint: style.cyan }] : []),
     { text: `${isoMinute(firing.slot)}${firing.manual ? " by hand" : firing.late ? " late" : ""}` },
@@ -37,10 +35,10 @@ export function firingTable(firings: readonly Firing[], options: TableOptions & 
   return columns(header, rows, options.width);
 }
 
-/** Columns before the words of a line. */
+/** The width of the label column. */
 const label = 11;
 
-/** What a person wants to know of one schedule. */
+/** The details of one schedule. */
 export function scheduleLines(schedule: ScheduleView, { color, width, now }: TableOptions): string[] {
   const style = createStyle(color);
   const lines = [
@@ -66,7 +64,7 @@ export function scheduleLines(schedule: ScheduleView, { color, width, now }: Tab
   return lines;
 }
 
-/** A moment by the clocks of a zone: `Mon 2026-03-30 09:00 Europe/Berlin`. */
+/** A time in a time zone: `Mon 2026-03-30 09:00 Europe/Berlin`. */
 export function zoned(time: number, timezone: string): string {
   const parts = new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,
@@ -142,8 +140,4 @@ function statusPaint(status: Firing["status"], style: Style): (text: string) => 
 
 function isoMinute(time: number): string {
   return `${new Date(time).toISOString().slice(0, 16)}Z`;
-}
-
-function headerOf(titles: readonly string[], style: Style): Cell[] {
-  return titles.map((text) => ({ text, paint: style.dim }));
 }

@@ -1,32 +1,66 @@
 /** Sessions as aligned columns. */
 import type { SessionView } from "../../contract/session.ts";
-import { type Cell, columns } from "./columns.ts";
+import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { relativeTime } from "./time.ts";
+import { contextText, costText, tokensText } from "./usage.ts";
 
+/** `lost` names the nodes whose sessions are away. The nodes of sessions are shown only in a cluster. */
 export function sessionTable(
   sessions: readonly SessionView[],
-  options: { color: boolean; width: number; now: number },
+  options: TableOptions,
+  lost: ReadonlySet<string> = new Set(),
 ): string[] {
   const style = createStyle(options.color);
-  const header: Cell[] = ["SESSION", "AGENT", "STATE", "WAITING", "UNREAD", "STARTED", "TITLE"].map((text) => ({
-    text,
-    paint: style.dim,
-  }));
+  const hasNodes = sessions.some(({ node }) => node !== undefined);
+  const titles = [
+    ...["SESSION", "AGENT", ...(hasNodes ? ["NODE"] : []), "STATE", "WAITING", "UNREAD", "TOKENS", "COST"],
+    ...["CONTEXT", "STARTED", "TITLE"],
+  ];
   const rows = sessions.map((session): Cell[] => [
     { text: session.handle, paint: style.cyan },
     { text: session.offline ? `${session.agent} (offline)` : session.agent },
-    { text: session.state, paint: statePaint(session, style) },
+    ...(hasNodes ? [nodeCell(session, lost, style)] : []),
+    { text: stateText(session), paint: statePaint(session, style) },
     { text: session.pending === 0 ? "-" : String(session.pending) },
     { text: session.unseen === 0 ? "-" : String(session.unseen) },
+    { text: tokensText(session.usage) },
+    { text: costText(session.usage) },
+    { text: contextText(session.context) },
     { text: relativeTime(session.created_at, options.now) },
     { text: session.error ?? session.title },
   ]);
-  return columns(header, rows, options.width);
+  return columns(heading(style, titles), rows, options.width);
+}
+
+function nodeCell({ node = "-", state }: SessionView, lost: ReadonlySet<string>, style: Style): Cell {
+  const isAway = lost.has(node) && state !== "closed";
+  return isAway ? { text: `${node} (away)`, paint: style.yellow } : { text: node };
+}
+
+/** First whether the session waits for a person, then whether its agent is missing, then its state. */
+export function stateText(
+  session: Pick<SessionView, "state" | "needs_you"> & Partial<Pick<SessionView, "agent_problem">>,
+): string {
+  if (session.needs_you !== null) return "needs you";
+  return isAgentGone(session) ? "no agent" : session.state;
+}
+
+/** The full problem text of sessions whose agent is missing: a column has no room for it. */
+export function problemLines(sessions: readonly SessionView[]): string[] {
+  return sessions
+    .filter(isAgentGone)
+    .map(({ handle, agent_problem }) => `${handle}: ${agent_problem} (aegis close ${handle})`);
+}
+
+/** An older daemon does not send this field. */
+function isAgentGone({ agent_problem }: Partial<Pick<SessionView, "agent_problem">>): boolean {
+  return (agent_problem ?? null) !== null;
 }
 
 function statePaint(session: SessionView, style: Style): (text: string) => string {
+  if (session.needs_you !== null) return style.yellow;
   if (session.state === "working") return style.green;
-  if (session.state === "error") return style.red;
+  if (session.state === "error" || isAgentGone(session)) return style.red;
   return session.state === "closed" ? style.dim : (text) => text;
 }

@@ -1,13 +1,13 @@
-/** What was fetched and what was found in it, for people. */
+/** A fetched skill and the findings of its scan, as lines. */
 import type { FetchedSkill, InstallOutcome, SkillFinding } from "../../contract/skill-install.ts";
 import type { Style } from "./style.ts";
 import { bytes, oneLine, plural } from "./text.ts";
 
 export function findingLines(findings: readonly SkillFinding[], style: Style): string[] {
   const paint = { malicious: style.red, suspicious: style.yellow, note: style.dim };
-  return findings.flatMap(({ severity, file, line, message, rule, excerpt }) => {
+  return findings.flatMap(({ severity, file, line, message, rule, excerpt, quoted }) => {
     const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
-    const head = `  ${paint[severity](severity)} ${oneLine(place)}${place === "" ? "" : " "}${message} ${style.dim(`(${rule})`)}`;
+    const head = `  ${paint[severity](severity)} ${oneLine(place)}${place === "" ? "" : " "}${message} ${style.dim(`(${rule}${quoted === true ? ", quoted" : ""})`)}`;
     return excerpt === "" ? [head] : [head, style.dim(`      ${oneLine(excerpt)}`)];
   });
 }
@@ -22,7 +22,7 @@ export function outcomeLine({ outcome, skill }: InstallOutcome, style: Style): s
   const words = {
     installed: `installed ${fetchedLine(skill, style)} in ${skill.folder}`,
     updated: `updated ${fetchedLine(skill, style)} in ${skill.folder}`,
-    unchanged: `${fetchedLine(skill, style)} is in place already`,
+    unchanged: `${fetchedLine(skill, style)} is already installed`,
     consent: `not installed: ${fetchedLine(skill, style)}`,
   };
   return words[outcome];

@@ -1,7 +1,7 @@
 /** Skills as tables and lines. */
 import type { SkillDetail, SkillDiagnostic, SkillView } from "../../contract/skill.ts";
-import { heading, shortPath } from "./agent-table.ts";
-import { type Cell, columns } from "./columns.ts";
+import { shortPath } from "./agent-table.ts";
+import { type Cell, columns, heading } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { oneLine } from "./text.ts";
 
@@ -27,7 +27,7 @@ export function checkTable(skills: readonly SkillView[], options: TableOptions):
     const usable = { text: skill.eligible ? "yes" : "no", paint: skill.eligible ? style.green : style.red };
     return [
       [usable, { text: skill.name }, { text: fromOf(skill) }, reason(first)],
-      // One to a row: whoever mends one must not be surprised by the next.
+      // List every reason, one per row, so that the user can fix all of them at once.
       ...more.map((text): Cell[] => [{ text: "" }, { text: "" }, { text: "" }, reason(text)]),
     ];
   });
@@ -73,7 +73,7 @@ function fromOf(skill: SkillView): string {
 }
 
 function callersOf({ user_invocable, model_invocable }: SkillView): string {
-  if (!user_invocable) return model_invocable ? "agents" : "nobody";
+  if (!user_invocable) return model_invocable ? "agents" : "none";
   return model_invocable ? "all" : "people";
 }
 

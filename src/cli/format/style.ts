@@ -1,4 +1,4 @@
-/** Colours for terminals. Without colour every style gives its text back. */
+/** Colours for terminals. Without colour every style returns its text unchanged. */
 
 export type Style = Record<"bold" | "dim" | "red" | "green" | "yellow" | "cyan", (text: string) => string>;
 

@@ -1,15 +1,13 @@
 /** Queues and tasks as aligned columns. */
 import type { BudgetCheck, QueueView, TaskView } from "../../contract/task.ts";
-import { type Cell, columns } from "./columns.ts";
+import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
 import { createStyle, type Style } from "./style.ts";
 import { dollars, plural } from "./text.ts";
 import { relativeTime } from "./time.ts";
 
-type TableOptions = { color: boolean; width: number; now: number };
-
 export function queueTable(queues: readonly QueueView[], options: TableOptions): string[] {
   const style = createStyle(options.color);
-  const header = headerOf(["QUEUE", "AGENT", "AT ONCE", "RUNNING", "WAITING", "DONE", "FAILED", "STATE"], style);
+  const header = heading(style, ["QUEUE", "AGENT", "AT ONCE", "RUNNING", "WAITING", "DONE", "FAILED", "STATE"]);
   const rows = queues.map((queue): Cell[] => [
     { text: queue.name, paint: style.cyan },
     { text: queue.settings?.agent ?? "-" },
@@ -25,10 +23,13 @@ export function queueTable(queues: readonly QueueView[], options: TableOptions):
 
 export function taskTable(tasks: readonly TaskView[], options: TableOptions): string[] {
   const style = createStyle(options.color);
-  const header = headerOf(["TASK", "QUEUE", "STATUS", "TRIES", "SINCE", "PAYLOAD"], style);
+  const hasNodes = tasks.some(({ node }) => node !== undefined);
+  const titles = ["TASK", "QUEUE", ...(hasNodes ? ["NODE"] : []), "STATUS", "TRIES", "SINCE", "PAYLOAD"];
+  const header = heading(style, titles);
   const rows = tasks.map((task): Cell[] => [
     { text: task.id },
     { text: task.queue, paint: style.cyan },
+    ...(hasNodes ? [{ text: task.node ?? "-" }] : []),
     { text: taskStatus(task), paint: statusPaint(task, style) },
     { text: String(task.attempts) },
     { text: relativeTime(task.ended_at ?? task.dispatched_at ?? task.enqueued_at, options.now) },
@@ -37,28 +38,35 @@ export function taskTable(tasks: readonly TaskView[], options: TableOptions): st
   return columns(header, rows, options.width);
 }
 
-/** What keeps a queue from starting tasks, or nothing. */
+/** Why a queue does not start tasks; empty if it does. */
 export function queueState(queue: QueueView, now: number): string {
   if (queue.source === "missing") return "no longer declared";
   if (queue.paused) return "paused";
   if (queue.blocked_by.length === 0) return queue.source === "added" ? "added" : "";
   return queue.unblock_at === null
-    ? "its budget waits for a task under way"
+    ? "its budget waits for a running task"
     : `over budget, free ${relativeTime(queue.unblock_at, now)}`;
 }
 
 export function budgetLine(check: BudgetCheck, now: number): string {
   const amount = (value: number) => (check.constraint === "usd" ? dollars(value) : `${value} output tokens`);
   const parts = [`${amount(check.spent)} of ${amount(check.limit)} used within ${check.window}`];
-  if (check.reserved === null) parts.push("what the task under way will use is not known, so it runs alone");
-  else if (check.reserved > 0) parts.push(`${amount(check.reserved)} expected of tasks under way`);
-  if (check.unknown > 0) parts.push(`what ${plural(check.unknown, "try", "tries")} used is not known`);
+  if (check.reserved === null) parts.push("the usage of the running task is unknown, so it runs alone");
+  else if (check.reserved > 0) parts.push(`${amount(check.reserved)} expected for running tasks`);
+  if (check.unknown > 0) parts.push(`${plural(check.unknown, "attempt")} of unknown usage`);
   if (check.unblock_at !== null) parts.push(`free ${relativeTime(check.unblock_at, now)}`);
   return parts.join("; ");
 }
 
 export function taskStatus(task: TaskView): string {
+  if (task.status === "completed") return `completed (${verification(task)})`;
   return task.status === "pending" ? `pending (${task.queued_position ?? 1})` : task.status;
+}
+
+/** A task without a valid receipt is done only by its worker's word. */
+function verification({ verified, receipt }: TaskView): string {
+  if (verified) return "verified";
+  return receipt?.state === "void" ? "receipt void" : "unverified";
 }
 
 function statusPaint(task: TaskView, style: Style): (text: string) => string {
@@ -66,10 +74,6 @@ function statusPaint(task: TaskView, style: Style): (text: string) => string {
   return { pending: plain, dispatched: style.green, completed: style.dim, failed: style.red, cancelled: style.yellow }[
     task.status
   ];
-}
-
-function headerOf(titles: readonly string[], style: Style): Cell[] {
-  return titles.map((text) => ({ text, paint: style.dim }));
 }
 
 function count(value: number): string {

@@ -1,13 +1,13 @@
-/** Text from agents, made fit for a terminal: no control characters, measured as wide as it will be shown. */
+/** Makes text from agents safe for a terminal: removes control characters and measures display width. */
 import { stripVTControlCharacters } from "node:util";
 
-/** All but line break and tab. */
+/** All control characters except line break and tab. */
 const controls = /(?![\n\t])\p{Cc}/gu;
 const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 const takesNoRoom = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
-/** Lines stay; escape sequences and other control characters go, so that an agent cannot drive the terminal. */
+/** Keeps lines; removes escape sequences and other control characters, so that an agent cannot control the terminal. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text).replace(controls, "");
 }
@@ -26,7 +26,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** One line cut to a width, with an ellipsis where something is missing. */
+/** One line truncated to a width, with an ellipsis at the end. */
 export function truncate(text: string, width: number): string {
   const line = oneLine(text);
   if (displayWidth(line) <= width) return line;
@@ -41,7 +41,7 @@ export function truncate(text: string, width: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** Lines no wider than `width`, broken between words; a longer word stays whole. */
+/** Lines no wider than `width`, broken between words. A longer word is not broken. */
 export function wrap(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];
@@ -61,7 +61,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** US dollars; less than a cent is not nothing. */
+/** US dollars; an amount below one cent is not shown as zero. */
 export function dollars(amount: number): string {
   return `$${amount > 0 && amount < 0.01 ? Number(amount.toPrecision(2)) : amount.toFixed(2)}`;
 }

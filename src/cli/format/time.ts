@@ -1,4 +1,5 @@
-/** Times as people say them, and durations as they type them. */
+/** Formats times and durations, and parses typed durations. */
+import { durationMs } from "../../lib/duration.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -23,18 +24,22 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / day)}d`;
 }
 
-/** `14:03:27` by the machine's clock. */
+/** A running time: `12s`, `1m05s`, `2h03m`. */
+export function elapsed(ms: number): string {
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  if (ms < minute) return `${Math.floor(ms / second)}s`;
+  if (ms < hour) return `${Math.floor(ms / minute)}m${two((ms % minute) / second)}s`;
+  return `${Math.floor(ms / hour)}h${two((ms % hour) / minute)}m`;
+}
+
+/** `14:03:27` in the machine's time zone. */
 export function clockTime(at: number): string {
   const date = new Date(at);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-const units: Record<string, number> = { ms: 1, s: second, m: minute, h: hour };
-
-/** Milliseconds of `90`, `90s`, `1.5m`, `2h`; null when it is none of these. A bare number counts seconds. */
+/** Milliseconds of a duration of at most one day, such as `90`, `90s`, `1.5m` and `2h`; null for any other text. */
 export function parseDuration(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
-  if (match === null) return null;
-  const ms = Number(match[1]) * (units[match[2] ?? "s"] ?? second);
-  return ms > 0 && ms <= 24 * hour ? Math.round(ms) : null;
+  const ms = durationMs(text);
+  return ms !== null && ms <= day ? ms : null;
 }

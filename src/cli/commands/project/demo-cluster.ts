@@ -1,0 +1,161 @@
+/** `aegis demo --cluster`: three nodes lose one of them, then another for a while, then their database. */
+import type { Event } from "../../../contract/event.ts";
+import type { MessageId, TaskId } from "../../../contract/ids.ts";
+import type { NodeView } from "../../../contract/node.ts";
+import type { SessionView } from "../../../contract/session.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+import { ClusterStage, leaseSeconds, type NodeName, nodeNames } from "./demo-nodes.ts";
+import { expectThat, playTour, type Tour } from "./demo-tour.ts";
+
+const orders = 24;
+
+type Story = { session: SessionView; message: MessageId };
+
+export async function demoCluster(cx: Terminal, keep: boolean): Promise<void> {
+  const next = "Your turn: docs/cluster.md, and examples/cluster for a compose file.";
+  await playTour(cx, await ClusterStage.create(cx), { keep, next, play });
+}
+
+async function play(tour: Tour, stage: ClusterStage): Promise<void> {
+  await tour.step("A PostgreSQL server and three nodes", [
+    "Three daemons share one database and work as one. Their agents follow a script,",
+    "so no model, no key and no network are needed.",
+  ]);
+  for (const node of nodeNames) await stage.start(node);
+  tour.show(...(await nodeLines(stage, "three")));
+
+  await tour.step("Work on every node", [
+    `Two agents tell long stories on node one and node two. ${orders} orders wait in a queue,`,
+    "which all nodes serve together.",
+  ]);
+  const stories = [await tell(stage, "one"), await tell(stage, "two")];
+  const tasks = await enqueue(stage);
+  await stage.until("a first order", async () => (await endedTasks(stage, tasks)).size > 0);
+  tour.show(`${(await endedTasks(stage, tasks)).size} of ${orders} orders are packed`);
+
+  await tour.step("Node one is killed", [
+    `kill -9, in the middle of a story. Its lease ends after ${leaseSeconds} s: another node takes over.`,
+  ]);
+  const pid = await stage.kill("one");
+  const killed = performance.now();
+  await stage.until("the take-over of node one", async () => (await nodeAt(stage, "one")).state === "lost");
+  await stage.until("the move of its session", async () => (await sessionAt(stage, stories[0]))?.node !== "one");
+  const place = (await sessionAt(stage, stories[0]))?.node;
+  tour.show(`kill -9 ${pid}: ${seconds(killed)} later, its story continues on node ${place}`);
+  await stage.start("one");
+  expectThat((await nodeAt(stage, "one")).state === "up", "node one must be back");
+
+  await tour.step("Node two is frozen", [
+    "A frozen node looks dead. When it wakes up, its work belongs to others: the database",
+    "refuses its writes, and the node joins again.",
+  ]);
+  const before = (await nodeAt(stage, "two")).incarnation;
+  const frozen = await stage.freeze("two");
+  await stage.until("the take-over of node two", async () => (await nodeAt(stage, "two")).state === "lost");
+  await stage.thaw("two");
+  await stage.until("the return of node two", async () => {
+    const { state, incarnation } = await nodeAt(stage, "two");
+    return state === "up" && incarnation > before;
+  });
+  tour.show(`kill -STOP ${frozen}, then kill -CONT: fenced, and a member again`, ...(await nodeLines(stage, "three")));
+
+  await tour.step("The database is killed and started again", [
+    "kill -9 of the server, while all nodes work. Nodes wait for it and go on.",
+  ]);
+  const server = await stage.server.restart();
+  await stage.until("an answer of node three", async () => (await nodeAt(stage, "three")).state === "up");
+  tour.show(`kill -9 ${server}, and a new start on the same data`);
+
+  await tour.step("Nothing is lost and nothing is done twice", [
+    "The demo counts from outside, in the log of events that all nodes share.",
+  ]);
+  await stage.until("the end of all orders", async () => (await endedTasks(stage, tasks)).size === orders);
+  await stage.until("the end of the stories", async () => {
+    const answered = answers(await stage.events("three"));
+    return stories.every(({ message }) => answered.has(message));
+  });
+  const events = await stage.events("three");
+  checkOrders(events, tasks);
+  for (const { message, session } of stories)
+    expectThat(answers(events).get(message) === 1, `the story of ${session.handle} must have been told once`);
+  expectThat(
+    events.every(({ seq }, index) => seq === index + 1),
+    "the events must be numbered without gaps",
+  );
+  const cut = events.filter((event) => event.type === "turn.ended" && event.data.reason === "lost").length;
+  tour.show(
+    `${orders} orders packed, each once; ${stories.length} stories told, each once`,
+    `${cut} turns were cut and done again; ${events.length} events without a gap`,
+  );
+}
+
+async function tell(stage: ClusterStage, node: NodeName): Promise<Story> {
+  const client = await stage.client(node);
+  const body = { agent: "narrator", handle: `narrator-${node}`, prompt: "tell a long story" };
+  const { session, receipt } = await client.call("createSession", { body });
+  if (receipt === null) throw new Error(`${session.handle} took no message`);
+  return { session, message: receipt.message };
+}
+
+/** Puts the orders into the queue at all nodes in turn. */
+async function enqueue(stage: ClusterStage): Promise<Set<TaskId>> {
+  const tasks = new Set<TaskId>();
+  for (let number = 1; number <= orders; number += 1) {
+    const client = await stage.client(nodeNames[number % nodeNames.length] ?? "three");
+    const body = { payload: `order ${number}`, key: `order-${number}` };
+    const { task } = await client.call("enqueueTask", { path: { queue: "orders" }, body });
+    tasks.add(task.id);
+  }
+  return tasks;
+}
+
+async function endedTasks(stage: ClusterStage, tasks: ReadonlySet<TaskId>): Promise<Set<TaskId>> {
+  const ended = (await stage.events("three")).flatMap((event) =>
+    event.type === "task.ended" ? [event.data.task] : [],
+  );
+  return new Set(ended.filter((task) => tasks.has(task)));
+}
+
+function checkOrders(events: readonly Event[], tasks: ReadonlySet<TaskId>): void {
+  for (const task of tasks) {
+    const ends = events.filter((event) => event.type === "task.ended" && event.data.task === task);
+    expectThat(ends.length === 1, `${task} must end once, it ended ${ends.length} times`);
+    const [end] = ends;
+    expectThat(end?.type === "task.ended" && end.data.status === "completed", `${task} must be completed`);
+  }
+}
+
+/** How many completed turns each message was in. */
+function answers(events: readonly Event[]): Map<MessageId, number> {
+  const turns = new Map<string, readonly MessageId[]>();
+  const counts = new Map<MessageId, number>();
+  for (const event of events) {
+    if (event.type === "turn.started") turns.set(event.data.turn, event.data.messages);
+    if (event.type !== "turn.ended" || event.data.reason !== "completed") continue;
+    for (const id of turns.get(event.data.turn) ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function nodeAt(stage: ClusterStage, name: NodeName): Promise<NodeView> {
+  const { nodes } = await (await stage.client("three")).call("listNodes");
+  const found = nodes.find((node) => node.name === name);
+  if (found === undefined) throw new Error(`no node ${name}`);
+  return found;
+}
+
+async function nodeLines(stage: ClusterStage, at: NodeName): Promise<string[]> {
+  const { nodes } = await (await stage.client(at)).call("listNodes");
+  return nodes.map(({ name, state, incarnation, sessions }) => {
+    return `node ${name.padEnd(5)}  ${state.padEnd(4)}  joined ${incarnation} ×  ${sessions} sessions`;
+  });
+}
+
+async function sessionAt(stage: ClusterStage, story: Story | undefined): Promise<SessionView | undefined> {
+  const { sessions } = await (await stage.client("three")).call("listSessions");
+  return sessions.find(({ id }) => id === story?.session.id);
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+}

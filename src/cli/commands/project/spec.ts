@@ -1,0 +1,41 @@
+/** Commands that set up a project or introduce Aegis. */
+import { argument, command, type Exit, option } from "../../program/command.ts";
+
+const group = "Setup:";
+
+export const projectCommands = {
+  init: command({
+    path: "init",
+    group,
+    summary: "Write a configuration for this folder",
+    options: {
+      yes: option.flag("-y, --yes", "do not prompt"),
+      force: option.flag("--force", "replace an existing configuration"),
+    },
+    examples: ["aegis init", "aegis init --yes"],
+    run: (cx, args): Exit => import("./init.ts").then((it) => it.initHere(cx, args)),
+  }),
+  demo: command({
+    path: "demo",
+    group,
+    summary: "Watch a team of offline agents work and survive a crash, in a temporary folder",
+    options: {
+      cluster: option.flag("--cluster", "three nodes on a PostgreSQL server, which lose a node and the server"),
+      keep: option.flag("--keep", "keep the folder for inspection"),
+    },
+    examples: ["aegis demo", "aegis demo --cluster"],
+    run: (cx, args): Exit => import("./demo.ts").then((it) => it.demo(cx, args)),
+  }),
+  completion: command({
+    path: "completion",
+    group,
+    summary: "Print a completion script for your shell",
+    arguments: { shell: argument("<shell>", "bash, zsh or fish", ["bash", "zsh", "fish"]) },
+    examples: [
+      'eval "$(aegis completion bash)"',
+      'eval "$(aegis completion zsh)"',
+      "aegis completion fish > ~/.config/fish/completions/aegis.fish",
+    ],
+    run: (cx, args): Exit => import("./completion.ts").then((it) => it.completion(cx, args)),
+  }),
+};

@@ -1,0 +1,201 @@
+/** Sends a message and waits for the answer: shows the turn, forwards Ctrl-C, and enforces a timeout. */
+import type { Client } from "../../../client/client.ts";
+import type { Followed } from "../../../client/events.ts";
+import { followWhileOpen, type Outcome, waitForMessage } from "../../../client/wait.ts";
+import type { Event } from "../../../contract/event.ts";
+import { type MessageId, newId, type SessionId } from "../../../contract/ids.ts";
+import type { Receipt } from "../../../contract/message.ts";
+import type { SessionView } from "../../../contract/session.ts";
+import type { TurnError, TurnReason, Usage } from "../../../contract/turn.ts";
+import { endWords } from "../../format/event-line.ts";
+import { plainText } from "../../format/text.ts";
+import { duration } from "../../format/time.ts";
+import { exitCodes } from "../../terminal/context.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+import { TurnPrinter } from "../../turn-printer.ts";
+import { readImages } from "./images.ts";
+import { WaitingAsks } from "./waiting-asks.ts";
+
+/** What happens to the current turn: the message waits for its end (`queue`), joins it (`steer`) or interrupts it. */
+export type DeliveryMode = "queue" | "steer" | "interrupt";
+
+export type Question = {
+  session: SessionView;
+  text: string;
+  /** Chosen by the caller, so that a repeated request is idempotent. */
+  id: MessageId | undefined;
+  mode: DeliveryMode;
+  /** Paths of image files sent with the text. */
+  images: readonly string[];
+  timeoutMs: number | undefined;
+  /** Deny what the turn asks, and wait for no other ask. */
+  noAsk?: boolean;
+  onReceipt?: (receipt: Receipt) => void;
+};
+
+/** What `run` and `send --wait` print with `--json`. It decides their exit code. */
+export type Answer = {
+  session: SessionId;
+  handle: string;
+  reason: TurnReason;
+  text: string;
+  usage: Usage | null;
+  error: TurnError | null;
+};
+
+/** The answer, and whether the user interrupted it. */
+export async function askAndWait(
+  cx: Terminal,
+  client: Client,
+  question: Question,
+): Promise<{ answer: Answer; stopped: boolean }> {
+  const { session, timeoutMs } = question;
+  const id = question.id ?? newId("msg", Date.now());
+  const printer = new TurnPrinter({ text: cx.write, aside: cx.warn }, cx.style, id);
+  let place: Pick<SessionView, "id" | "handle"> = session;
+  const asks = new WaitingAsks({ client, printer, message: id, place: () => place, noAsk: question.noAsk ?? false });
+  const cut = () => client.call("interruptSession", { path: { session: place.id } }).catch(() => {});
+  const onReceipt = (receipt: Receipt) => {
+    question.onReceipt?.(receipt);
+    const isHere = receipt.session === session.id;
+    if (!isHere) place = { id: receipt.session, handle: receipt.handle };
+    // Without the list, the command only says less.
+    void asks.showEarlier().catch(() => {});
+    if (!isHere && question.onReceipt === undefined) cx.warn(cx.style.dim(receipt.text));
+  };
+  const left = new AbortController();
+  let stopped = false;
+  let timedOut = false;
+  const undo = cx.onStop(() => {
+    if (stopped) cx.leave(exitCodes.interrupted);
+    stopped = true;
+    if (cx.interactive) cx.warn("interrupting the turn; press Ctrl-C again to leave at once");
+    void cut();
+  });
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      void cut();
+    },
+    timeoutMs ?? 2 ** 31 - 1,
+  );
+  try {
+    const { signal } = left;
+    const onStart = (after: number) => void asks.followOthers(after, signal);
+    const answered = sendAndWatch(client, { ...question, id, onReceipt, onStart, signal }, (item) => {
+      asks.take(item);
+      // Asks go to standard error with --json too: otherwise the command would wait without a word.
+      if (!cx.json && !isAboutAsk(item)) printer.show(item);
+    });
+    answered.catch(() => {});
+    const outcome = await Promise.race([answered, asks.blocked]);
+    printer.finish();
+    const answer = toAnswer(place, outcome);
+    if (timedOut && answer.reason !== "completed") {
+      answer.error = { code: "timeout", message: `no answer within ${duration(timeoutMs ?? 0)}` };
+    }
+    return { answer, stopped };
+  } finally {
+    left.abort();
+    clearTimeout(timer);
+    undo();
+  }
+}
+
+function isAboutAsk(item: Followed): boolean {
+  return item.kind === "event" && (item.event.type === "ask.opened" || item.event.type === "ask.settled");
+}
+
+/** Prints how the turn ended, adds `more` to the JSON output, and returns the exit code. */
+export function reportAnswer(
+  cx: Terminal,
+  { answer, stopped }: { answer: Answer; stopped: boolean },
+  more: Readonly<Record<string, unknown>> = {},
+): number {
+  if (cx.json) cx.printJson({ ...answer, ...more });
+  if (answer.reason === "completed") return exitCodes.ok;
+  const { error } = answer;
+  cx.warn(`aegis: ${endWords(answer.reason, error)}${error === null ? "" : ` (${error.code})`}`);
+  if (error?.fix !== undefined) cx.warn(`  ${error.fix}`);
+  if (error?.stderr !== undefined && error.stderr.trim() !== "") {
+    for (const line of plainText(error.stderr).trimEnd().split("\n")) cx.warn(`  | ${line}`);
+  }
+  return stopped ? exitCodes.interrupted : exitCodes.failed;
+}
+
+async function sendAndWatch(
+  client: Client,
+  question: Question & { id: MessageId; onStart: (after: number) => void; signal: AbortSignal },
+  onItem: (item: Followed) => void,
+): Promise<Outcome> {
+  const { session, id } = question;
+  const attachments = await readImages(question.images);
+  const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 } });
+  question.onStart(after);
+  const connected = Promise.withResolvers<void>();
+  const noticing: Client = {
+    ...client,
+    open: async (...request) => {
+      const response = await client.open(...request);
+      connected.resolve();
+      return response;
+    },
+  };
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([leaving.signal, question.signal]);
+  const watched = watch(noticing, { session, id, after, signal }, onItem);
+  try {
+    // Wait for the stream: events written before it is open would be missed.
+    await Promise.race([connected.promise, watched]);
+    const { receipt } = await client.call("sendMessage", {
+      path: { session: session.id },
+      body: { id, text: question.text, mode: question.mode, attachments },
+    });
+    question.onReceipt?.(receipt);
+    // A skill may route the message to another agent. Then watch the session that received it.
+    if (receipt.session !== session.id)
+      return await waitForMessage(client, id, receipt.session, { after, live: true, onEvent: onItem });
+    // An earlier request with this id may have been answered before the stream began.
+    if (receipt.duplicate) return await waitForMessage(client, id, session.id);
+    return await watched;
+  } finally {
+    leaving.abort();
+    await watched.catch(() => {});
+  }
+}
+
+async function watch(
+  client: Client,
+  options: { session: SessionView; id: MessageId; after: number; signal: AbortSignal },
+  onItem: (item: Followed) => void,
+): Promise<Outcome> {
+  const { session, id, after, signal } = options;
+  for await (const item of followWhileOpen(client, id, { after, session: session.id, live: true, signal })) {
+    onItem(item);
+    if (item.kind !== "event" || !mayEnd(item.event)) continue;
+    const { message } = await client.call("getMessage", { path: { message: id } });
+    if (message.status !== "pending" && message.status !== "dispatched") return waitForMessage(client, id, session.id);
+  }
+  if (signal.aborted) throw signal.reason;
+  return waitForMessage(client, id, session.id);
+}
+
+function mayEnd(event: Event): boolean {
+  return ["turn.ended", "message.cancelled", "message.lost", "session.closed"].includes(event.type);
+}
+
+function toAnswer(session: Pick<SessionView, "id" | "handle">, outcome: Outcome): Answer {
+  const base = { session: session.id, handle: session.handle };
+  if (outcome.status === "answered") {
+    const { turn } = outcome;
+    return {
+      ...base,
+      reason: turn?.reason ?? "completed",
+      text: turn?.text ?? "",
+      usage: turn?.usage ?? null,
+      error: turn?.error ?? null,
+    };
+  }
+  const message = `the message was ${outcome.status}`;
+  return { ...base, reason: outcome.status, text: "", usage: null, error: { code: "internal", message } };
+}

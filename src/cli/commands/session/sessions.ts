@@ -1,0 +1,104 @@
+/** Session commands that make one request and print its result. */
+
+import type { ApiOutput } from "../../../contract/api.ts";
+import { isId, type MessageId, newId } from "../../../contract/ids.ts";
+import { ensureProjectDaemon, noProject } from "../../daemon/connection.ts";
+import { tellProblems } from "../../format/attention.ts";
+import { tableOptions } from "../../format/columns.ts";
+import { sessionLabel } from "../../format/session-names.ts";
+import { problemLines, sessionTable } from "../../format/session-table.ts";
+import { plural } from "../../format/text.ts";
+import type { Handler } from "../../program/command.ts";
+import { usageError } from "../../program/failure.ts";
+import { given } from "../../program/given.ts";
+import { exitCodes } from "../../terminal/context.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+import { lossLines } from "../project/store.ts";
+import type { sessionCommands } from "./spec.ts";
+
+export const ps: Handler<typeof sessionCommands.ps> = async (cx, args) => {
+  if (args.allProjects) return (await import("./all-projects.ts")).psEverywhere(cx, args);
+  const connection = await ensureProjectDaemon(cx);
+  if (connection === null) return cx.show({ sessions: [] }, noProject);
+  const { client } = connection;
+  const [{ sessions }, { store }] = await Promise.all([
+    client.call("listSessions", { query: { closed: String(args.all) } }),
+    client.call("status"),
+  ]);
+  const hasNodes = sessions.some(({ node }) => node !== undefined);
+  const { nodes } = hasNodes ? await client.call("listNodes") : { nodes: [] };
+  const lost = new Set(nodes.flatMap(({ name, state }) => (state === "lost" ? [name] : [])));
+  cx.show({ sessions, losses: store.losses }, () => {
+    for (const line of lossLines(store.losses)) cx.warn(cx.style.red(line));
+    if (sessions.length > 0) {
+      cx.tell(sessionTable(sessions, tableOptions(cx), lost));
+      return problemLines(sessions).map(cx.style.red);
+    }
+    const none = args.all ? "No sessions yet." : "No open sessions.";
+    return [none, "Start one with: aegis spawn, or start a chat: aegis chat"];
+  });
+};
+
+export const spawn: Handler<typeof sessionCommands.spawn> = async (cx, { worktree, nodes, ...args }) => {
+  if (args.base !== undefined && !worktree) throw usageError("--base needs --worktree");
+  const { client } = await cx.daemon();
+  const at = nodes.length === 0 ? {} : { nodes: [...nodes] };
+  const body = { ...given(args), ...at, ...(worktree ? { isolation: "worktree" as const } : {}) };
+  const answer = await client.call("createSession", { body });
+  tellProblems(cx, await client.call("status"));
+  return reportStart(cx, answer);
+};
+
+export const fork: Handler<typeof sessionCommands.fork> = async (cx, { session, ...args }) => {
+  return reportStart(cx, await cx.call("forkSession", { path: { session }, body: given(args) }));
+};
+
+function reportStart(cx: Terminal, answer: ApiOutput<"createSession">): void {
+  cx.show(answer, () => {
+    cx.print(sessionLabel(answer.session));
+    cx.warn(answer.receipt?.text ?? `chat with it: aegis chat ${answer.session.handle}`);
+  });
+}
+
+export const close: Handler<typeof sessionCommands.close> = async (cx, args) => {
+  const { client } = await cx.daemon();
+  const closed = [];
+  for (const session of args.sessions) {
+    const answer = await client.call("closeSession", { path: { session } });
+    closed.push(answer);
+    const refused = answer.refused.length;
+    cx.tell(`closed ${answer.session.handle}${refused === 0 ? "" : `, ${plural(refused, "waiting message")} refused`}`);
+  }
+  if (cx.json) cx.printJson({ closed });
+};
+
+/** Exits with 1 if there was no turn to interrupt. */
+export const interrupt: Handler<typeof sessionCommands.interrupt> = async (cx, args) => {
+  const answer = await cx.call("interruptSession", { path: { session: args.session } });
+  cx.show(answer, answer.interrupted ? `interrupted ${args.session}` : `${args.session} has no running turn`);
+  return answer.interrupted ? exitCodes.ok : exitCodes.failed;
+};
+
+export const rename: Handler<typeof sessionCommands.rename> = async (cx, args) => {
+  const answer = await cx.call("updateSession", { path: { session: args.session }, body: { handle: args.handle } });
+  cx.show(answer, `${args.session} is now ${answer.session.handle}`);
+};
+
+export const title: Handler<typeof sessionCommands.title> = async (cx, args) => {
+  const answer = await cx.call("updateSession", { path: { session: args.session }, body: { title: args.title } });
+  const { handle, title: set } = answer.session;
+  cx.show(answer, set === "" ? `${handle} has no title` : `${handle}: ${set}`);
+};
+
+export const cancel: Handler<typeof sessionCommands.cancel> = async (cx, args) => {
+  const message = messageId(args.message);
+  const answer = await cx.call("cancelMessage", { path: { message } });
+  cx.show(answer, `took back ${answer.message.id}`);
+};
+
+export function messageId(text: string): MessageId {
+  if (isId("msg", text)) return text;
+  throw usageError(
+    `"${text}" is not a message's id: expected msg_ and 26 letters and digits, as in ${newId("msg", Date.now())}`,
+  );
+}

@@ -1,0 +1,49 @@
+/** `aegis land`: lands the work of a session on a branch, and lists landings. */
+import type { ApiOutput } from "../../../contract/api.ts";
+import { receiptWords } from "../../../contract/receipt.ts";
+import { type Cell, columns, heading } from "../../format/columns.ts";
+import { landWords } from "../../format/event-line.ts";
+import { oneLine, plainText } from "../../format/text.ts";
+import { relativeTime } from "../../format/time.ts";
+import type { Handler } from "../../program/command.ts";
+import { usageError } from "../../program/failure.ts";
+import { exitCodes } from "../../terminal/context.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+import type { landCommands } from "./spec.ts";
+
+export const land: Handler<typeof landCommands.land> = async (cx, args) => {
+  const { session, check, to } = args;
+  if (session === undefined) return list(cx);
+  const ways = (["squash", "merge", "rebase"] as const).filter((way) => args[way]);
+  if (ways.length > 1) throw usageError(`--${ways.join(" and --")} exclude each other`);
+  const body = {
+    how: ways[0] ?? ("squash" as const),
+    ...(check === undefined ? {} : { check }),
+    ...(to === undefined ? {} : { to }),
+  };
+  const answer = await cx.call("landSession", { path: { session }, body });
+  const { state, target, next, files, detail, receipt } = answer.landing;
+  cx.show(answer, () => [
+    `${session}: ${landWords[state]} ${target}${state === "landed" ? ` as ${next?.slice(0, 12)}` : ""}`,
+    ...(receipt === null ? [] : [oneLine(receiptWords(receipt))]),
+    ...files.map((file) => `  ${oneLine(file)}`),
+    ...(detail === null ? [] : plainText(detail).split("\n")),
+  ]);
+  return state === "landed" || state === "nothing" ? exitCodes.ok : exitCodes.failed;
+};
+
+async function list(cx: Terminal): Promise<void> {
+  const answer: ApiOutput<"listLandings"> = await cx.call("listLandings");
+  if (answer.landings.length === 0) return cx.show(answer, "Nothing was landed yet.");
+  const { style } = cx;
+  const header = heading(style, ["STATE", "BRANCH", "WHEN", "COMMIT", "CHECK", "SESSION"]);
+  const rows = answer.landings.map((one): Cell[] => [
+    { text: one.state, paint: one.state === "landed" ? style.green : style.yellow },
+    { text: one.target },
+    { text: relativeTime(one.created_at, Date.now()) },
+    { text: one.next?.slice(0, 12) ?? "-" },
+    { text: one.receipt?.state ?? "unverified" },
+    { text: one.session },
+  ]);
+  cx.show(answer, () => columns(header, rows, cx.columns));
+}
