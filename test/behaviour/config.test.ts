@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { daemonFilePath } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
+import { raw } from "../helpers/raw.ts";
+import { createSession, eventsOf, refusal, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { raw } from "./raw.ts";
-import { createSession, eventsOf, refusal, talk } from "./talk.ts";
 
 const config = obedient[".aegis.yaml"];
 

@@ -7,8 +7,8 @@ import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { type FakeModels, type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
 import { type Daemon, type Project, testProject } from "../helpers/project.ts";
+import { answerTo, createSession, endings, eventsOf, hasSaid, message, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { answerTo, createSession, endings, eventsOf, hasSaid, message, say, talk } from "./talk.ts";
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -29,17 +29,17 @@ async function native(): Promise<{ project: Project; daemon: Daemon; models: Fak
 }
 
 describe("steering", () => {
-  it("a message joins the turn under way, and both end with it", async () => {
+  it("a message joins the turn in progress, and both end with it", async () => {
     const project = await testProject();
     const { client } = await project.start();
-    const session = await createSession(client, { handle: "calm-boole" });
+    const session = await createSession(client, { handle: "calm-moore" });
     const first = await say(client, session.id, "hold one");
     await hasSaid(client, session.id, "holding one");
     const steering = say(client, session.id, "and this", { mode: "steer" });
     await waitUntil("it is admitted", async () => (await eventsOf(client, "message.admitted")).length === 2);
     await project.open("one");
     const second = await steering;
-    expect(second).toMatchObject({ outcome: "steered", text: "joined the turn of calm-boole" });
+    expect(second).toMatchObject({ outcome: "steered", text: "joined the turn of calm-moore" });
     expect(await answerTo(client, second)).toBe("you said: and this");
     expect(await endings(client, session.id)).toEqual(["completed"]);
     const [one, two] = [await message(client, first.message), await message(client, second.message)];
@@ -49,7 +49,7 @@ describe("steering", () => {
   it("a message that a kill keeps from the turn is answered by the next, once", async () => {
     const project = await testProject();
     const first = await project.start();
-    const session = await createSession(first.client, { handle: "calm-boole" });
+    const session = await createSession(first.client, { handle: "calm-moore" });
     await say(first.client, session.id, "hold one");
     await hasSaid(first.client, session.id, "holding one");
     const steering = say(first.client, session.id, "and this", { mode: "steer" }).catch(() => null);
@@ -71,13 +71,13 @@ describe("a fork", () => {
   it("begins with what the other remembers, also after a restart, and goes its own way", async () => {
     const { project, daemon, models } = await native();
     const { client } = daemon;
-    const origin = await createSession(client, { handle: "calm-boole" });
+    const origin = await createSession(client, { handle: "calm-moore" });
     await talk(client, origin.id, "the number is 42");
     const { session: fork } = await client.call("forkSession", {
-      path: { session: "calm-boole" },
-      body: { handle: "keen-hopper" },
+      path: { session: "calm-moore" },
+      body: { handle: "keen-planck" },
     });
-    expect(fork).toMatchObject({ handle: "keen-hopper", forked_from: origin.id, agent: "dev" });
+    expect(fork).toMatchObject({ handle: "keen-planck", forked_from: origin.id, agent: "dev" });
     await talk(client, origin.id, "the origin goes on");
     await daemon.kill();
     const next = await project.start();
@@ -87,7 +87,7 @@ describe("a fork", () => {
 
   it("is refused on a harness that cannot, with what to do instead", async () => {
     const { client } = await (await testProject()).start();
-    const session = await createSession(client, { handle: "calm-boole" });
+    const session = await createSession(client, { handle: "calm-moore" });
     await talk(client, session.id, "hello");
     await expect(client.call("forkSession", { path: { session: session.id }, body: {} })).rejects.toMatchObject({
       code: "invalid",
@@ -100,7 +100,7 @@ describe("a fork", () => {
 describe("an image", () => {
   it("reaches the model with its message, is kept as a file, and is still seen after a kill", async () => {
     const { project, daemon, models } = await native();
-    const session = await createSession(daemon.client, { handle: "calm-boole" });
+    const session = await createSession(daemon.client, { handle: "calm-moore" });
     const receipt = await say(daemon.client, session.id, "look", { attachments: [{ name: "dot.png", data: pixel }] });
     await answerTo(daemon.client, receipt);
     expect(JSON.stringify(models.requests[0]?.body)).toContain(pixel);
@@ -110,6 +110,10 @@ describe("an image", () => {
     const [file] = await readdir(folder);
     expect(file).toBe(`${row.attachments[0]?.sha256}.png`);
     expect((await readFile(join(folder, file ?? ""))).toString("base64")).toBe(pixel);
+    const path = { message: receipt.message, sha256: row.attachments[0]?.sha256 ?? "" };
+    expect(await daemon.client.call("getAttachment", { path })).toMatchObject({ data: pixel });
+    const other = daemon.client.call("getAttachment", { path: { ...path, sha256: "0".repeat(64) } });
+    await expect(other).rejects.toMatchObject({ code: "not_found" });
     await daemon.kill();
     const next = await project.start();
     await talk(next.client, session.id, "and again");
@@ -118,7 +122,7 @@ describe("an image", () => {
 
   it("is refused where the agent cannot see it", async () => {
     const { client } = await (await testProject()).start();
-    const session = await createSession(client, { handle: "calm-boole" });
+    const session = await createSession(client, { handle: "calm-moore" });
     await expect(say(client, session.id, "look", { attachments: [{ data: pixel }] })).rejects.toMatchObject({
       code: "invalid",
       hint: expect.stringContaining("claude-code"),

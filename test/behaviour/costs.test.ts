@@ -20,8 +20,8 @@ async function spent(more: string) {
   const project = await aegisProject({
     ".aegis.yaml": nativeConfig(models, { more }),
   });
-  await project.aegis("spawn", "dev", "--handle", "calm-boole", "-m", "begin");
-  const said = async () => (await project.aegis("history", "calm-boole", "-n", "200", "--json")).stdout;
+  await project.aegis("spawn", "dev", "--handle", "calm-moore", "-m", "begin");
+  const said = async () => (await project.aegis("history", "calm-moore", "-n", "200", "--json")).stdout;
   return { ...project, said };
 }
 
@@ -32,16 +32,16 @@ it("a tree of native agents is held to its budget by the prices of the project",
   await waitUntil("a third one is refused", async () => (await said()).includes("US dollars"));
   expect(await said()).toContain("refused: your tree of agents has used up its budget: 4 of 3 US dollars");
   const { stdout } = await aegis("tree");
-  expect(stdout).toMatch(/calm-boole {2}0 of 20 at work, 2 of 200 ever started, \$4\.00 of \$3\.00$/m);
+  expect(stdout).toMatch(/calm-moore {2}0 of 20 working, 2 of 200 started in total, \$4\.00 of \$3\.00$/m);
   expect((await aegis("agent", "list")).stderr).toBe("");
   expect((await aegis("doctor")).stdout).toMatch(/ok +agents +\d+ agents/);
 });
 
-it("where nobody knows what an agent costs, that is said wherever one looks", async () => {
+it("the unknown cost of an agent is shown as unknown everywhere", async () => {
   const { aegis, said } = await spent("subagents: { budget: { usd: 3, spawns: 2 } }");
   await waitUntil("a third one is refused", async () => (await said()).includes("agents ever started"));
   expect((await aegis("tree")).stdout).toMatch(
-    /calm-boole .*2 of 2 ever started, \$0\.00 of \$3\.00 and what 2 turns cost is not known$/m,
+    /calm-moore .*2 of 2 started in total, \$0\.00 of \$3\.00 and 2 turns of unknown cost$/m,
   );
   const why =
     "budgets in dollars (subagents.budget.usd) do not count all that it spends: native does not say what fake/one costs, and prices has no entry for it";
@@ -53,4 +53,23 @@ it("where nobody knows what an agent costs, that is said wherever one looks", as
   expect((await aegis("doctor")).stdout).toContain(why);
   await aegis("down");
   expect((await aegis("doctor")).stdout).toContain(why);
+});
+
+it("run --json counts what the agents used that worked for the answer", async () => {
+  const delegate = (request: FakeRequest): Reply => {
+    const { calls } = answer(request);
+    if (calls === undefined) return answer(request);
+    return { calls: [{ id: "call-1", name: "agent", input: { agent_name: "dev", task_prompt: "work" } }] };
+  };
+  const models = await fakeModels(openaiChatWire, delegate);
+  const more = "prices: { fake/one: { input: 0, output: 2 } }";
+  const { json } = await aegisProject({ ".aegis.yaml": nativeConfig(models, { more }) });
+  const { usage, children, total } = await json<{
+    usage: { output: number; cost: number };
+    children: Record<string, number>;
+    total: { output_tokens: number; cost: number };
+  }>("run", "begin");
+  expect(children).toMatchObject({ pooled: 1, output_tokens: 1_000_000, cost: 2, untold: 0 });
+  expect(total.output_tokens).toBe(1_000_000 + usage.output);
+  expect(total.cost).toBeCloseTo(2 + usage.cost);
 });

@@ -4,9 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { SessionView } from "../../src/contract/session.ts";
 import { isRunning } from "../helpers/pids.ts";
+import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { testProject } from "../helpers/project.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
-import { readPlace, withPlaneAgent } from "./plane-agent.ts";
 import {
   allEvents,
   answerTo,
@@ -20,7 +19,8 @@ import {
   say,
   talk,
   toolResults,
-} from "./talk.ts";
+} from "../helpers/talk.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 async function viewOf(client: Client, session: SessionView): Promise<SessionView> {
   return (await client.call("getSession", { path: { session: session.id } })).session;
@@ -45,10 +45,10 @@ describe("after kill -9", () => {
     expect(await endings(client, idle.id)).toEqual(["completed"]);
   });
 
-  it("a turn under way is lost, and its message is answered by the next one", async () => {
+  it("a turn in progress is lost, and its message is answered by the next one", async () => {
     const project = await testProject();
     const first = await project.start();
-    const session = await createSession(first.client, { handle: "calm-boole", title: "the title" });
+    const session = await createSession(first.client, { handle: "calm-moore", title: "the title" });
     expect(await talk(first.client, session.id, "before")).toBe("you said: before");
     const receipt = await say(first.client, session.id, "hold one");
     await hasSaid(first.client, session.id, "holding one");
@@ -63,7 +63,7 @@ describe("after kill -9", () => {
     expect(lost?.data).toMatchObject({ reason: "lost", error: { code: "restart" } });
     expect(await viewOf(client, session)).toMatchObject({
       id: session.id,
-      handle: "calm-boole",
+      handle: "calm-moore",
       title: "the title",
       state: "ready",
       pending: 0,
@@ -90,7 +90,9 @@ describe("after kill -9", () => {
     await project.open("one");
 
     const { client } = await project.start();
-    expect(await answerTo(client, third)).toBe("you said: two\n\nthree");
+    expect(await answerTo(client, third)).toBe("you said: three");
+    const said = (await eventsOf(client, "turn.text", session.id)).map((event) => event.data.text);
+    expect(said.slice(-2)).toEqual(["you said: two", "you said: three"]);
     expect(await endings(client, session.id)).toEqual(["lost", "completed", "completed"]);
     const started = await eventsOf(client, "turn.started", session.id);
     expect(started.map((event) => event.data.messages.length)).toEqual([1, 1, 2]);
@@ -135,17 +137,17 @@ describe("after kill -9", () => {
   it("work that was handed over before the cut is not handed over again", async () => {
     const project = await testProject();
     const first = await project.start({ env: { FAKE_API_KEY: "sk-very-secret-value" } });
-    const giver = await createSession(first.client, { handle: "keen-hopper" });
-    const taker = await createSession(first.client, { handle: "calm-boole" });
+    const giver = await createSession(first.client, { handle: "keen-planck" });
+    const taker = await createSession(first.client, { handle: "calm-moore" });
     // A secret in what is handed over must not make the repetition look like another message.
-    const receipt = await say(first.client, giver.id, "hand sk-very-secret-value to calm-boole then hold one");
+    const receipt = await say(first.client, giver.id, "hand sk-very-secret-value to calm-moore then hold one");
     await toolResults(first.client, giver.id, 1);
     await waitUntil("the peer answered", async () => (await endings(first.client, taker.id))[0] === "completed");
     await first.kill();
     await project.open("one");
 
     const { client } = await project.start({ env: { FAKE_API_KEY: "sk-very-secret-value" } });
-    expect(await answerTo(client, receipt)).toBe("landed at calm-boole");
+    expect(await answerTo(client, receipt)).toBe("landed at calm-moore");
     expect(await endings(client, giver.id)).toEqual(["lost", "completed"]);
     expect(await messages(client, taker.id)).toHaveLength(1);
     expect(await endings(client, taker.id)).toEqual(["completed"]);
@@ -154,10 +156,10 @@ describe("after kill -9", () => {
   it("work that was handed over is there even if its reader never began", async () => {
     const project = await testProject();
     const first = await project.start();
-    const giver = await createSession(first.client, { handle: "keen-hopper" });
-    const taker = await createSession(first.client, { handle: "calm-boole", prompt: "hold peer" });
+    const giver = await createSession(first.client, { handle: "keen-planck" });
+    const taker = await createSession(first.client, { handle: "calm-moore", prompt: "hold peer" });
     await hasSaid(first.client, taker.id, "holding peer");
-    await say(first.client, giver.id, "hand parcel to calm-boole then hold one");
+    await say(first.client, giver.id, "hand parcel to calm-moore then hold one");
     await toolResults(first.client, giver.id, 1);
     await first.kill();
     await project.open("one");

@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/contract/event.ts";
 import { stateDir } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
+import { errorOf, raw } from "../helpers/raw.ts";
+import { openStream } from "../helpers/sse.ts";
+import { allEvents, createSession, hasSaid, openAsk, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { errorOf, raw } from "./raw.ts";
-import { openStream } from "./sse.ts";
-import { allEvents, createSession, hasSaid, openAsk, say, talk } from "./talk.ts";
 
 function transcript(dir: string, session: string): Promise<Event[]> {
   return readFile(join(stateDir(dir), "sessions", `${session}.jsonl`), "utf8").then((text) =>
@@ -110,20 +110,24 @@ describe("transcripts", () => {
     const env = { OPENAI_API_KEY: secrets.env, CLOCK_TOKEN: String(Date.now()).slice(0, 8) };
     const first = await project.start({ env });
     const session = await createSession(first.client, { title: `about ${secrets.env}` });
-    const others = await createSession(first.client, { handle: "calm-boole" });
+    const others = await createSession(first.client, { handle: "calm-moore" });
     const stream = await openStream(first, "?after=0");
     for (const value of Object.values(secrets)) await talk(first.client, session.id, `say ${value} again`);
     await say(first.client, session.id, `may you use ${secrets.env}`);
     const ask = await openAsk(first.client);
     await first.client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "deny", text: secrets.config } });
-    await say(first.client, session.id, `hand ${secrets.env} to calm-boole then hold one`);
+    await say(first.client, session.id, `hand ${secrets.env} to calm-moore then hold one`);
     await waitUntil("it was handed over", async () =>
       (await allEvents(first.client, session.id)).some((event) => event.type === "turn.tool_result"),
     );
-    // The peer gets what was said, not what may be written down.
+    // The peer gets what was said; once it has answered, the row holds only what may be written down.
     await hasSaid(first.client, others.id, "you said: [redacted]");
-    const messages = await first.client.call("listMessages", { path: { session: others.id } });
-    expect(messages.messages[0]?.body).toBe(secrets.env);
+    await waitUntil("the peer's turn is over", async () => {
+      const { messages } = await first.client.call("listMessages", { path: { session: others.id } });
+      return messages[0]?.status === "done";
+    });
+    const { messages } = await first.client.call("listMessages", { path: { session: others.id } });
+    expect(messages[0]?.body).toBe("[redacted]");
     await first.kill();
     await stream.ended;
     await project.open("one");

@@ -1,8 +1,8 @@
 /** A broadcast that a power cut finds half answered. */
 import { expect, it } from "vitest";
 import { testProject } from "../helpers/project.ts";
+import { messages } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { messages } from "./talk.ts";
 
 const files = {
   ".aegis.yaml": `

@@ -5,7 +5,7 @@ import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
 import { testProject } from "../helpers/project.ts";
-import { createSession, talk } from "./talk.ts";
+import { createSession, talk } from "../helpers/talk.ts";
 
 const rules = `
 import { hook } from "aegis";

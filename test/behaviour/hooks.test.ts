@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
+import { housed, journal, type Noted } from "../helpers/projects/hooks.ts";
+import { createSession, endings, eventsOf, hasSaid, message, openAsk, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { housed, journal, type Noted } from "./hooks-project.ts";
-import { createSession, endings, eventsOf, hasSaid, message, openAsk, say, talk } from "./talk.ts";
 
 const shared = sharedDaemon(housed);
 
@@ -51,7 +51,7 @@ describe("a turn", () => {
 });
 
 describe("a tool call", () => {
-  it.each(["list", "find"])("by '%s' is denied, changed or seen by hooks, whoever's tool it is", async (verb) => {
+  it.each(["list", "find"])("by '%s' is denied, changed or seen by hooks, for tools of any origin", async (verb) => {
     const { client } = shared.daemon;
     const { id } = await createSession(client);
     const tool = verb === "list" ? "list_files" : "search_skills";

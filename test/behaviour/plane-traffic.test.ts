@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
 import { testProject } from "../helpers/project.ts";
+import { createSession, eventsOf, messages, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { createSession, eventsOf, messages, talk } from "./talk.ts";
 
 const watcher = `
 import { appendFileSync } from "node:fs";

@@ -1,10 +1,10 @@
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type PlaneNote, readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
+import { type Answer, deafSocket, raw } from "../helpers/raw.ts";
+import { createSession, endings, eventsOf, hasSaid, messages, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { type PlaneNote, readPlace, withPlaneAgent } from "./plane-agent.ts";
-import { type Answer, deafSocket, raw } from "./raw.ts";
-import { createSession, endings, eventsOf, hasSaid, messages, say, talk } from "./talk.ts";
 
 const shared = sharedDaemon(withPlaneAgent);
 
@@ -105,6 +105,8 @@ it("the tools every agent is taught are there under their names", async () => {
   expect(names.sort()).toEqual([
     "aegis_ask_human",
     "aegis_cancel",
+    "aegis_changes",
+    "aegis_claim",
     "aegis_close",
     "aegis_delegate",
     "aegis_enqueue",
@@ -112,6 +114,7 @@ it("the tools every agent is taught are there under their names", async () => {
     "aegis_list_agents",
     "aegis_list_sessions",
     "aegis_meta",
+    "aegis_release",
     "aegis_run_workflow",
     "aegis_spawn",
     "aegis_task_status",
@@ -155,7 +158,7 @@ it("a call that takes long says that it is still at it", async () => {
 });
 
 describe("who may call", () => {
-  it("nobody without a session's own token, not even with the daemon's", async () => {
+  it("no caller without a session's own token, not even with the daemon's", async () => {
     for (const authorization of [null, "Bearer wrong", `Bearer ${shared.daemon.file.token}`]) {
       const answer = await rpc(authorization, listRequest);
       expect(answer.status).toBe(401);
@@ -175,7 +178,7 @@ describe("who may call", () => {
     expect((await raw(shared.daemon, "/v1/status", { headers: { authorization } })).status).toBe(401);
   });
 
-  it("nobody whose session was closed", async () => {
+  it("no caller whose session was closed", async () => {
     const { daemon } = shared;
     const me = await place("closed", "hold");
     expect((await rpc(me.authorization, listRequest)).status).toBe(200);
@@ -229,7 +232,7 @@ describe("requests that are none", () => {
 });
 
 describe("many at once", () => {
-  it("a thousand parallel calls are all answered, and each is on record", async () => {
+  it("a thousand parallel calls are all answered, and each is recorded", async () => {
     const { daemon } = shared;
     const me = await place("thousand");
     const client = await connect(me, "modern");

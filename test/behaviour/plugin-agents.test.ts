@@ -9,11 +9,11 @@ import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
+import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { type Project, testProject } from "../helpers/project.ts";
+import { pluginNamed, toolUser, untilPlugin } from "../helpers/projects/tool-user.ts";
+import { createSession, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { readPlace, withPlaneAgent } from "./plane-agent.ts";
-import { pluginNamed, toolUser, untilPlugin } from "./plugin-project.ts";
-import { createSession, talk } from "./talk.ts";
 
 const tools = `
 import { reducer, tool } from "aegis";
@@ -80,7 +80,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   };
   const { agents, diagnostics } = await json<Listed>("agent", "list");
   const brought = agents.filter(({ plugin }) => plugin !== null).map(({ slug, plugin }) => `${plugin}:${slug}`);
-  expect(brought.sort()).toEqual(["db:dba", "db:helper"]);
+  expect(brought.sort()).toEqual(["db:a-b", "db:dba", "db:helper"]);
   const about = (await aegis("plugin", "show", "db")).stdout;
   expect(about).toContain('the plugin lists "dba" twice; the first one counts');
   const inside = "system_prompt_file: expected a file inside the plugin's folder";
@@ -88,7 +88,6 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
     ["out", inside],
     ["abs", inside],
     ["gone", "prompts/gone.md"],
-    ["a:b", "name"],
     ["bound", "tools"],
   ])
     expect(about.split("\n").find((line) => line.includes(`the agent "${name}" is left out`))).toContain(why);
@@ -98,7 +97,6 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
     "out ../../x.md",
     "abs /etc/hostname",
     "gone prompts/gone.md",
-    "a:b prompts/other.md",
     "bound prompts/other.md",
   ]);
   // Two plugins bring a helper: one is chosen, each can be named, and the choice is told.
@@ -115,7 +113,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   const second = (await aegis("agent", "show", "only:helper")).stdout;
   expect(second).toMatch(/^from +plugin, <plugin:only>\nbehind +plugin, <plugin:db>\nharness/m);
   expect((await aegis("agent", "show", "helper")).stdout).toMatch(/^in front of +plugin, <plugin:only>$/m);
-  expect((await aegis("agent", "show", "dev")).stdout).toMatch(/no +sql .*only the agent dba may use it/);
+  expect((await aegis("agent", "show", "dev")).stdout).toMatch(/no +sql .*only the agent db:dba may use it/);
   // What lies outside can change unseen, so that nobody can have agreed to it.
   expect((await aegis("plugin", "show", "linked")).stdout).toMatch(/untrusted: .*link\.md is a link out of its folder/);
   expect((await aegis("plugin", "show", "greedy")).stdout).toMatch(/cannot bring a tool "bash"/);
@@ -142,7 +140,7 @@ describe("tools that belong to an agent", () => {
       talk(client, (await createSession(client, { agent })).id, "call sql count peek aegis_meta");
     const refused = await ask("dev");
     expect(refused).toContain(
-      `{"success":false,"error":"Tool 'sql' requires agent 'dba' but current agent is 'dev'","error_type":"validation_error"}`,
+      `{"success":false,"error":"Tool 'sql' requires agent 'db:dba' but current agent is 'dev'","error_type":"validation_error"}`,
     );
     expect(refused).toContain("Tool 'peek' is only visible to agents: [dba]. Current agent is 'dev'");
     expect(refused).toMatch(/result: "?7"?/);
@@ -166,7 +164,15 @@ describe("tools that belong to an agent", () => {
     expect(names).toContain("count");
     for (const hidden of ["sql", "peek"]) expect(names).not.toContain(hidden);
     const outcomes = await Promise.all(["sql", "count"].map((name) => mcp.callTool({ name, arguments: {} })));
-    const error = "Tool 'sql' requires agent 'dba' but current agent is 'remote'";
+    const call = (name: string, input: Record<string, unknown>) => mcp.callTool({ name, arguments: input });
+    const misspelt = await call("aegis_spawn", { agent: "dev", promt: "x" });
+    expect(misspelt).toMatchObject({ isError: true });
+    expect(JSON.stringify(misspelt)).toContain('unknown argument \\"promt\\" (did you mean \\"prompt\\"?)');
+    // Agents are taught to say who they are, also where nothing asks for it.
+    const handle = (await client.call("listSessions")).sessions.find(({ agent }) => agent === "remote")?.handle ?? "";
+    expect(await call("aegis_list_agents", { from_handle: handle })).toMatchObject({ isError: false });
+    expect(await call("aegis_list_agents", { from_handle: "other-one" })).toMatchObject({ isError: true });
+    const error = "Tool 'sql' requires agent 'db:dba' but current agent is 'remote'";
     const text = JSON.stringify({ success: false, error, error_type: "validation_error" });
     expect(outcomes).toMatchObject([
       { isError: true, content: [{ type: "text", text }] },
@@ -178,7 +184,7 @@ describe("tools that belong to an agent", () => {
     const project = await testProject({ ...toolUser, ...outside, ...db });
     const { client } = await project.start();
     const use = async (tool: string) => talk(client, (await createSession(client)).id, `use ${tool} x`);
-    expect(await use("sql")).toContain("Tool 'sql' requires agent 'dba' but current agent is 'dev'");
+    expect(await use("sql")).toContain("Tool 'sql' requires agent 'db:dba' but current agent is 'dev'");
     expect(await use("count")).toBe("7");
   });
 });

@@ -2,10 +2,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { buildTrust } from "../../src/project/trust/project-trust.ts";
 import { type Project, testProject } from "../helpers/project.ts";
+import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
+import { scaled } from "../helpers/slowness.ts";
+import { createSession, eventsOf, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { pluginNamed, toolUser, untilPlugin, useTool } from "./plugin-project.ts";
-import { createSession, eventsOf, say, talk } from "./talk.ts";
 
 const greeter = (text: string) =>
   'import { hook, tool, command, skill, agent, reducer, workflow } from "aegis";\n' +
@@ -46,7 +48,7 @@ it("a changed file counts at once, a broken one changes nothing, and twice loade
   await untilPlugin(client, "greeter", (view) => view.reason !== null);
   const kept = await pluginNamed(client, "greeter");
   expect(kept).toMatchObject({ status: "loaded", generation: 2 });
-  expect(kept.reason).toMatch(/the one before goes on: greeter\.ts:9: half written/);
+  expect(kept.reason).toMatch(/the previous one stays active: greeter\.ts:9: half written/);
   expect(await useTool(client, "greet")).toBe("two");
 
   await project.write(plugin, greeter("four"));
@@ -81,7 +83,7 @@ it("a changed file counts at once, a broken one changes nothing, and twice loade
   expect((await eventsOf(client, "plugin.removed")).map((event) => event.data.plugin)).toEqual(["greeter"]);
 });
 
-it("calls under way end on the generation that they began on", async () => {
+it("calls in progress end on the generation that they began on", async () => {
   const slow = (text: string) =>
     'import { tool } from "aegis";\nimport { existsSync } from "node:fs";\n' +
     `export const wait = tool({ description: "d" }, async (_input, ctx) => { ctx.log("info", "waiting"); while (!existsSync(ctx.projectRoot + "/go")) await new Promise((r) => setTimeout(r, 20)); return ${JSON.stringify(text)}; });\n`;
@@ -113,10 +115,12 @@ it("without a critical plugin that guards them no agent runs, and one that is re
     'import { hook } from "aegis";\nexport const g = hook("pre_tool_use", () => ({ decision: "deny", reason: "guarded" }));\n',
   );
   await untilPlugin(client, "guard", (view) => view.status === "loaded");
-  expect(await useTool(client, "aegis_meta")).toContain("guarded");
+  expect(await useTool(client, "aegis_meta", "nothing")).toContain("guarded");
 });
 
-it("a plugin that keeps dying is failed, its gates stay shut, and a change brings it back", async () => {
+it("a plugin that keeps dying is failed, its gates stay shut, and a change brings it back", {
+  timeout: scaled(90_000),
+}, async () => {
   const dying =
     'import { hook } from "aegis";\nexport const g = hook("pre_tool_use", () => ({ decision: "allow" }));\nexport const t = hook("pre_turn", () => ({ prependSystem: "seen" }));\nsetTimeout(() => process.exit(1), 50);\n';
   const { project, daemon } = await started({
@@ -124,6 +128,9 @@ it("a plugin that keeps dying is failed, its gates stay shut, and a change bring
     ".aegis/plugins/throwing.ts": 'const why = "again and again";\nsetTimeout(() => { throw new Error(why); }, 50);\n',
   });
   const { client } = daemon;
+  // Its author agrees to what it becomes; otherwise its changed gates would wait for a person.
+  const { root, store } = await buildTrust(project.dir, { HOME: join(project.dir, "..", "home") });
+  await store.update(root, (before) => ({ ...before, dev: ["dying"] }));
   await waitUntil(
     "it was started again",
     async () => (await eventsOf(client, "plugin.restarting")).length >= 2,
@@ -133,8 +140,8 @@ it("a plugin that keeps dying is failed, its gates stay shut, and a change bring
   expect((await pluginNamed(client, "dying")).reason).toMatch(/exited with code 1/);
   await untilPlugin(client, "throwing", (view) => view.status === "failed");
   expect((await pluginNamed(client, "throwing")).reason).toMatch(/throwing\.ts:2: again and again/);
-  expect(await useTool(client, "aegis_meta")).toMatch(/dying/);
+  expect(await useTool(client, "aegis_meta", "nothing")).toMatch(/dying/);
   await project.write(".aegis/plugins/dying.ts", dying.replace(/setTimeout.*/, ""));
   await untilPlugin(client, "dying", (view) => view.status === "loaded");
-  expect(await useTool(client, "aegis_meta")).not.toMatch(/dying/);
-}, 90_000);
+  expect(await useTool(client, "aegis_meta", "nothing")).not.toMatch(/dying/);
+});

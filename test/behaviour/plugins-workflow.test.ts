@@ -3,12 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
+import { connectToProject } from "../../src/client/project/project.ts";
 import { waitForRun } from "../../src/client/wait-run.ts";
 import type { RunView } from "../../src/contract/run.ts";
-import { connectToProject } from "../../src/local/project.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
+import { pluginNamed, toolUser, untilPlugin } from "../helpers/projects/tool-user.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { pluginNamed, toolUser, untilPlugin } from "./plugin-project.ts";
 
 const flows = `
 import { appendFileSync, existsSync } from "node:fs";
@@ -31,10 +31,14 @@ export const everything = workflow("everything", { description: "uses it all", i
     const reply = await engine.send(handle, "hello " + name);
     let refused = "";
     try { await engine.checkpoint("bad", () => 1); } catch (error) { refused = error.name + ": " + error.message.slice(0, 40); }
+    const classes = [];
+    for (const payload of [new Date(0), new Map(), { n: Number.NaN }, new (class Point {})()])
+      try { await engine.checkpoint("bad", payload); } catch (error) { classes.push(error instanceof TypeError); }
+    try { await engine.broadcast("nobody", { objective: "x", output_fromat: "y" }); } catch (error) { classes.push(error instanceof TypeError && error.message); }
     let predicate = "";
     try { await engine.bashPredicate("exit 1", { maxRetries: 1, retryWith: (result) => "exit was " + result.exit }); }
     catch (error) { predicate = String(error instanceof PredicateFailed && error instanceof WorkflowError) + " " + error.details.attempts; }
-    return { name, times, exit: shell.exit, out: shell.stdout.trim(), steps, reply, refused, predicate, suffix: engine.config.suffix, root: typeof engine.projectRoot };
+    return { classes, name, times, exit: shell.exit, out: shell.stdout.trim(), steps, reply, refused, predicate, suffix: engine.config.suffix, root: typeof engine.projectRoot };
   });
 export const expected = workflow("expected_failure", async (_engine) => { throw new WorkflowError("as planned", { details: { n: 1 } }); });
 export const crash = workflow("crash", async (_engine) => { null.boom; });
@@ -72,6 +76,7 @@ it("every part of the engine works as if the body was beside it", async () => {
   expect(view.error).toBeNull();
   expect(view.result).toEqual({
     ...{ name: "SOMEONE", times: 2, exit: 3, out: "from the shell" },
+    classes: [true, true, true, true, 'broadcast: unknown key "output_fromat" (did you mean "output_format"?)'],
     steps: [{ branch: "a" }, "b2", "given"],
     reply: "you said: hello SOMEONE",
     refused: expect.stringMatching(/^TypeError: /),
@@ -101,7 +106,7 @@ it("failures keep their kind, name and stack", async () => {
   expect((await run(client, "first_fails")).error).toMatchObject({ name: "TypeError", message: "branch two" });
 });
 
-it("a run whose worker dies is taken up by the next one, and performs nothing twice", async () => {
+it("a run whose worker dies is resumed by the next one, and performs nothing twice", async () => {
   const { client } = shared.daemon;
   const view = await run(client, "dies_once");
   expect(view).toMatchObject({ status: "ok", result: 1, resumes: 1 });
@@ -149,7 +154,7 @@ it("a program that waits for a run is told of its end, over kill -9", async () =
   await expect(connectToProject(project.dir)).rejects.toMatchObject({ code: "unavailable" });
   const daemon = await project.start();
   const following = Promise.withResolvers<void>();
-  const client = await connectToProject(project.dir);
+  const client = await connectToProject(project.dir, { home: join(project.dir, "..", "home") });
   const watched: Client = {
     ...client,
     async open(...call) {

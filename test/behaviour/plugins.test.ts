@@ -3,9 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sharedDaemon } from "../helpers/project.ts";
+import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
+import { createSession, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { pluginNamed, toolUser, untilPlugin, useTool } from "./plugin-project.ts";
-import { createSession, talk } from "./talk.ts";
 
 const say = (name: string, text: string) =>
   `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d" }, async () => ${JSON.stringify(text)});\n`;
@@ -40,11 +40,21 @@ const shared = sharedDaemon(
     ".aegis/plugins/missing.ts": 'import { x } from "./_not_there.ts";\nexport const y = x;\n',
     ".aegis/plugins/exits.ts": "process.exit(3);\n",
     ".aegis/plugins/loops.ts": "while (true) {}\n",
+    ".aegis/plugins/never-settles.ts": "await new Promise(() => {});\nexport const late = 1;\n",
+    ".aegis/plugins/never-registers.ts":
+      "export async function register() {\n  setInterval(() => {}, 1_000);\n  await new Promise(() => {});\n}\n",
     ".aegis/plugins/wrong-event.ts":
       'import { hook } from "aegis";\nexport const a = hook("pre_trun" as never, () => {});\n',
     ".aegis/plugins/reserved.ts": say("aegis_mine", "mine"),
     ".aegis/plugins/twin-a.ts": say("twin_tool", "a"),
     ".aegis/plugins/twin-b.ts": say("twin_tool", "b"),
+    ".aegis/plugins/one-bad.ts":
+      'import { tool, type PluginAPI } from "aegis";\n' +
+      'export const good_one = tool({ description: "d" }, () => "good");\n' +
+      'export const first = tool({ name: "twice", description: "d" }, () => 1);\n' +
+      'export const second = tool({ name: "twice", description: "d" }, () => 2);\n' +
+      'export const bad_schema = tool({ description: "d", input: { type: "object", properties: { a: { $ref: "https://elsewhere.example/x" } } } }, () => 3);\n' +
+      'export function register(api: PluginAPI) {\n  api.registerTool({ name: "no name", description: "d", handler: () => 4 });\n}\n',
     ".aegis/plugins/same-name/plugin.json": '{ "name": "plain", "version": "1.0.0" }',
     ".aegis/plugins/bad-manifest/plugin.toml": '[plugin]\nname = "bad-manifest"\nversion = "../../x"\n',
     ".aegis/plugins/needs-more/plugin.toml":
@@ -155,7 +165,6 @@ describe("what plugins bring", () => {
     expect(JSON.parse(await use("greet", "you"))).toEqual({ said: "hello you", secret: null, cwd: true });
     expect(await use("fail_well")).toContain("own words");
     expect(await use("fail_badly")).toMatch(/exited with code 4.*oops/s);
-    expect(await use("not_there")).toMatch(/cannot be started/);
     const begun = performance.now();
     expect(await use("hold_pipe")).toMatch(/gave no answer within 0\.3 s/);
     expect(performance.now() - begun).toBeLessThan(1_500 + 1_000);
@@ -170,10 +179,10 @@ describe("a plugin that cannot be loaded", () => {
     ["syntax", /syntax\.ts:2: /],
     ["missing", /missing\.ts.*_not_there/],
     ["exits", /exited with code 3/],
-    ["loops", /did not load within 7 s/],
+    ["loops", /loops\.ts: the module did not load within 7 s/],
+    ["never-settles", /never-settles\.ts: the module did not load before its worker exited.*top-level await/],
+    ["never-registers", /never-registers\.ts: register\(\) did not finish within 7 s/],
     ["wrong-event", /wrong-event\.ts:2: .*did you mean "pre_turn"/],
-    ["reserved", /the name is Aegis's own/],
-    ["twin-b", /"twin-b" cannot bring a tool "twin_tool": the plugin "twin-a" has one/],
     ["bad-manifest", /plugin\.toml:3: version: expected a version such as 1\.2\.3/],
     ["needs-more", /requires Aegis >=99/],
     ["needs-other", /requires the plugin "settings" \^2, found 1\.2\.3/],
@@ -182,6 +191,22 @@ describe("a plugin that cannot be loaded", () => {
     const plugin = await named(name);
     expect(plugin.status).toBe("failed");
     expect(plugin.reason).toMatch(reason);
+  });
+
+  it.each([
+    ["reserved", "aegis_mine", /the tool "aegis_mine" is left out: .*the name is Aegis's own/],
+    ["twin-b", "twin_tool", /the tool "twin_tool" is left out: .*the plugin "twin-a" has one/],
+    ["programs", "not_there", /the tool "not_there" is left out: its program .* is not /],
+    ["one-bad", "twice", /one-bad\.ts the tool "twice" is left out: there are two tools "twice"/],
+    ["one-bad", "no name", /one-bad\.ts the tool "no name" is left out: .*is no name for a tool/],
+    ["one-bad", "bad_schema", /the tool "bad_schema" is left out: the schema of its input cannot be used/],
+  ])("%s loses only the tool %s, and says why", async (name, tool, why) => {
+    const { plugin } = await shared.daemon.client.call("getPlugin", { path: { plugin: name } });
+    expect(plugin.status).toBe("loaded");
+    const errors = plugin.diagnostics.filter(({ level }) => level === "error");
+    expect(errors.map(({ file, message }) => `${file ?? ""} ${message}`).join("\n")).toMatch(why);
+    if (tool !== "twice") expect(plugin.brings.tools.map((one) => one.name)).not.toContain(tool);
+    if (name === "one-bad") expect(await use("good_one")).toBe("good");
   });
 
   it("two that claim one name are told apart, and the first one counts", async () => {
@@ -221,7 +246,7 @@ describe("a plugin that misbehaves", () => {
     expect((await readFile(log, "utf8")).split("\n").length).toBeLessThan(3_000);
   });
 
-  it("fails the calls under way when it ends, and comes back", async () => {
+  it("fails the calls in progress when it ends, and comes back", async () => {
     expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was at work: .*exited with code 7/);
     expect(await use("alive")).toBe("alive");
     expect(await use("reject_later")).toMatch(/dies\.ts:3: nobody caught this/);

@@ -2,8 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type MessageId, newId } from "../../src/contract/ids.ts";
 import { sharedDaemon } from "../helpers/project.ts";
-import { waitUntil } from "../helpers/wait-until.ts";
-import { deafSocket, errorOf, post, raw } from "./raw.ts";
+import { deafSocket, errorOf, post, raw } from "../helpers/raw.ts";
 import {
   answerTo,
   createSession,
@@ -16,7 +15,8 @@ import {
   refusal,
   say,
   talk,
-} from "./talk.ts";
+} from "../helpers/talk.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 const shared = sharedDaemon();
 const megabyte = 1024 * 1024;
@@ -43,7 +43,10 @@ describe("messages that cannot be taken", () => {
     const receipt = await say(client, session.id, large);
     await isDone(receipt.message);
     const { turns } = await client.call("listTurns", { path: { session: session.id } });
-    expect(turns.map((turn) => turn.text.length)).toEqual(["you said: ".length + large.length]);
+    // The answer is longer than a turn stores, and says so.
+    const [text = ""] = turns.map((turn) => turn.text);
+    expect(text.startsWith(`you said: ${"y".repeat(megabyte - 100)}`)).toBe(true);
+    expect(text.slice(-300)).toContain("overflow");
     expect(await messages(client, session.id)).toHaveLength(1);
   });
 
@@ -112,10 +115,10 @@ describe("messages that cannot be taken", () => {
 describe("sessions that are not there", () => {
   it("an unknown handle is answered with the nearest one", async () => {
     const { client } = shared.daemon;
-    await createSession(client, { handle: "wise-lovelace" });
-    const error = await refusal(say(client, "wise-lovelacce", "hi"));
+    await createSession(client, { handle: "wise-poincare" });
+    const error = await refusal(say(client, "wise-poincarre", "hi"));
     expect(error).toMatchObject({ code: "not_found", status: 404 });
-    expect(error.message).toContain("wise-lovelace");
+    expect(error.message).toContain("wise-poincare");
     const unknown = newId("ses", Date.now());
     for (const call of [
       () => client.call("getSession", { path: { session: unknown } }),
@@ -159,7 +162,7 @@ describe("sessions that are not there", () => {
     expect((await client.call("getSession", { path: { session: "shut-turing" } })).session.id).toBe(again.id);
   });
 
-  it("an agent nobody knows is answered with the nearest one", async () => {
+  it("an unknown agent is answered with the nearest one", async () => {
     const error = await refusal(createSession(shared.daemon.client, { agent: "devv" }));
     expect(error).toMatchObject({ code: "not_found" });
     expect(`${error.message} ${error.hint}`).toMatch(/dev\b/);
@@ -174,7 +177,7 @@ describe("sessions that are not there", () => {
       client.call("updateSession", { path: { session: session.id }, body: { handle } });
     expect(await refusal(createSession(client, { handle: "only-one" }))).toMatchObject({ code: "conflict" });
     expect(await refusal(rename("only-one"))).toMatchObject({ code: "conflict" });
-    for (const handle of ["One", "one", "a b", "ses_01", "", "x-y-z-w", `a-${"b".repeat(80)}`, "../x-y"]) {
+    for (const handle of ["One", "1one", "a b", "ses_01", "", "x-y-z-w", `a-${"b".repeat(80)}`, "../x-y"]) {
       expect(await refusal(rename(handle))).toMatchObject({ code: "invalid" });
     }
     expect((await client.call("getSession", { path: { session: session.id } })).session.handle).toBe(session.handle);
@@ -200,7 +203,7 @@ describe("cutting", () => {
     expect(await talk(client, session.id, "hi")).toBe("you said: hi");
   });
 
-  it("a waiting message can be taken back twice, one under way cannot", async () => {
+  it("a waiting message can be taken back twice, one in progress cannot", async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     const running = await say(client, session.id, "hold never");
@@ -290,7 +293,7 @@ describe("strangers", () => {
 });
 
 describe("a client that never reads its event stream", () => {
-  it("holds up nobody else", async () => {
+  it("does not delay other requests", async () => {
     const { daemon } = shared;
     const { client, file } = daemon;
     const headers = `Host: 127.0.0.1:${new URL(file.url).port}\r\nAuthorization: Bearer ${file.token}\r\n`;

@@ -6,8 +6,8 @@ import type { Client } from "../../src/client/client.ts";
 import { waitForFiring } from "../../src/client/wait-firing.ts";
 import type { Firing } from "../../src/contract/schedule.ts";
 import { type Project, testProject } from "../helpers/project.ts";
+import { eventsOf, messages } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { eventsOf, messages } from "./talk.ts";
 
 const base = {
   ".aegis.yaml": `
@@ -54,7 +54,7 @@ const overlay = (name: string) => `.aegis/schedules/${name}.yaml`;
 const entry = (action: string, more = "") => `${action}\nfire_at: ${past}\n${more}`;
 
 describe("overlay files", () => {
-  it("are taken up while the daemon runs: the first, a changed one, one that is gone", async () => {
+  it("are applied while the daemon runs: the first, a changed one, one that is gone", async () => {
     const project = await testProject(base);
     const { client } = await project.start();
     expect(await names(client)).toEqual([]);
@@ -137,7 +137,7 @@ describe("after kill -9", () => {
     return { client: third.client, firing };
   }
 
-  it("a session that was under way ends, once", async () => {
+  it("a session that was in progress ends, once", async () => {
     const project = await testProject({ ...base, [overlay("s")]: entry("agent: dev\nprompt: hold a") });
     const { client, firing } = await killedTwice(project, "s", "a");
     expect(firing).toMatchObject({ status: "ok", result: "released a" });
@@ -146,14 +146,14 @@ describe("after kill -9", () => {
     expect(sessions.filter((session) => session.title === "schedule s")).toHaveLength(1);
   });
 
-  it("a task that was under way ends, once", async () => {
+  it("a task that was in progress ends, once", async () => {
     const project = await testProject({ ...base, [overlay("s")]: entry("queue: work\npayload: hold a") });
     const { client } = await killedTwice(project, "s", "a");
     expect((await client.call("listTasks")).tasks).toHaveLength(1);
     expect(await firings(client)).toHaveLength(1);
   });
 
-  it("a run that was under way ends, once", async () => {
+  it("a run that was in progress ends, once", async () => {
     const plan = "# Plan\n\n## Slice 1 — Greet\n\nhold a\n";
     const action = "workflow: execute_plan\nargs: { plan_path: plan.md, agent: dev }";
     const project = await testProject({ ...base, "plan.md": plan, [overlay("s")]: entry(action) });

@@ -1,10 +1,10 @@
 /** What an agent file grants, seen by a harness on the plane of a real daemon. */
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
+import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { sharedDaemon } from "../helpers/project.ts";
+import { createSession, endings, eventsOf, say } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { readPlace, withPlaneAgent } from "./plane-agent.ts";
-import { createSession, endings, eventsOf, say } from "./talk.ts";
 
 const agentFile = (tools: string) => `---\nname: scoped\ndescription: d\ntools: ${tools}\n---\nBe brief.\n`;
 const shared = sharedDaemon({

@@ -5,7 +5,7 @@ import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeModels, type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
 import type { Reply } from "../helpers/fake-models/wire.ts";
 import { type Daemon, testProject } from "../helpers/project.ts";
-import { createSession, eventsOf, talk } from "./talk.ts";
+import { createSession, eventsOf, talk } from "../helpers/talk.ts";
 
 const page = (name: string, description: string, body: string) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`;

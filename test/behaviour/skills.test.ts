@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
-import { answerTo, createSession, eventsOf, hasSaid, say, talk } from "./talk.ts";
+import { answerTo, createSession, eventsOf, hasSaid, say, talk } from "../helpers/talk.ts";
 
 const playbook = `
 rules:
@@ -109,7 +109,7 @@ describe("skills of a project", () => {
   });
 });
 
-it("a message that calls a skill does not join a turn under way, whose beginning could not bring its text", async () => {
+it("a message that calls a skill does not join a turn in progress, whose beginning could not bring its text", async () => {
   const project = await testProject(files);
   const { client } = await project.start();
   const { id } = await createSession(client);
@@ -181,14 +181,12 @@ describe("the command line", () => {
     );
     expect(check.stdout).toContain("skills/broken/SKILL.md:1: error: expected a second --- line");
     expect(check.stdout).toContain("skills/weather/SKILL.md:3: warning: expected quotes");
-    expect(check.stdout).toMatch(/agents are told of 5 skills in \d+ characters/);
+    expect(check.stdout).toMatch(/agents see 5 skills in \d+ characters/);
     expect((await aegis("skill", "show", "weather")).stdout).toContain("agent        meteo");
     expect((await aegis("skill", "show", "wether")).stderr).toContain('no skill "wether" (did you mean "weather"?)');
     const { skills } = await json<{ skills: { name: string }[] }>("skill", "search", "release");
     expect(skills.map(({ name }) => name)).toEqual(["notes"]);
-    expect((await aegis("skill", "validate", join(root, "skills/needy"))).stdout).toContain(
-      "nothing to complain about",
-    );
+    expect((await aegis("skill", "validate", join(root, "skills/needy"))).stdout).toContain("no problems found");
     expect((await aegis("skill", "validate")).code).toBe(1);
     const answer = await json<{ text: string; handle: string }>("run", "weather please");
     expect(answer.text).toContain("Ask the sky.");

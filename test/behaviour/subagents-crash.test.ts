@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { SessionId } from "../../src/contract/ids.ts";
 import { type Project, testProject } from "../helpers/project.ts";
+import { announcements, delegating, idle, subagent, subagents } from "../helpers/projects/subagents.ts";
+import { createSession, eventsOf, hasSaid, say } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { announcements, delegating, idle, subagent, subagents } from "./subagents-project.ts";
-import { createSession, eventsOf, hasSaid, say } from "./talk.ts";
 
 type State = {
   name: string;
@@ -105,7 +105,7 @@ describe("after kill -9 while", () => {
 
     const { client } = await project.start();
     await idle(client, root.id);
-    const told = (await announcements(client, root.id)).map((body) => /"(\S+)" \((\w+)\)/.exec(body)?.slice(1) ?? []);
+    const told = (await announcements(client, root.id)).map((body) => /"(\S+)" \((\w+)/.exec(body)?.slice(1) ?? []);
     expect(Object.fromEntries(told)).toEqual(heard);
     expect(told).toHaveLength(Object.keys(heard).length);
     expect((await subagents(client)).filter((one) => one.status === "running")).toEqual([]);

@@ -1,10 +1,10 @@
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
+import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { testProject } from "../helpers/project.ts";
+import { announcements, delegating, subagent, subagents } from "../helpers/projects/subagents.ts";
+import { createSession } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { readPlace, withPlaneAgent } from "./plane-agent.ts";
-import { announcements, delegating, subagent, subagents } from "./subagents-project.ts";
-import { createSession } from "./talk.ts";
 
 const remote = withPlaneAgent[".aegis.yaml"].split("\n").find((line) => line.includes("remote:"));
 const files = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { sharedDaemon } from "../helpers/project.ts";
+import { announcements, delegating, idle, subagent, subagents } from "../helpers/projects/subagents.ts";
+import { createSession, hasSaid, refusal, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { announcements, delegating, idle, subagent, subagents } from "./subagents-project.ts";
-import { createSession, hasSaid, refusal, talk } from "./talk.ts";
 
 const shared = sharedDaemon(delegating);
 
@@ -27,7 +27,9 @@ describe("in the built daemon", () => {
     await waitUntil("the result is back", async () => (await announcements(client, root.id)).length === 1);
     const [told] = await announcements(client, root.id);
     expect(told).toContain("two is done: sessions_spawn failed: ");
-    expect(told).toContain("Tool 'sessions_spawn' is not available to agent 'dev': its deny_tools name it");
+    expect(told).toContain(
+      "Tool 'sessions_spawn' is not available to agent 'dev': you are at depth 2, and agents at depth 2",
+    );
     expect((await subagents(client)).some((one) => one.label === "three")).toBe(false);
   });
 

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { examplesOf, filesOf, matches } from "../helpers/doc-examples.ts";
+import { anchorsOf, examplesOf, filesOf, matches } from "../helpers/doc-examples.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,7 +13,8 @@ const run = promisify(execFile);
 
 async function pages(): Promise<string[]> {
   const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
-  return ["README.md", ...docs.map((name) => join("docs", name))];
+  const top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "AGENTS.md", "GLOSSARY.md", "CHANGELOG.md"];
+  return [...top, ...docs.map((name) => join("docs", name))];
 }
 
 /** A project, a home and a PATH with nothing but `aegis` and the system's own tools. */
@@ -50,7 +51,16 @@ describe.each(await pages())("%s", async (page) => {
 
   it("links only to what exists", async () => {
     const text = await readFile(join(root, page), "utf8");
-    const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1] ?? "");
-    for (const target of targets) await readFile(join(root, dirname(page), target));
+    for (const [, target = "", anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const file = target === "" ? page : join(dirname(page), target);
+      const linked = await readFile(join(root, file), "utf8");
+      if (anchor !== undefined) expect(anchorsOf(linked), `${page} links to ${file}`).toContain(anchor);
+    }
   });
+});
+
+it("lists every page in the index", async () => {
+  const index = await readFile(join(root, "docs", "README.md"), "utf8");
+  for (const name of await readdir(join(root, "docs")))
+    if (name.endsWith(".md") && name !== "README.md") expect(index).toContain(`](${name})`);
 });

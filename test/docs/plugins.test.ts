@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import type { PluginDetail } from "../../src/contract/plugin.ts";
-import { toolUser } from "../behaviour/plugin-project.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { filesOf } from "../helpers/doc-examples.ts";
+import { toolUser } from "../helpers/projects/tool-user.ts";
+import { scaled } from "../helpers/slowness.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
@@ -24,7 +25,9 @@ async function ownTests(dir: string): Promise<void> {
   });
 }
 
-it("loads, checks and tests the code of docs/plugins.md and docs/commands.md", async () => {
+it("loads, checks and tests the code of docs/plugins.md and docs/commands.md", {
+  timeout: scaled(120_000),
+}, async () => {
   const pages = await Promise.all(
     ["plugins.md", "commands.md"].map((page) => readFile(join(root, "docs", page), "utf8")),
   );
@@ -65,9 +68,9 @@ it("loads, checks and tests the code of docs/plugins.md and docs/commands.md", a
   expect((await project.aegis("run", "/bell tea")).stdout).toContain("The bell rang: tea");
   const lucky = await plugin(project, "chance");
   expect(lucky).toMatchObject({ status: "loaded", brings: { commands: [{ name: "lucky" }, { name: "explain" }] } });
-}, 120_000);
+});
 
-it("runs the example", async () => {
+it("runs the example", { timeout: scaled(120_000) }, async () => {
   const project = await aegisProject(toolUser);
   const dir = join(project.root, ".aegis", "plugins", "todo-keeper");
   await mkdir(dirname(dir), { recursive: true });
@@ -80,4 +83,4 @@ it("runs the example", async () => {
   expect((await project.aegis("run", "/todos do 1")).stdout).toContain("then call todo_done with 1: sweep");
   expect((await project.aegis("run", "use todo_done 1")).stdout).toContain("2. cook");
   expect((await project.aegis("run", "/todos")).stdout).toBe("2. cook\n");
-}, 120_000);
+});

@@ -1,12 +1,11 @@
 /** Runs the built command in a project of its own: nothing of this machine's user is seen, and its daemon always ends. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { agreeAlways } from "../../src/daemon/trust/agree.ts";
-import { inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
+import { type DaemonFile, isSameProcess, readDaemonFile } from "../../src/lib/daemon-file.ts";
+import { storeEnv } from "./cluster.ts";
+import { type ProjectFiles, projectFolder } from "./project-folder.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export const cliPath = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -45,20 +44,11 @@ export const offlineConfig = [
 ].join("\n");
 
 export async function aegisProject(
-  files: Record<string, string> = { ".aegis.yaml": offlineConfig },
+  files: ProjectFiles = { ".aegis.yaml": offlineConfig },
   options: { trusted?: boolean } = {},
 ): Promise<AegisProject> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-cli-")));
-  const root = join(folder, "project");
-  const home = join(folder, "home");
-  await mkdir(home);
-  for (const [path, text] of Object.entries({ ".keep": "", ...files })) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
-  const env = { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, LANG: "C.UTF-8" };
-  // What tests run is theirs, whatever they write into the folder later.
-  if (options.trusted ?? true) await agreeAlways({ root, env });
+  const { root, home, remove } = await projectFolder(files, options);
+  const env = { HOME: home, PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, LANG: "C.UTF-8", ...storeEnv() };
   const children = new Set<ChildProcessWithoutNullStreams>();
 
   const start = (...args: string[]): Running => {
@@ -98,14 +88,14 @@ export async function aegisProject(
     return running.ended;
   };
   const daemonPid = async () => {
-    const found = await inspectDaemonFile(root);
-    return found.state === "live" ? found.file.pid : null;
+    const found = await runningDaemon(root);
+    return found?.pid ?? null;
   };
 
   onTestFinished(async () => {
     for (const child of children) child.kill("SIGKILL");
     await stopDaemon(root);
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await remove();
   });
 
   return {
@@ -126,9 +116,16 @@ export async function aegisProject(
   };
 }
 
-async function stopDaemon(root: string): Promise<void> {
-  const found = await inspectDaemonFile(root);
-  if (found.state !== "live") return;
-  process.kill(found.file.pid, "SIGKILL");
-  await waitUntil(`daemon ${found.file.pid} ends`, () => !isSameProcess(found.file));
+/** Ends the daemon of a folder, if one runs, and waits until it is gone. */
+export async function stopDaemon(root: string): Promise<void> {
+  const found = await runningDaemon(root);
+  if (found === null) return;
+  process.kill(found.pid, "SIGKILL");
+  await waitUntil(`daemon ${found.pid} ends`, () => !isSameProcess(found));
+}
+
+/** By the file alone, whoever signed it: a test must find each daemon that it started. */
+async function runningDaemon(root: string): Promise<DaemonFile | null> {
+  const file = await readDaemonFile(root).catch(() => null);
+  return file !== null && isSameProcess(file) ? file : null;
 }

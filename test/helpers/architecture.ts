@@ -24,7 +24,7 @@ export type Rules = {
 
 export function readTree(root: string): SourceFile[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts"))
+    .filter((path) => /\.tsx?$/.test(path))
     .sort()
     .map((path) => {
       const text = readFileSync(join(root, path), "utf8");

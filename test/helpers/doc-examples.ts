@@ -19,6 +19,17 @@ export function filesOf(markdown: string): { path: string; text: string }[] {
   return [...found].map(([, path = "", text = ""]) => ({ path, text }));
 }
 
+/** The anchors of a page's headings, as GitHub makes them. */
+export function anchorsOf(markdown: string): string[] {
+  const prose = markdown.replace(/^(`{3,})[^`\n]*\n[\s\S]*?^\1$/gm, "");
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
 /** `…` stands for anything, over several lines too. Nothing expected means that anything may be printed. */
 export function matches(output: string, expected: readonly string[]): boolean {
   if (expected.length === 0) return true;

@@ -1,4 +1,5 @@
 /** A daemon's side of a conversation that records what a driver asks of it. */
+import { readFile } from "node:fs/promises";
 import type {
   ConversationHost,
   DriverEvent,
@@ -11,6 +12,8 @@ import type {
   ToolUse,
   ToolVerdict,
 } from "../../src/drivers/driver.ts";
+import { writeAtomic } from "../../src/lib/files.ts";
+import { agreed } from "./consent.ts";
 
 type Notice = Parameters<ConversationHost["notice"]>[0];
 
@@ -34,9 +37,13 @@ export type DriverHostOptions = {
   permission?: (request: PermissionRequest, signal: AbortSignal) => PermissionAnswer | Promise<PermissionAnswer>;
   /** Awaited before a name is remembered: hold it to see what a driver does meanwhile. */
   rememberGate?: () => Promise<void>;
+  /** Throws what the judge would. */
+  consent?: () => Promise<void>;
   prepareSpawn?: (command: SpawnCommand) => SpawnCommand | Promise<SpawnCommand>;
   /** What plugins say of a tool call. No gate is there when absent. */
   beforeTool?: (use: ToolUse) => ToolVerdict | Promise<ToolVerdict>;
+  /** What Aegis's own gate guards; its verdicts come from `beforeTool` too. */
+  guarded?: readonly string[];
   afterTool?: (use: ToolUse, outcome: ToolOutcome) => string | null;
   beforeModel?: (request: ModelRequest) => ModelRequest;
   tools?: ToolSpec[];
@@ -81,6 +88,14 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
       announce();
       return prepared;
     },
+    async consent() {
+      await options.consent?.();
+      return agreed();
+    },
+    async agreedFile(path) {
+      await options.consent?.();
+      return readFile(path);
+    },
     async permission(request, signal) {
       log.asked.push(request);
       announce();
@@ -88,9 +103,13 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
         (await options.permission?.(request, signal)) ?? { decision: "deny", reason: "nobody answers in this test" }
       );
     },
-    gated: options.beforeTool !== undefined,
+    gated: options.beforeTool !== undefined && options.guarded === undefined,
+    guarded: options.guarded ?? [],
     beforeTool: async (use) => (await options.beforeTool?.(use)) ?? { decision: "allow" },
     afterTool: async (use, outcome) => options.afterTool?.(use, outcome) ?? null,
+    endTool: async () => {},
+    noteRead: () => {},
+    writeFile: writeAtomic,
     beforeModel: async (request) => options.beforeModel?.(request) ?? request,
     notice(notice) {
       log.notices.push(notice);

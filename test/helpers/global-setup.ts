@@ -1,4 +1,15 @@
-/** Behaviour tests drive what users install. */
+/** Behaviour tests drive what users install. Deadlines depend on the machine, which is measured once it has built that. */
 import { buildIfStale } from "../../scripts/build-if-stale.ts";
+import { sharedDatabaseVariable, testsUsePostgres } from "./cluster.ts";
+import { installations, startPostgres } from "./postgres.ts";
+import { measureSlowness } from "./slowness.ts";
 
-export default buildIfStale;
+export default async function setup(): Promise<() => Promise<void>> {
+  buildIfStale();
+  measureSlowness();
+  if (!testsUsePostgres || process.env[sharedDatabaseVariable] !== undefined) return async () => {};
+  // Nothing crashes this server, and every daemon of three files at once has up to seven connections.
+  const server = await startPostgres(installations[18], ["fsync=off", "max_connections=400"]);
+  process.env[sharedDatabaseVariable] = server.url("postgres");
+  return () => server.stop();
+}

@@ -3,7 +3,7 @@ import type { HookContexts, HookDeclaration, HookEvent } from "../../src/contrac
 import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
 import type { HookRunner, PluginHooks } from "../../src/runtime/registry/hooks.ts";
 
-export const session = { id: "ses_1", handle: "lucid-knuth", agent: "a", harness: "scripted", depth: 0 };
+export const session = { id: "ses_1", handle: "lucid-hertz", agent: "a", harness: "scripted", depth: 0 };
 
 export const preTurn: HookContexts["pre_turn"] = {
   session,

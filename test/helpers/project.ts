@@ -1,13 +1,12 @@
 /** A project folder with real daemons of the built package, which a test starts, watches, signals and kills. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.ts";
-import { agreeAlways } from "../../src/daemon/trust/agree.ts";
-import { type DaemonFile, inspectDaemonFile } from "../../src/lib/daemon-file.ts";
+import { type DaemonFile, isSameProcess, readDaemonFile } from "../../src/lib/daemon-file.ts";
+import { storeEnv } from "./cluster.ts";
+import { type ProjectFiles, projectFolder } from "./project-folder.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const entry = fileURLToPath(new URL("../../dist/daemon.js", import.meta.url));
@@ -85,14 +84,14 @@ rules:
 };
 
 /** A project for one test, removed with it and all of its daemons. */
-export async function testProject(files: Record<string, string> = obedient): Promise<Project> {
+export async function testProject(files: ProjectFiles = obedient): Promise<Project> {
   const { project, remove } = await createProject(files);
   onTestFinished(remove);
   return project;
 }
 
 /** One project and daemon for all tests of a file. */
-export function sharedDaemon(files: Record<string, string> = obedient, options: LaunchOptions = {}) {
+export function sharedDaemon(files: ProjectFiles = obedient, options: LaunchOptions = {}) {
   const shared = {} as { project: Project; daemon: Daemon };
   let remove = async () => {};
   beforeAll(async () => {
@@ -105,32 +104,20 @@ export function sharedDaemon(files: Record<string, string> = obedient, options: 
   return shared;
 }
 
-async function createProject(files: Record<string, string>): Promise<{ project: Project; remove(): Promise<void> }> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-project-")));
-  // The rights of other users end here, which a daemon that runs as one of them must get past.
-  await chmod(folder, 0o711);
-  const dir = join(folder, "project");
-  const home = join(folder, "home");
-  await mkdir(dir);
-  await mkdir(home);
+async function createProject(files: ProjectFiles): Promise<{ project: Project; remove(): Promise<void> }> {
+  const at = await projectFolder(files);
+  const { root: dir, home, folder, write } = at;
   const running = new Set<DaemonProcess>();
 
-  const write = async (path: string, text: string | Uint8Array) => {
-    await mkdir(dirname(join(dir, path)), { recursive: true });
-    await writeFile(join(dir, path), text);
-  };
   const launch = ({ args = [], env = {}, through = [] }: LaunchOptions = {}) => {
     const argv = [...through, process.execPath, entry, "--project", dir, ...args];
-    const clean = { HOME: home, PATH: "/usr/bin:/bin", LANG: "C.UTF-8", ...env };
+    const clean = { HOME: home, PATH: "/usr/bin:/bin", LANG: "C.UTF-8", ...storeEnv(), ...env };
     const child = spawn(argv[0] ?? "", argv.slice(1), { cwd: folder, env: clean, stdio: ["ignore", "pipe", "pipe"] });
     const daemon = watch(child);
     running.add(daemon);
     void daemon.exited.then(() => running.delete(daemon));
     return daemon;
   };
-  for (const [path, text] of Object.entries(files)) await write(path, text);
-  // What tests run is theirs, whatever they write into the folder later.
-  await agreeAlways({ root: dir, env: { HOME: home } });
   return {
     project: {
       dir,
@@ -145,7 +132,7 @@ async function createProject(files: Record<string, string>): Promise<{ project: 
     },
     async remove() {
       await Promise.all([...running].map((daemon) => daemon.kill()));
-      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      await at.remove();
     },
   };
 }
@@ -159,8 +146,9 @@ function watch(child: ChildProcess): DaemonProcess {
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  const exited = new Promise<Exit>((resolve, reject) => {
-    child.once("error", reject);
+  // A program that could not be started has ended too: a rejection would reach tests that do not wait for the end.
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("error", (error) => resolve({ code: null, signal: null, stderr: `${stderr}${error.message}` }));
     child.once("close", (code, signal) => resolve({ code, signal, stderr }));
   });
   return {
@@ -188,9 +176,9 @@ async function daemonFile(dir: string, daemon: DaemonProcess): Promise<DaemonFil
     `the daemon of ${dir} is up`,
     async () => {
       if (exit !== null) throw new Error(`the daemon ended: ${JSON.stringify(exit)}\n${daemon.output}`);
-      const state = await inspectDaemonFile(dir);
-      if (state.state !== "live" || state.file.pid !== daemon.pid) return false;
-      found = state.file;
+      const file = await readDaemonFile(dir).catch(() => null);
+      if (file === null || !isSameProcess(file) || file.pid !== daemon.pid) return false;
+      found = file;
       return true;
     },
     20_000,

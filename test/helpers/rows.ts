@@ -23,6 +23,8 @@ export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
     closed_at: null,
     resume: null,
     limits: null,
+    started_by: null,
+    root: null,
     forked_from: null,
     fork_point: null,
     ...change,
@@ -36,6 +38,7 @@ export function message(session: SessionId, change: Partial<Message> = {}): Mess
     session,
     sender: { kind: "human" },
     body: "hello",
+    sent: null,
     attachments: [],
     status: "pending",
     chain: id,
@@ -57,6 +60,7 @@ export function turnRow(session: SessionId, change: Partial<TurnRow> = {}): Turn
     text: "",
     usage: null,
     accepted: false,
+    handed_over: [],
     ...change,
   };
 }
@@ -68,6 +72,7 @@ export function task(change: Partial<Task> = {}): Task {
     payload: "do it",
     status: "pending",
     producer: null,
+    starter: null,
     callback: true,
     chain: null,
     hops: 0,

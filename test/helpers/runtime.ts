@@ -4,9 +4,6 @@ import { onTestFinished } from "vitest";
 import type { EventOf, EventType } from "../../src/contract/event.ts";
 import type { SessionId } from "../../src/contract/ids.ts";
 import { buildRuntime, type Runtime } from "../../src/daemon/build.ts";
-import { loadConfig } from "../../src/daemon/config/load.ts";
-import { offlineAgent } from "../../src/daemon/detect.ts";
-import type { Gated } from "../../src/daemon/trust/gate.ts";
 import type {
   Addition,
   Capabilities,
@@ -14,20 +11,26 @@ import type {
   Driver,
   DriverEvent,
   Prompt,
+  Restored,
 } from "../../src/drivers/driver.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { createProcesses } from "../../src/lib/process.ts";
-import { DriverRegistry } from "../../src/runtime/registry/drivers.ts";
+import { buildRedactor, RedactedStream } from "../../src/lib/redact.ts";
+import { loadConfig } from "../../src/project/config/load.ts";
+import { offlineAgent } from "../../src/project/harnesses/detect.ts";
+import type { TrustedSettings } from "../../src/project/trust/trusted-settings.ts";
+import { DriverTable } from "../../src/runtime/registry/drivers.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { testPlaces } from "./places.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export type TestTurn = { prompt: Prompt; session: SessionId; signal: AbortSignal; spec: ConversationSpec };
 export type TestReply = (turn: TestTurn) => AsyncIterable<DriverEvent>;
 
 const capabilities: Capabilities = {
-  resume: true,
+  resume: "anywhere",
   fork: false,
   steer: false,
   mcp: false,
@@ -35,7 +38,14 @@ const capabilities: Capabilities = {
   images: false,
 };
 
-export type TestDriver = Driver & { turns: TestTurn[]; opened: number; closed: number; alive: boolean };
+export type TestDriver = Driver & {
+  turns: TestTurn[];
+  opened: number;
+  closed: number;
+  alive: boolean;
+  /** What it says of the next conversations. Its record never has a prompt unless a test says so. */
+  restored: Restored;
+};
 
 /** A driver that asks the test what to say. */
 export function testDriver(
@@ -51,6 +61,7 @@ export function testDriver(
     opened: 0,
     closed: 0,
     alive: true,
+    restored: { conversation: true, holds: async () => "no" },
     probe: async () => ({ status: "ready", version: null, path: null, detail: "a test", fix: null }),
     async open(spec, scope) {
       driver.opened += 1;
@@ -61,6 +72,9 @@ export function testDriver(
       return {
         get alive() {
           return driver.alive;
+        },
+        get restored() {
+          return driver.restored;
         },
         send(prompt, signal) {
           const turn = { prompt, session: spec.session.id, signal, spec };
@@ -74,7 +88,12 @@ export function testDriver(
   return driver;
 }
 
-export type TestRuntime = Runtime & { store: Store; driver: TestDriver; stop(): Promise<void> };
+export type TestRuntime = Runtime & {
+  store: Store;
+  driver: TestDriver;
+  recover(): Promise<void>;
+  stop(): Promise<void>;
+};
 
 export async function testRuntime(
   dir: string,
@@ -87,14 +106,19 @@ export async function testRuntime(
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
-  const trusted = { untrusted: [], refusal: () => null };
-  const settings: Gated = { config, files: [], agents: [offlineAgent], choice, diagnostics: [], ...trusted };
+  const trusted = {
+    untrusted: [],
+    declaredSecrets: new Set<string>(),
+    refusal: () => null,
+  };
+  const settings: TrustedSettings = { config, files: [], agents: [offlineAgent], choice, diagnostics: [], ...trusted };
   const end = new AbortController();
   const runtime = buildRuntime({
     root: dir,
     stateDir: dir,
+    places: testPlaces(dir),
     store,
-    drivers: new DriverRegistry([driver]),
+    drivers: new DriverTable([driver]),
     clock,
     log: silentLogger,
     settings: () => settings,
@@ -109,6 +133,7 @@ export async function testRuntime(
     url: () => "http://127.0.0.1:0",
     addSecret: () => () => {},
     redact: (text) => text,
+    redactedStream: () => new RedactedStream(() => buildRedactor([])),
     trust: { trust: { mayRun: async () => ({ allowed: true }), judge: async () => ({ allowed: true }) } },
     signal: end.signal,
   });
@@ -116,16 +141,12 @@ export async function testRuntime(
   const stop = async () => {
     if (stopped) return;
     stopped = true;
-    await runtime.schedules.stop();
-    await runtime.workflows.stop();
-    runtime.queues.stop();
-    await runtime.turns.abandon();
-    await runtime.queues.settled();
+    // Nothing may finish: a test that restarts its runtime looks at what a crash leaves.
+    await runtime.lifecycle.stop(AbortSignal.abort());
     end.abort();
     await runtime.sessions.stop();
     await runtime.conversations.closeAll();
     await runtime.hooks.close("the test is over", end.signal);
-    await runtime.toolCalls.flush();
     await sqlite.close();
   };
   onTestFinished(async () => {
@@ -134,7 +155,7 @@ export async function testRuntime(
     end.abort();
     await sqlite.close();
   });
-  return { ...runtime, store, driver, stop };
+  return { ...runtime, store, driver, recover: () => runtime.lifecycle.recover(), stop };
 }
 
 /** Every event of a type so far. */

@@ -1,11 +1,29 @@
 /** A folder for one test, removed with it. */
-import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-export async function tempDir(): Promise<string> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), "aegis-test-")));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+export function tempDir(): Promise<string> {
+  return dirBelow(tmpdir());
+}
+
+/**
+ * The same in memory, where the system has such a place: a database of the test's own process does not wait for a disk
+ * there. A test that stops after each commit writes tens of thousands of commits.
+ */
+export async function memoryDir(): Promise<string> {
+  const shared = "/dev/shm";
+  const usable = await access(shared, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return dirBelow(usable ? shared : tmpdir());
+}
+
+async function dirBelow(folder: string): Promise<string> {
+  const path = await realpath(await mkdtemp(join(folder, "aegis-test-")));
+  onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }));
   return path;
 }

@@ -61,11 +61,11 @@ export function runTurn(conversation: Conversation, prompt: string | Prompt): Pr
 }
 
 export function promptOf(text: string, key = `key-${crypto.randomUUID()}`): Prompt {
-  return { text, images: [], history: [], turn: `trn-${crypto.randomUUID()}`, key };
+  return { text, parts: [text], images: [], history: [], turn: `trn-${crypto.randomUUID()}`, key };
 }
 
 export function additionOf(text: string): Addition {
-  return { text, images: [], key: `key-${crypto.randomUUID()}` };
+  return { text, parts: [text], images: [], key: `key-${crypto.randomUUID()}` };
 }
 
 export function eventsOf<T extends DriverEvent["type"]>(

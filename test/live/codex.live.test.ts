@@ -134,6 +134,35 @@ test("an agent that may write changes files without asking, and shows the change
   expect(host.asked).toEqual([]);
 });
 
+test("what Aegis guards is read-only in the sandbox, and a patch of it is asked about, also after a restart", async () => {
+  const { open, close, dir, host } = await seat({
+    agent: { permission: "write" },
+    guarded: [".aegis", ".aegis.yaml", ".claude/settings.json"],
+    beforeTool: ({ kind }) =>
+      kind === "edit" ? { decision: "ask", reason: "guarded", once: true } : { decision: "allow" },
+    permission: () => ({ decision: "deny", reason: "not yours" }),
+  });
+  await writeFile(join(dir, ".aegis.yaml"), "mine\n");
+  const tries = async (conversation: Awaited<ReturnType<typeof open>>, name: string) => {
+    const shell = `echo x > .aegis.yaml; mkdir -p .claude; echo x > .claude/settings.json; touch ${name} && echo done`;
+    expect(textOf(await runTurn(conversation, `TOOL exec_command ${JSON.stringify({ cmd: shell })}`))).toContain(
+      "done",
+    );
+    const before = host.asked.length;
+    await runTurn(
+      conversation,
+      patch("*** Begin Patch\n*** Update File: .aegis.yaml\n@@\n-mine\n+theirs\n*** End Patch"),
+    );
+    expect(host.asked.slice(before)).toMatchObject([{ tool: "apply_patch", kind: "edit" }]);
+    expect(existsSync(join(dir, name))).toBe(true);
+    expect(existsSync(join(dir, ".claude/settings.json"))).toBe(false);
+    expect(await readFile(join(dir, ".aegis.yaml"), "utf8")).toBe("mine\n");
+  };
+  await tries(await open(), "first");
+  await close();
+  await tries(await open(), "second");
+});
+
 test("an agent that may only read changes nothing", async () => {
   const { open, dir } = await seat({ agent: { permission: "read" } });
   const conversation = await open();

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SessionView } from "../../src/contract/session.ts";
-import { createSession, eventsOf, openAsk, say } from "../behaviour/talk.ts";
+import { createSession, eventsOf, openAsk, say } from "../helpers/talk.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
 import { codex } from "./support/harnesses/codex.ts";
 import { gemini } from "./support/harnesses/gemini.ts";

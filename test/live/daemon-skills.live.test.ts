@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { SessionView } from "../../src/contract/session.ts";
-import { createSession } from "../behaviour/talk.ts";
+import { createSession } from "../helpers/talk.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
 import { turnFor } from "./support/talk.ts";
 import { liveTeam } from "./support/team.ts";

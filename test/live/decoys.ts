@@ -10,6 +10,7 @@ writeFileSync(process.argv[2], "");
 const answers = {
   initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "decoy", version: "1.0.0" } }),
   "tools/list": () => ({ tools: [{ name: "decoy", description: "Must not be offered", inputSchema: { type: "object" } }] }),
+  "tools/call": () => ({ content: [{ type: "text", text: "the decoy answered" }] }),
   ping: () => ({}),
 };
 for await (const line of createInterface({ input: process.stdin })) {

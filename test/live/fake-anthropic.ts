@@ -1,7 +1,7 @@
 /** A fake of Anthropic's Messages API that does what the prompt says (see `model-script.ts`). */
 import type { ServerResponse } from "node:http";
 import { eventStream, type Fake, sendJson, startFake } from "./http-fake.ts";
-import { type Script, scriptFor } from "./model-script.ts";
+import { type Spoken, scriptFor } from "./model-script.ts";
 
 type Block = { type: string; text?: string; content?: unknown };
 type Message = { role: string; content: string | Block[] };
@@ -25,6 +25,7 @@ export async function startFakeAnthropic(): Promise<FakeAnthropic> {
 
 function answer(request: AnthropicRequest, number: number, response: ServerResponse): void {
   const script = scriptFor(...lastPrompt(request.messages));
+  if (script.do === "silent") return;
   if (script.do === "fail") {
     const type = failures[script.status] ?? "api_error";
     sendJson(response, script.status, { type: "error", error: { type, message: "fake failure" } });
@@ -65,7 +66,7 @@ const failures: Record<number, string> = {
 
 type StreamedBlock = { start: Record<string, unknown>; deltas: Record<string, unknown>[] };
 
-function blocksOf(script: Exclude<Script, { do: "fail" }>, number: number): StreamedBlock[] {
+function blocksOf(script: Spoken, number: number): StreamedBlock[] {
   if (script.do === "tool") {
     const start = { type: "tool_use", id: `toolu_fake_${number}`, name: script.name, input: {} };
     return [text(["calling"]), { start, deltas: [{ type: "input_json_delta", partial_json: script.input }] }];

@@ -1,7 +1,7 @@
 /** A fake of OpenAI's chat completions that does what the prompt says (see `model-script.ts`). */
 import type { ServerResponse } from "node:http";
 import { type Fake, sendJson, startFake } from "./http-fake.ts";
-import { type Script, scriptFor } from "./model-script.ts";
+import { type Spoken, scriptFor } from "./model-script.ts";
 
 type Message = { role: string; content: string | { type: string; text?: string }[] | null };
 export type ChatRequest = { model: string; messages: Message[]; tools?: { function: { name: string } }[] };
@@ -30,6 +30,7 @@ export function systemOf(request: ChatRequest | undefined): string {
 
 function answer(request: ChatRequest, number: number, response: ServerResponse): void {
   const script = scriptFor(...lastPrompt(request.messages));
+  if (script.do === "silent") return;
   if (script.do === "fail") {
     sendJson(response, script.status, { error: { message: "fake failure", type: "invalid_request_error" } });
     return;
@@ -47,7 +48,7 @@ function answer(request: ChatRequest, number: number, response: ServerResponse):
   response.end();
 }
 
-function deltasOf(script: Exclude<Script, { do: "fail" }>, number: number): unknown[] {
+function deltasOf(script: Spoken, number: number): unknown[] {
   const begin = { role: "assistant", content: "" };
   if (script.do === "tool") {
     const call = { name: script.name, arguments: script.input };

@@ -1,7 +1,7 @@
 /** A fake of Google's Gemini API that does what the prompt says (see `model-script.ts`). */
 import type { ServerResponse } from "node:http";
 import { type Fake, sendJson, startFake } from "./http-fake.ts";
-import { type Script, scriptFor } from "./model-script.ts";
+import { type Spoken, scriptFor } from "./model-script.ts";
 
 type Part = { text?: string; thought?: boolean; functionResponse?: { response?: unknown } };
 type Content = { role: string; parts: Part[] };
@@ -35,6 +35,7 @@ export function geminiTools(request: GeminiRequest | undefined): string[] {
 
 function answer(request: GeminiRequest, number: number, response: ServerResponse): void {
   const script = scriptFor(...lastPrompt(request.contents));
+  if (script.do === "silent") return;
   if (script.do === "fail") {
     sendJson(response, script.status, { error: { code: script.status, message: "fake failure", status: "FAILED" } });
     return;
@@ -53,7 +54,7 @@ function answer(request: GeminiRequest, number: number, response: ServerResponse
   response.end();
 }
 
-function partsOf(script: Exclude<Script, { do: "fail" }>, number: number): unknown[] {
+function partsOf(script: Spoken, number: number): unknown[] {
   if (script.do === "tool") {
     const functionCall = { id: `call_${number}`, name: script.name, args: JSON.parse(script.input) as unknown };
     return [{ text: "calling" }, { functionCall, thoughtSignature: "ZmFrZQ==" }];

@@ -1,7 +1,7 @@
 /** A fake of OpenAI's Responses API that does what the prompt says (see `model-script.ts`). */
 import type { ServerResponse } from "node:http";
 import { eventStream, type Fake, sendJson, startFake } from "./http-fake.ts";
-import { type Script, scriptFor } from "./model-script.ts";
+import { type Spoken, scriptFor } from "./model-script.ts";
 
 type Item = { type: string; role?: string; content?: string | { text?: string }[]; output?: unknown };
 export type OpenAiRequest = { model: string; input: Item[]; tools?: { name?: string; type: string }[] };
@@ -24,6 +24,7 @@ export async function startFakeOpenAi(): Promise<FakeOpenAi> {
 
 function answer(request: OpenAiRequest, number: number, response: ServerResponse): void {
   const script = scriptFor(...lastPrompt(request.input));
+  if (script.do === "silent") return;
   if (script.do === "fail") {
     sendJson(response, script.status, { error: { message: "fake failure", type: "fake", code: null } });
     return;
@@ -57,7 +58,7 @@ function answer(request: OpenAiRequest, number: number, response: ServerResponse
 type Send = (type: string, data: Record<string, unknown>) => void;
 type Streamed = { whole: Record<string, unknown>; stream(send: Send, index: number): void };
 
-function itemsOf(script: Exclude<Script, { do: "fail" }>, number: number): Streamed[] {
+function itemsOf(script: Spoken, number: number): Streamed[] {
   if (script.do === "tool") return [call(script.name, script.input, number)];
   if (script.do === "think") return [thought(script.thought, number), message(script.parts, number)];
   return [message(script.parts, number)];

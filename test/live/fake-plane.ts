@@ -50,7 +50,13 @@ export async function startFakePlane(): Promise<FakePlane> {
     return handler(request as NodeIncomingMessageLike, response, body === "" ? undefined : JSON.parse(body));
   });
   return {
-    address: { url: `${fake.url}/mcp`, token, listed: async () => true },
+    address: {
+      url: `${fake.url}/mcp`,
+      token,
+      reached: async () => true,
+      calls: () => ({ open: 0, answeredAt: 0 }),
+      listed: async () => true,
+    },
     calls,
     called: (tool) =>
       new Promise((resolve) => {

@@ -41,8 +41,8 @@ export async function liveSeat(
     env: { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8", ...options.env },
     processes: {
       ...processes,
-      async start(command) {
-        const child = await processes.start(command);
+      async start(command, consent) {
+        const child = await processes.start(command, consent);
         pids.push(child.pid);
         return child;
       },
@@ -53,7 +53,7 @@ export async function liveSeat(
   const host = driverHost(options);
   const plane = await startFakePlane();
   const profile = agentOf({ slug: "live", ...agent });
-  const session = { id: newId("ses", 0), handle: "lucid-knuth" };
+  const session = { id: newId("ses", 0), handle: "lucid-hertz" };
   let scope = new AsyncDisposableStack();
 
   onTestFinished(async () => {

@@ -129,7 +129,7 @@ describe("whose words an agent repeats", () => {
 
 describe("transcripts", () => {
   const created = (agent: string) =>
-    JSON.stringify({ type: "session.created", data: { session: { agent, handle: "lucid-knuth" } } });
+    JSON.stringify({ type: "session.created", data: { session: { agent, handle: "lucid-hertz" } } });
   const says = (text: string) => JSON.stringify({ type: "turn.text", data: { text } });
   const asks = (body: string, sender: object = { kind: "human" }) =>
     JSON.stringify({ type: "message.admitted", data: { message: { body, sender } } });
@@ -143,14 +143,14 @@ describe("transcripts", () => {
   }
 
   it("hold what was said and by whom, and bear a torn last line", async () => {
-    const peer = { kind: "agent", handle: "calm-hopper" };
+    const peer = { kind: "agent", handle: "calm-planck" };
     const lines = [created("dev"), asks("hi"), says("hello"), asks("do it", peer), '{"type":"turn.te'];
     const root = await project({ "a.jsonl": lines, "notes.txt": [] });
     expect(await recentFiles(root, 0, 10)).toEqual(["a.jsonl"]);
     expect(await readTranscript(root, "a.jsonl", [])).toEqual({
       file: "a.jsonl",
-      handle: "lucid-knuth",
-      text: "user: hi\n\nassistant: hello\n\npeer calm-hopper: do it",
+      handle: "lucid-hertz",
+      text: "user: hi\n\nassistant: hello\n\npeer calm-planck: do it",
       cut: 0,
     });
   });

@@ -105,7 +105,14 @@ export function conversationSuite(name: string, cli: CliUnderTest): void {
 
     test("a plane that cannot be reached is said loudly, and the turn goes on", async () => {
       const { open, host } = await seat();
-      const nowhere = { url: "http://127.0.0.1:9/mcp", token: "secret", listed: async () => false };
+      const never = async () => false;
+      const nowhere = {
+        url: "http://127.0.0.1:9/mcp",
+        token: "secret",
+        reached: never,
+        listed: never,
+        calls: () => ({ open: 0, answeredAt: 0 }),
+      };
       const events = await runTurn(await open({ plane: nowhere }), "hello");
       expect([...host.notices, ...eventsOf(events, "notice")]).toMatchObject([{ level: "error" }]);
       expect(textOf(events)).toBe("reply: hello");

@@ -15,6 +15,8 @@ export type LiveHarness = {
   makeFile(path: string): string;
   /** Where the CLI keeps its conversations. */
   histories(places: Places): Promise<string[]>;
+  /** The texts of users in the CLI's own record of its conversations. */
+  prompts(places: Places): Promise<string[]>;
   expected: Expected;
 };
 

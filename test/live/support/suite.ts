@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Receipt } from "../../../src/contract/message.ts";
 import type { SessionView } from "../../../src/contract/session.ts";
-import { createSession, endings, eventsOf, messages, say } from "../../behaviour/talk.ts";
+import { createSession, endings, eventsOf, messages, say } from "../../helpers/talk.ts";
 import { failedStatuses, type LiveHarness } from "./harness.ts";
 import { Recorder } from "./record.ts";
 import { capabilitiesOf, columnOf, committedColumn } from "./table.ts";
@@ -187,9 +187,8 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     await turnsEnded(client, session.id, before.length + 1);
     expect(await endings(client, session.id)).toEqual([...before.slice(0, -1), "lost", "completed"]);
     expect(team.processes().filter((pid) => processes.includes(pid))).toEqual([]);
-    const [cut, notice] = (await messages(client, session.id)).slice(-2);
+    const [cut] = (await messages(client, session.id)).slice(-1);
     expect(cut).toMatchObject({ id: held.message, status: "done" });
-    expect(notice).toMatchObject({ sender: { kind: "substrate" }, status: "done" });
     expect(await eventsOf(client, "message.redelivered", session.id)).toEqual([]);
     expect(calls().at(-1)).toContain("remember 42");
     expect(calls().at(-1)).toContain("> from substrate · ");
@@ -209,7 +208,7 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     expect((await ask("and now?")).text).toBe("reply: and now?");
     const notices = await eventsOf(team.client, "session.notice", session.id);
     expect(notices.map((event) => event.data)).toMatchObject([
-      { level: "warning", text: expect.stringMatching(/history|conversation is gone/) },
+      { level: "warning", text: expect.stringMatching(/history|conversation was lost/) },
     ]);
     record.see("history_gone", true);
   });

@@ -72,8 +72,15 @@ function inProcessColumn(name: string): readonly [string, Column] {
 function claimed(harness: string): Column {
   const able = capabilitiesOf(harness);
   return Object.fromEntries(
-    (Object.keys(claims) as (keyof typeof claims)[]).map((key) => [claims[key], cell(able[key])]),
+    (Object.keys(claims) as (keyof typeof claims)[]).map((key) => [claims[key], claim(able[key])]),
   );
+}
+
+/** The machines on which a conversation can resume. */
+const machines = { anywhere: "on every node", here: "on its machine" } as const;
+
+function claim(able: Capabilities[keyof Capabilities]): string {
+  return cell(typeof able === "string" ? machines[able] : able);
 }
 
 export function capabilitiesOf(harness: string): Capabilities {

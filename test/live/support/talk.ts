@@ -5,7 +5,7 @@ import { waitForMessage } from "../../../src/client/wait.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { Message, Receipt, Sender } from "../../../src/contract/message.ts";
 import type { Turn } from "../../../src/contract/turn.ts";
-import { endings, messages, say } from "../../behaviour/talk.ts";
+import { endings, messages, say } from "../../helpers/talk.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
 const patienceMs = 50_000;

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { createClaudeCodeDriver } from "../../../../src/drivers/claude-code/driver.ts";
 import { startFakeAnthropic } from "../../fake-anthropic.ts";
 import type { LiveHarness } from "../harness.ts";
+import { newestRows, textsIn } from "../own-record.ts";
 
 /** The platform's own binary: the package's `bin` needs an install script. */
 export const claudeProgram = fileURLToPath(
@@ -32,6 +33,10 @@ export const claudeCode: LiveHarness = {
   planeTool: (name) => `mcp__aegis__${name}`,
   makeFile: (path) => `TOOL Bash ${JSON.stringify({ command: `touch ${path}`, description: "makes a file" })}`,
   histories: async ({ home }) => [join(home, ".claude", "projects")],
+  async prompts(places) {
+    const rows = await newestRows(await claudeCode.histories(places));
+    return rows.filter(({ type }) => type === "user").flatMap(({ message }) => textsIn(message));
+  },
   expected: {
     denial: "not on my watch",
     readsLists: true,

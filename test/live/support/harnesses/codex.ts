@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createCodexDriver } from "../../../../src/drivers/codex/driver.ts";
 import { startFakeOpenAi } from "../../fake-openai.ts";
 import type { LiveHarness } from "../harness.ts";
+import { newestRows, textsIn } from "../own-record.ts";
 
 /** The platform's own binary: the package's `bin` is a script that starts it. */
 const triple = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-unknown-linux-musl`;
@@ -34,6 +35,13 @@ export const codex: LiveHarness = {
   makeFile: (path) =>
     `TOOL exec_command ${JSON.stringify({ cmd: `touch ${path}`, sandbox_permissions: "require_escalated", justification: "must" })}`,
   histories: async ({ folder }) => [join(folder, "codex-home", "sessions")],
+  async prompts(places) {
+    const rows = await newestRows(await codex.histories(places));
+    const items = rows
+      .filter(({ type }) => type === "response_item")
+      .map(({ payload }) => payload as { role?: string });
+    return items.filter(({ role }) => role === "user").flatMap(textsIn);
+  },
   expected: {
     denial: "rejected by user",
     readsLists: true,

@@ -6,6 +6,7 @@ import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
 import { gemini as recipe } from "../../../../src/drivers/acp/recipes/gemini.ts";
 import { geminiTools, startFakeGemini } from "../../fake-gemini.ts";
 import type { LiveHarness } from "../harness.ts";
+import { newestRows, textsIn } from "../own-record.ts";
 
 const program = fileURLToPath(new URL("../../node_modules/@google/gemini-cli/bundle/gemini.js", import.meta.url));
 
@@ -38,6 +39,10 @@ export const gemini: LiveHarness = {
     return sessions
       .map((session) => join(conversations, session, "gemini-home", ".gemini", "tmp"))
       .filter((path) => existsSync(path));
+  },
+  async prompts(places) {
+    const rows = await newestRows(await gemini.histories(places));
+    return rows.filter(({ type }) => type === "user").flatMap(textsIn);
   },
   expected: {
     denial: "was canceled by the user",

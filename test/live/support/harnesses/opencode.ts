@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
 import { opencode as recipe } from "../../../../src/drivers/acp/recipes/opencode.ts";
@@ -32,6 +33,18 @@ export const opencode: LiveHarness = {
   planeTool: (name) => `aegis_${name}`,
   makeFile: (path) => `TOOL write ${JSON.stringify({ filePath: path, content: "made" })}`,
   histories: async ({ home }) => [join(home, ".local", "share", "opencode")],
+  async prompts({ home }) {
+    const database = new DatabaseSync(join(home, ".local", "share", "opencode", "opencode.db"), { readOnly: true });
+    try {
+      const texts = database.prepare(
+        `SELECT part.data ->> '$.text' AS text FROM part JOIN message ON message.id = part.message_id
+          WHERE message.data ->> '$.role' = 'user' AND part.data ->> '$.type' = 'text' ORDER BY part.time_created`,
+      );
+      return texts.all().map(({ text }) => String(text));
+    } finally {
+      database.close();
+    }
+  },
   expected: {
     denial: "The user rejected permission",
     readsLists: true,

@@ -1,0 +1,170 @@
+/**
+ * Holds the table "Where to add things" of ARCHITECTURE.md: makes a change of each kind on a copy of the source, and
+ * expects that the compiler asks for exactly the files that the table's row names.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { scaled } from "./helpers/slowness.ts";
+import { tempDir } from "./helpers/temp-dir.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const run = promisify(execFile);
+
+type Change = {
+  /** The first cell of its row. */
+  readonly row: string;
+  /** The made-up name, which errors are recognised by. */
+  readonly name: string;
+  /** What is inserted before which text of which file. */
+  readonly edits: readonly (readonly [file: string, before: string, text: string])[];
+  /** Where the compiler then reports an error. */
+  readonly demands: readonly string[];
+};
+
+const changes: readonly Change[] = [
+  {
+    row: "a configuration key",
+    name: "made_up_key",
+    edits: [["src/project/config/schema.ts", "max_per_minute: positive", "made_up_key: positive.default(1), "]],
+    demands: ["src/project/config/effects.ts"],
+  },
+  {
+    row: "a driver option",
+    name: "made_up_option",
+    edits: [
+      ["src/drivers/cli-harness/options.ts", "  inactivity_minutes: z", "  made_up_option: z.number().default(1),\n"],
+    ],
+    demands: ["src/project/config/effects.ts"],
+  },
+  {
+    row: "a column",
+    name: "made_up_column",
+    edits: [["src/contract/session.ts", "  title_source: titleSourceSchema", "  made_up_column: z.string(),\n"]],
+    demands: ["src/runtime/sessions/new-session.ts", "src/store/text-marks.ts", "test/helpers/rows.ts"],
+  },
+  {
+    row: "a table",
+    name: "made_up_table",
+    edits: [["src/store/store.ts", "  readonly firings: FiringTable;", "  readonly made_up_table: { id: string };\n"]],
+    demands: ["src/store/redacting.ts", "src/store/sql/tables.ts"],
+  },
+  {
+    row: "an endpoint",
+    name: "madeUpRoute",
+    edits: [
+      ["src/contract/routes.ts", "  listEvents: {", '  madeUpRoute: { method: "GET", path: "/v1/made-up" },\n'],
+      [
+        "src/contract/api.ts",
+        "  listEvents: {",
+        '  madeUpRoute: { summary: "", path: none, query: none, body: none, output: none },\n',
+      ],
+    ],
+    demands: ["src/server/app.ts", "src/server/where.ts"],
+  },
+  {
+    row: "an event",
+    name: "made.up",
+    edits: [["src/contract/event.ts", '  "turn.started": z.object(', '  "made.up": z.object({ ...inTurn }),\n']],
+    demands: ["src/cli/format/event-line.ts", "src/client/reduce.ts"],
+  },
+  {
+    row: "a hook event",
+    name: "on_made_up",
+    edits: [
+      ["src/contract/hook.ts", '  on_enqueue: "observer",', '  on_made_up: "observer",\n'],
+      ["src/contract/hook.ts", "  on_enqueue: { queue", "  on_made_up: { text: string };\n"],
+    ],
+    demands: ["src/plugin-api/testing/contexts.ts"],
+  },
+  {
+    row: "a workflow primitive",
+    name: "madeUpStep",
+    edits: [["src/plugin-api/engine.ts", "  sleep(seconds: number)", "  madeUpStep(text: string): Promise<void>;\n"]],
+    demands: [
+      "src/plugin-api/testing/engine.ts",
+      "src/runtime/plugins/worker/run-engine.ts",
+      "src/runtime/workflows/author-engine.ts",
+    ],
+  },
+  {
+    row: "a lifecycle part",
+    name: "madeUpPart",
+    edits: [["src/daemon/build.ts", "    hooks: Hooks;", "    madeUpPart: { stop(): void };\n"]],
+    demands: ["src/daemon/build.ts"],
+  },
+];
+
+/** The errors of the compiler, each with the lines that explain it. */
+function errorsOf(output: string): { file: string; text: string }[] {
+  const found: { file: string; text: string }[] = [];
+  for (const line of output.split("\n")) {
+    const file = /^([^(\s]+)\(\d+,\d+\): error /.exec(line)?.[1];
+    const last = found.at(-1);
+    if (file !== undefined) found.push({ file, text: line });
+    else if (last !== undefined) last.text += `\n${line}`;
+  }
+  return found;
+}
+
+async function copyOfSource(): Promise<string> {
+  const dir = await tempDir();
+  const helper = join("test", "helpers", "rows.ts");
+  await cp(join(root, "src"), join(dir, "src"), { recursive: true });
+  await mkdir(dirname(join(dir, helper)), { recursive: true });
+  await cp(join(root, helper), join(dir, helper));
+  await cp(join(root, "package.json"), join(dir, "package.json"));
+  await symlink(join(root, "node_modules"), join(dir, "node_modules"));
+  const config = JSON.parse(await readFile(join(root, "tsconfig.json"), "utf8"));
+  await writeFile(join(dir, "tsconfig.json"), JSON.stringify({ ...config, include: ["src", helper] }));
+  return dir;
+}
+
+async function compile(dir: string): Promise<string> {
+  const tsc = join(root, "node_modules", ".bin", "tsc");
+  return run(tsc, ["--pretty", "false", "--noErrorTruncation"], { cwd: dir, maxBuffer: 64 * 1024 * 1024 }).then(
+    () => "",
+    (error: { stdout: string }) => error.stdout,
+  );
+}
+
+async function edit(dir: string, [file, before, text]: Change["edits"][number]): Promise<void> {
+  const source = await readFile(join(dir, file), "utf8");
+  if (!source.includes(before)) throw new Error(`${file} no longer has "${before}": adapt the change of this test`);
+  await writeFile(
+    join(dir, file),
+    source.replace(before, () => text + before),
+  );
+}
+
+// One compilation for all changes; each error starts with the made-up name that it comes from.
+it("names in each row the files that the compiler asks for", { timeout: scaled(600_000) }, async () => {
+  const dir = await copyOfSource();
+  for (const change of changes) for (const one of change.edits) await edit(dir, one);
+  const errors = errorsOf(await compile(dir));
+  const page = await readFile(join(root, "ARCHITECTURE.md"), "utf8");
+  const rows = new Map([...page.matchAll(/^\| (.+?) \| (.+) \|$/gm)].map(([, what = "", where = ""]) => [what, where]));
+  for (const { row, name, edits, demands } of changes) {
+    const asked = new Set(errors.filter(({ text }) => firstName(text) === name).map(({ file }) => file));
+    expect.soft([...asked].sort(), `the compiler's demands for ${row}`).toEqual([...demands].sort());
+    for (const file of [...edits.map(([edited]) => edited), ...demands])
+      expect.soft(namesFile(rows.get(row) ?? "", file), `the row "${row}" names ${file}`).toBe(true);
+  }
+});
+
+/** The change that an error comes from: the types that its text prints after that may have the names of others. */
+function firstName(text: string): string | undefined {
+  const found = changes.map(({ name }) => ({ name, at: text.indexOf(name) })).filter(({ at }) => at >= 0);
+  return found.sort((a, b) => a.at - b.at)[0]?.name;
+}
+
+/** A row names a file by the end of its path, or by its folder with a placeholder: `contract/<noun>.ts`. */
+function namesFile(row: string, file: string): boolean {
+  const places = [...row.matchAll(/`([^`\s]+\/[^`\s]*)`/g)].map(([, place = ""]) => place);
+  return places.some((place) =>
+    new RegExp(`(^|/)${place.replace(/[.]/g, "\\.").replace(/<[^>]+>/g, "[^/]+")}$`).test(file),
+  );
+}

@@ -1,0 +1,96 @@
+/** What was agreed to and then changes is not run by a daemon that is up: the judge is asked at each use. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Answer, agreedProject, ask, changed, playbook, put, stateOf } from "../helpers/projects/consent.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
+
+it("does not follow a playbook that changed, in a new session and in an open one, until its user agrees", async () => {
+  const project = await agreedProject({
+    ".aegis.yaml": "agents:\n  dev: { harness: scripted, playbook: play.yaml }\n",
+    "play.yaml": playbook("as agreed"),
+  });
+  const { aegis, json } = project;
+  expect((await json<Answer>("run", "--keep", "hello")).text).toContain("as agreed");
+  const [session] = (await json<{ sessions: { handle: string }[] }>("ps")).sessions;
+  await put(project, "play.yaml", playbook("something else"));
+  expect(await stateOf(project, "config/dev")).toBe("changed");
+
+  const refused = await ask(project, "dev");
+  expect(refused).toMatchObject({ reason: "failed", text: "" });
+  expect(refused.error?.message).toMatch(changed);
+  expect(refused.error?.message).toContain("follows play.yaml");
+  expect(refused.error?.fix).toContain("aegis trust");
+  const again = await aegis("send", session?.handle ?? "", "hello", "--wait");
+  expect(again.code).not.toBe(0);
+  expect(again.stdout).not.toContain("something else");
+  expect(again.stderr).toMatch(changed);
+  const started = await aegis("run", "hello");
+  expect(started.code).not.toBe(0);
+  expect(started.stderr).toMatch(changed);
+
+  expect((await aegis("trust", "--yes")).code).toBe(0);
+  expect((await json<Answer>("run", "hello")).text).toContain("something else");
+});
+
+it("does not start a program that changed, nor one whose options name a file that did", async () => {
+  const mark = (name: string) => `import { writeFileSync } from "node:fs";\nwriteFileSync("${name}", "");\n`;
+  const project = await agreedProject({
+    ".aegis.yaml": `default_agent: quiet
+agents:
+  quiet: { harness: scripted }
+  loud: { harness: acp, command: [node, agent.mjs] }
+  flagged: { harness: acp, command: [node, --import=./setup.mjs, -e, "0"] }
+  by_env: { harness: acp, command: [node, -e, "0"], env: { NODE_OPTIONS: "--import ./env.mjs" } }
+`,
+    "agent.mjs": "process.exit(0);\n",
+    "setup.mjs": "export {};\n",
+    "env.mjs": "export {};\n",
+  });
+  const files = { loud: "agent.mjs", flagged: "setup.mjs", by_env: "env.mjs" };
+  for (const [agent, file] of Object.entries(files)) {
+    await put(project, file, mark(`ran-${agent}`));
+    expect(await stateOf(project, `config/${agent}`)).toBe("changed");
+    const refused = await ask(project, agent);
+    expect(refused.error?.message).toMatch(changed);
+    expect(refused.error?.fix).toContain("aegis trust");
+    expect(existsSync(join(project.root, `ran-${agent}`))).toBe(false);
+  }
+  await project.aegis("trust", "--yes");
+  await project.aegis("run", "--agent", "loud", "--timeout", "2s", "hello");
+  await waitUntil("the agreed program ran", () => existsSync(join(project.root, "ran-loud")));
+});
+
+it.each([
+  ["claude-code", ".claude/settings.json", '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
+  ["codex", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
+  ["gemini", ".gemini/settings.json", "{}"],
+  ["opencode", "opencode.json", "{}"],
+])("does not start %s once %s is there without consent", async (harness, path, text) => {
+  const project = await agreedProject({
+    ".aegis.yaml": `default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: ${harness}, command: [bin/harness] }\n`,
+    "bin/harness": "#!/bin/sh\ntouch started\n",
+  });
+  await put(project, path, text);
+  const refused = await ask(project, "real");
+  expect(refused.error?.message).toMatch(/harness .* is not trusted here/);
+  expect(existsSync(join(project.root, "started"))).toBe(false);
+});
+
+it.each([
+  ".claude/hooks/lint.sh --fix",
+  "$CLAUDE_PROJECT_DIR/.claude/hooks/lint.sh",
+  `"\${CLAUDE_PROJECT_DIR}"/.claude/hooks/lint.sh`,
+])("does not start a harness whose settings name a script that changed: %s", async (command) => {
+  const hook = { type: "command", command };
+  const project = await agreedProject({
+    ".aegis.yaml":
+      "default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: claude-code, command: [bin/harness] }\n",
+    "bin/harness": "#!/bin/sh\ntouch started\n",
+    ".claude/settings.json": JSON.stringify({ hooks: { SessionStart: [{ hooks: [hook] }] } }),
+    ".claude/hooks/lint.sh": "true\n",
+  });
+  await put(project, ".claude/hooks/lint.sh", "touch hooked\n");
+  expect((await ask(project, "real")).error?.message).toMatch(changed);
+  expect(existsSync(join(project.root, "started"))).toBe(false);
+});

@@ -1,0 +1,6 @@
+/** Consent for what a test starts itself. */
+import { Consent } from "../../src/lib/consent.ts";
+
+export function agreed(): Consent {
+  return Consent.grant("a test");
+}
