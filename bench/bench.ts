@@ -15,7 +15,7 @@ export type BenchContext = {
   dist: string;
   /** An empty folder of the benchmark's own. */
   folder: string;
-  /** Whatever is put here ends with the benchmark, however it ends. */
+  /** Disposed of when the benchmark ends, for every outcome. */
   scope: AsyncDisposableStack;
   signal: AbortSignal;
 };

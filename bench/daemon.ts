@@ -6,8 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type Client, createClient } from "../src/client/client.ts";
 import type { SessionId } from "../src/contract/ids.ts";
-import { agreeAlways } from "../src/daemon/trust/agree.ts";
 import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
+import { agreeAlways } from "../src/project/trust/agree.ts";
 import type { BenchContext } from "./bench.ts";
 
 export const plainConfig = `
@@ -46,10 +46,10 @@ export async function startDaemon(context: BenchContext, name = "project", files
   const root = join(context.folder, name);
   await writeProject(root, files);
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: root, AEGIS_LOG: "warn" };
-  context.scope.defer(() => stopDaemon(root));
+  context.scope.defer(() => stopDaemon(root, env.HOME));
   await agreeAlways({ root, env });
   await promisify(execFile)(process.execPath, [join(context.dist, "cli.js"), "up"], { cwd: root, env });
-  const found = await inspectDaemonFile(root);
+  const found = await inspectDaemonFile(root, env.HOME);
   if (found.state !== "live")
     throw new Error(`aegis up left no live daemon in ${root}, but one that is ${found.state}`);
   return { root, file: found.file, client: createClient(found.file), env };
@@ -61,8 +61,8 @@ export async function createSessions({ client }: BenchDaemon, count: number): Pr
   return ids;
 }
 
-async function stopDaemon(root: string): Promise<void> {
-  const found = await inspectDaemonFile(root);
+async function stopDaemon(root: string, home: string): Promise<void> {
+  const found = await inspectDaemonFile(root, home);
   if (found.state !== "live") return;
   await createClient(found.file)
     .call("shutdown", { body: { force: true }, signal: AbortSignal.timeout(stopDeadlineMs) })

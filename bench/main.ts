@@ -13,6 +13,8 @@ import type { Bench } from "./bench.ts";
 import { admits } from "./cases/admits.ts";
 import { agents } from "./cases/agents.ts";
 import { cli } from "./cases/cli.ts";
+import { cluster } from "./cases/cluster.ts";
+import { copies } from "./cases/copies.ts";
 import { fanOut } from "./cases/fan-out.ts";
 import { hooks } from "./cases/hooks.ts";
 import { idle } from "./cases/idle.ts";
@@ -24,7 +26,9 @@ import { skillScan } from "./cases/skill-scan.ts";
 import { skills } from "./cases/skills.ts";
 import { subagents } from "./cases/subagents.ts";
 import { tasks } from "./cases/tasks.ts";
+import { tui } from "./cases/tui.ts";
 import { turns } from "./cases/turns.ts";
+import { web } from "./cases/web.ts";
 import type { Figure } from "./measure.ts";
 import { table } from "./report.ts";
 
@@ -44,6 +48,10 @@ const benches: readonly Bench[] = [
   hooks,
   plugins,
   skills,
+  tui,
+  web,
+  copies,
+  cluster,
 ];
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -27,7 +27,7 @@ export async function writeSkills(folder: string, count: number): Promise<string
     const path = join(folder, name, "SKILL.md");
     await writeFile(
       path,
-      `---\n${headerOf(index, name)}\n---\n\n# ${name}\n\n${"Do this, then that, and say so.\n".repeat(80)}`,
+      `---\n${headerOf(index, name)}\n---\n\n# ${name}\n\n${"Do this, then that, and say so.\n".repeat(220)}`,
     );
     paths.push(path);
   }

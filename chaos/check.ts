@@ -1,6 +1,7 @@
 /** Looks at the daemon from the outside and counts what was lost or doubled. */
 import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
+import { isAegisError } from "../src/contract/errors.ts";
+import type { Event, EventOf } from "../src/contract/event.ts";
 import type { MessageId } from "../src/contract/ids.ts";
 import type { Message } from "../src/contract/message.ts";
 import type { Sent } from "./load.ts";
@@ -11,11 +12,21 @@ export type Finding = { kind: "lost" | "doubled" | "unanswered" | "disorder" | "
 export async function readAllEvents(client: Client): Promise<Event[]> {
   const events: Event[] = [];
   for (let after = 0; ; ) {
-    const page = await client.call("listEvents", { query: { after: String(after), limit: "1000" } });
+    const page = await pageAfter(client, after);
     events.push(...page.events);
     const last = page.events.at(-1);
     if (!last) return events;
     after = last.seq;
+  }
+}
+
+/** A connection was seen to be reset here on a machine that was far too busy. A daemon that is gone fails every try. */
+async function pageAfter(client: Client, after: number, tries = 5): Promise<{ events: Event[] }> {
+  try {
+    return await client.call("listEvents", { query: { after: String(after), limit: "1000" } });
+  } catch (error) {
+    if (tries === 1 || !isAegisError(error) || error.code !== "unavailable") throw error;
+    return pageAfter(client, after, tries - 1);
   }
 }
 
@@ -30,10 +41,21 @@ export function checkHistory(sent: readonly Sent[], events: readonly Event[]): F
   ];
 }
 
+/** A message as a finding names it. */
+export function nameOf({ id, text, round }: Sent): string {
+  return `${id} ("${text}", sent in round ${round})`;
+}
+
+/** A finding unless there is exactly one. */
+export function exactlyOne(count: number, what: string): Finding[] {
+  if (count === 1) return [];
+  return [{ kind: count === 0 ? "lost" : "doubled", what: `${what}: ${count} times instead of once` }];
+}
+
 function checkSent(message: Sent, admitted: Map<MessageId, Message[]>, completed: Map<MessageId, number>): Finding[] {
   const copies = admitted.get(message.id)?.length ?? 0;
   const answers = completed.get(message.id) ?? 0;
-  const name = `${message.id} ("${message.text}")`;
+  const name = nameOf(message);
   if (copies > 1) return [{ kind: "doubled", what: `${name} was admitted ${copies} times` }];
   if (answers > 1) return [{ kind: "doubled", what: `${name} was answered ${answers} times` }];
   if (copies === 0 && message.acknowledged) return [{ kind: "lost", what: `${name} was acknowledged and is gone` }];
@@ -70,7 +92,7 @@ function checkOrder(events: readonly Event[]): Finding[] {
   });
 }
 
-function messagesOf(events: readonly Event[]): Map<MessageId, Message[]> {
+export function messagesOf(events: readonly Event[]): Map<MessageId, Message[]> {
   const messages = new Map<MessageId, Message[]>();
   for (const event of events) {
     if (event.type !== "message.admitted") continue;
@@ -90,4 +112,31 @@ export function completedTurns(events: readonly Event[]): Map<MessageId, number>
     for (const id of inTurn.get(event.data.turn) ?? []) answers.set(id, (answers.get(id) ?? 0) + 1);
   }
   return answers;
+}
+
+export type TurnEnd = EventOf<"turn.ended">["data"];
+
+/** How the turns ended that each message was in, without those that a kill of the daemon cut. */
+export function turnEnds(events: readonly Event[]): Map<MessageId, TurnEnd[]> {
+  const inTurn = new Map<string, readonly MessageId[]>();
+  const ends = new Map<MessageId, TurnEnd[]>();
+  for (const event of events) {
+    if (event.type === "turn.started") inTurn.set(event.data.turn, event.data.messages);
+    if (event.type !== "turn.ended" || event.data.reason === "lost") continue;
+    for (const id of inTurn.get(event.data.turn) ?? []) ends.set(id, [...(ends.get(id) ?? []), event.data]);
+  }
+  return ends;
+}
+
+/** What `pick` gives of events, under the names it gives them. */
+export function collect<T>(
+  events: readonly Event[],
+  pick: (event: Event) => readonly [string, T] | null,
+): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const event of events) {
+    const [name, value] = pick(event) ?? [];
+    if (name !== undefined && value !== undefined) found.set(name, [...(found.get(name) ?? []), value]);
+  }
+  return found;
 }

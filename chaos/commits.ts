@@ -1,5 +1,5 @@
 /**
- * Kills the daemon after every single commit of a run, one life for each, lets another daemon go on, and compares what
+ * Kills the daemon after every single commit of a run, one life for each, lets another daemon continue, and compares what
  * agents, people, the shell and files saw of it with what an uninterrupted run shows them.
  */
 import { execFileSync } from "node:child_process";
@@ -33,7 +33,7 @@ type Seen = {
   commits: number;
   /** One that came to its end with fewer commits than another was not. */
   wasKilled: boolean;
-  /** What was under way may happen once more: a command, and the try of a task whose queue says so. */
+  /** What was running may happen once more: a command, and an attempt of a task whose queue allows it. */
   repeatable: Record<"commands" | "tries", number>;
   effects: Record<string, unknown>;
 };

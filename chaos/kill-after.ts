@@ -24,7 +24,8 @@ DatabaseSync.prototype.prepare = function (text, ...options) {
 };
 
 function committed(): void {
-  if (last === null && existsSync(file)) last = Number(readFileSync(file, "utf8"));
+  // The file is empty between its creation and its first write.
+  if (last === null && existsSync(file)) last = Number(readFileSync(file, "utf8")) || null;
   if (last === null) return;
   commits += 1;
   appendFileSync(`${file}.commits`, ".");

@@ -2,46 +2,26 @@
 import type { Client } from "../src/client/client.ts";
 import type { Event } from "../src/contract/event.ts";
 import type { SessionId } from "../src/contract/ids.ts";
-import { checkHistory, type Finding } from "./check.ts";
-import { deliver, type Sent, startLoad } from "./load.ts";
+import { checkHistory } from "./check.ts";
+import { deliver, freshMessage, type Sent, sentAgain, startLoad } from "./load.ts";
 import type { Random } from "./random.ts";
-import { type Scenario, until } from "./scenario.ts";
+import { type Checked, type Scenario, untilIdle, type Work } from "./scenario.ts";
 
-const drainDeadlineMs = 120_000;
 const relays = ["relay-one", "relay-two", "relay-three"];
 
-const playbook = `
-rules:
-  - name: keep what a peer hands over
-    from: agent
-    when: always
-    steps:
-      - say: "kept"
-  - name: pass on
-    when: token
-    steps:
-      - wait: 3
-      - tool: aegis_handoff
-        input: { target_handle: sink-one, context: "{text}" }
-      - wait: 2
-      - say: "passed on"
-  - name: anything else
-    when: always
-    steps:
-      - say: "noted"
-`;
-
 export class Messages implements Scenario {
-  readonly files = { "relay.yaml": playbook };
+  readonly files = {};
   readonly #random: Random;
   readonly #writers: number;
+  readonly #mostPending: number;
   readonly #sent = new Set<Sent>();
   #sessions: SessionId[] = [];
   #backlog: Sent[] = [];
 
-  constructor(random: Random, writers: number) {
+  constructor(random: Random, writers: number, mostPending = Number.POSITIVE_INFINITY) {
     this.#random = random;
     this.#writers = writers;
+    this.#mostPending = mostPending;
   }
 
   async prepare(client: Client): Promise<void> {
@@ -52,15 +32,20 @@ export class Messages implements Scenario {
     }
   }
 
-  load(client: Client): { stop(): Promise<void> } {
-    const options = { writers: this.#writers, sessions: this.#sessions, random: this.#random, backlog: this.#backlog };
-    const load = startLoad(client, options);
+  load(client: Client, round: number): Work {
+    const fresh = () => freshMessage(this.#random.pick(this.#sessions), round, (token) => token, "token");
+    const most = this.#mostPending;
+    const load = startLoad(client, {
+      writers: this.#writers,
+      fresh,
+      backlog: this.#backlog,
+      ...(Number.isFinite(most) ? { isReady: ({ pending }) => pending < most } : {}),
+    });
     return {
       stop: async () => {
         await load.stop();
         for (const message of load.sent) this.#sent.add(message);
-        // Of senders without an answer some send again with the same id, some give up. Both must come out right.
-        this.#backlog = load.sent.filter((message) => !message.acknowledged && this.#random.next() < 0.7);
+        this.#backlog = sentAgain(load.sent, this.#random);
       },
     };
   }
@@ -70,14 +55,11 @@ export class Messages implements Scenario {
   }
 
   drained(client: Client): Promise<void> {
-    return until("the end of all messages", drainDeadlineMs, async () => {
-      const status = await client.call("status");
-      return status.pending_messages === 0 && status.sessions.working === 0;
-    });
+    return untilIdle(client);
   }
 
-  check(events: readonly Event[]): Finding[] {
-    return checkHistory([...this.#sent], events);
+  async check(events: readonly Event[]): Promise<Checked> {
+    return { findings: checkHistory([...this.#sent], events), counts: { "relayed messages": this.#sent.size } };
   }
 
   progress(): string {

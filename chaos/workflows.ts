@@ -8,23 +8,14 @@ import { isAegisError } from "../src/contract/errors.ts";
 import type { Event } from "../src/contract/event.ts";
 import { newId, type RunId } from "../src/contract/ids.ts";
 import type { Finding } from "./check.ts";
-import { type Scenario, until } from "./scenario.ts";
+import { throwUnlessGone } from "./load.ts";
+import { type Checked, goOn, type Scenario, until, type Work } from "./scenario.ts";
 
 /** With more, none gets on in lives as short as these, and the kills meet the same few steps over and over. */
 const mostUnfinished = 4;
 const drainDeadlineMs = 300_000;
 const notes = ["first", "left", "right", "last"] as const;
 const members = 2;
-
-const playbook = `
-rules:
-  - name: note
-    when: '/^(?:objective: )?note (\\S+) (\\S+)/m'
-    steps: [{ say: "{2} of {1}" }]
-  - name: a task
-    when: always
-    steps: [{ say: done }]
-`;
 
 /** Sends, delegates and asks a group, one after the other and side by side, before and after a checkpoint, with a wait. */
 const plugin = `
@@ -55,20 +46,13 @@ export const chain = workflow("chain", { input: z.object({ token: z.string() }) 
 type Started = { id: RunId; token: string; acknowledged: boolean };
 
 export class Workflows implements Scenario {
-  readonly files = { "noter.yaml": playbook, ".aegis/plugins/chain.ts": plugin };
+  readonly files = { ".aegis/plugins/chain.ts": plugin };
   readonly #started: Started[] = [];
 
   async prepare(): Promise<void> {}
 
-  load(client: Client): { stop(): Promise<void> } {
-    const stopping = new AbortController();
-    const done = this.#keepStarting(client, stopping.signal);
-    return {
-      async stop() {
-        stopping.abort();
-        await done;
-      },
-    };
+  load(client: Client): Work {
+    return goOn((signal) => this.#keepStarting(client, signal));
   }
 
   async finish(): Promise<void> {}
@@ -84,15 +68,16 @@ export class Workflows implements Scenario {
     });
   }
 
-  check(events: readonly Event[]): Finding[] {
-    return check(this.#owed(), events);
+  async check(events: readonly Event[]): Promise<Checked> {
+    const owed = this.#owed();
+    return { findings: check(owed, events), counts: { "workflow runs": owed.length } };
   }
 
   progress(): string {
     return `${this.#owed().length} runs of a workflow`;
   }
 
-  /** A run whose start was not answered may or may not be there: nobody was promised one. */
+  /** A run whose start was not answered may or may not be there: no caller was promised one. */
   #owed(): Started[] {
     return this.#started.filter((run) => run.acknowledged);
   }
@@ -116,9 +101,8 @@ export class Workflows implements Scenario {
         run.acknowledged = true;
       } catch (error) {
         // Until the plugin is loaded there is no such workflow.
-        if (isAegisError(error) && error.code === "not_found") await delay(10);
-        else if (isAegisError(error) && error.code !== "unavailable") throw error;
-        else return;
+        if (!isAegisError(error) || error.code !== "not_found") throwUnlessGone(error);
+        await delay(10);
       }
     }
   }

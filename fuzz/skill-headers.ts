@@ -11,6 +11,8 @@ export type Property = { name: string; property: fc.IProperty<[string]> };
 const patienceMs = 1_000;
 /** Stands in bodies and nowhere else. */
 const mark = "BODYMARK";
+/** Lines that are taken for the end of a header, where no line of three dashes is. */
+const endOfHeader = /^[ \t]*(?:-{2,}|\.{3}|[\u2013\u2014]-{0,2}|\*{3}|_{3}|\+{3}|```+|~~~+)[ \t]*$/;
 
 const scraps = fc.constantFrom(
   ...[
@@ -102,7 +104,7 @@ const text = fc
 const header = text.map((value) =>
   value
     .split(/\r\n?|\n/)
-    .filter((one) => !/^---[ \t]*$/.test(one))
+    .filter((one) => !endOfHeader.test(one))
     .join("\n"),
 );
 const body = text.map((value) => `${mark}\n${value}\n${mark} description: ${mark}`);
@@ -114,14 +116,32 @@ const origin: SkillOrigin = {
 
 export const headerProperties: Property[] = [
   {
-    name: "a page with a header is read in no time, and nothing of its text gets into a field",
+    // The description is the one exception, and only where the header has none: public collections hold many skills that
+    // describe themselves nowhere else, and what a description says decides nothing but whether the skill is read. Whatever
+    // decides what a skill is called, needs and may do comes from the header alone.
+    name: "a page with a header is read in no time, and its text gets into no field but a missing description",
     property: fc.property(
       fc.tuple(header, body).map(([top, rest]) => `---\n${top}\n---\n${rest}`),
       (page) => {
         const { skill, diagnostics } = timed(() => parseSkill(page, origin));
-        return !JSON.stringify(skill).includes(mark) && !JSON.stringify(diagnostics).includes(mark);
+        if (skill === null) return !JSON.stringify(diagnostics).includes(mark);
+        const { description, ...fields } = skill;
+        const isTaken = diagnostics.some(
+          (one) => one.level === "warning" && one.message.includes("taken from the text"),
+        );
+        return !JSON.stringify(fields).includes(mark) && (isTaken || !description.includes(mark));
       },
     ),
+  },
+  {
+    name: "a page without a header is a skill by its place alone, whatever its text says",
+    property: fc.property(body, (page) => {
+      const { skill, diagnostics } = timed(() => parseSkill(page, origin));
+      if (skill === null) return diagnostics.some((one) => one.level === "error");
+      const { name, allowedTools, agent, forkAgent } = skill;
+      const isPlain = allowedTools.length === 0 && agent === null && forkAgent === null;
+      return name === "x" && isPlain && diagnostics.some((one) => one.code === "header");
+    }),
   },
   {
     name: "a header without an end is put aside",

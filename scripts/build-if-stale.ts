@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const sources = ["src", "package.json", "tsdown.config.ts"];
-const builds = ["dist/cli.js", "dist/daemon.js"];
+const sources = ["src", "web", "package.json", "tsdown.config.ts"];
+const builds = ["dist/cli.js", "dist/daemon.js", "dist/web/index.html"];
 
 /** What the build says goes to stderr: stdout is for results. */
 export function buildIfStale(): void {

@@ -55,6 +55,42 @@ try {
   );
   expect("imports of plugins", run(process.execPath, ["plugin.mjs"], work), /^42$/);
   const tsc = join(root, "node_modules", ".bin", "tsc");
+  // Programs that check declarations of packages too, as Node and as bundlers resolve them.
+  const program = `import { tool, z } from "aegis";
+import { connect, followEvents, initialState, reduce, wait, type Client } from "aegis/client";
+import { connectToProject } from "aegis/client/project";
+import { type Session, openApiDocument, sessionSchema } from "aegis/schema";
+import { callTool, fakeEngine } from "aegis/testing";
+
+export const client: Promise<Client> = connect(".", { start: true });
+export const old: Promise<Client> = connectToProject(".");
+export const session: Session = sessionSchema.parse(openApiDocument("1"));
+export const twice = tool({ description: "x", input: z.object({ n: z.number() }) }, ({ n }) => 2 * n);
+export const calls = [callTool(twice), fakeEngine().calls, followEvents, initialState(), reduce, wait.run];
+`;
+  for (const [module, moduleResolution] of [
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ]) {
+    const folder = join(work, moduleResolution);
+    mkdirSync(folder);
+    const compilerOptions = { module, moduleResolution, target: "esnext", strict: true, noEmit: true };
+    const types = { skipLibCheck: false, types: ["node"], typeRoots: [join(root, "node_modules", "@types")] };
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, ...types }, files: ["program.ts"] }),
+    );
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
+    writeFileSync(join(folder, "program.ts"), program);
+    expect(`declarations for ${moduleResolution}`, run(tsc, ["-p", "."], folder), /^$/);
+  }
+  const npx = (...args) => run("npx", ["--yes", ...args], work);
+  expect("publint", npx("publint@0.3.25", "run", "--level", "warning", join(work, archive)), /All good/);
+  expect(
+    "are the types wrong",
+    npx("@arethetypeswrong/cli@0.18.5", join(work, archive), "--profile", "esm-only"),
+    /aegis/,
+  );
   expect("aegis plugin new", cli("plugin", "new", "mine", "--kind", "full"), /node --test/);
   const mine = join(project, ".aegis", "plugins", "mine");
   expect("types of a new plugin", run(tsc, ["-p", "."], mine), /^$/);

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { buildRuntime } from "../../src/daemon/build.ts";
-import { layFoundation } from "../../src/daemon/foundation.ts";
-import { agreeAlways } from "../../src/daemon/trust/agree.ts";
+import { openProject } from "../../src/daemon/open-project.ts";
+import { agreeAlways } from "../../src/project/trust/agree.ts";
+import { Admissions } from "../../src/runtime/inbox/admissions.ts";
 import { Inbox } from "../../src/runtime/inbox/inbox.ts";
 import { openBareStore } from "../bare/store.ts";
 import type { Bench, BenchContext } from "../bench.ts";
@@ -61,28 +62,26 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   await writeProject(root);
   const env = { HOME: root, AEGIS_LOG: "silent" };
   await agreeAlways({ root, env });
-  const foundation = await layFoundation({ root, env }, scope);
-  const { store, clock, keeper, secrets } = foundation;
+  const foundation = await openProject({ root, env }, scope);
+  const { store, clock, configService, secrets } = foundation;
   // The daemon always looks for at least its own token.
   secrets.add(randomBytes(32).toString("base64url"));
   const runtime = buildRuntime({
     ...foundation,
-    settings: () => keeper.current,
+    settings: () => configService.current,
     url: () => "http://127.0.0.1:0",
     addSecret: (value) => secrets.add(value),
     redact: (text) => secrets.redact(text),
+    redactedStream: () => secrets.stream(),
     signal,
   });
   const sessions: SessionId[] = [];
   while (sessions.length < sessionCount) sessions.push((await runtime.sessions.create({})).session.id);
-  // Nobody is woken: what a turn costs is measured elsewhere.
+  // Wakes no session: the cost of a turn is measured elsewhere.
   const inbox = new Inbox({
     store,
-    clock,
-    wake: () => {},
-    received: (_tx, _session, _sender, body) => body,
-    interrupt: async () => false,
-    steer: async () => ({ joined: false, why: null }),
+    admissions: new Admissions({ store, clock }),
+    turns: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
   });
   let commits = 0;
   scope.defer(

@@ -2,10 +2,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentProfile } from "../../src/contract/agent.ts";
-import { type ScopedTool, scopeOf } from "../../src/contract/scope.ts";
-import { AgentFiles } from "../../src/daemon/agents/files.ts";
+import { type ScopedTool, scopeOf } from "../../src/contract/tool-access.ts";
+import { AgentFiles } from "../../src/project/agents/files.ts";
 import { newAgentText } from "../../src/runtime/agents/write.ts";
-import { AgentRegistry } from "../../src/runtime/registry/agents.ts";
+import { AgentTable } from "../../src/runtime/registry/agents.ts";
 import type { Bench } from "../bench.ts";
 import { type Compared, compareRounds, elapsed, type Figure, figure, interleave } from "../measure.ts";
 
@@ -57,7 +57,7 @@ async function writeAgents(folder: string): Promise<string[]> {
 /** The first time after a change every name is looked for among all candidates; after that it is known. */
 async function resolving(profiles: readonly AgentProfile[], compare: Compare): Promise<Figure[]> {
   const names = profiles.map((profile) => profile.slug);
-  const registry = new AgentRegistry(profiles, choice);
+  const registry = new AgentTable(profiles, choice);
   const known = new Map(profiles.map((profile) => [profile.slug, profile]));
   const rateOf = async (repeat: number, before: () => void, find: (name: string) => unknown) => {
     const ms = await elapsed(async () => {

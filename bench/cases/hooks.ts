@@ -6,7 +6,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { HookBus } from "../../src/runtime/hooks/bus.ts";
 import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
-import { HookRegistry, type HookRunner } from "../../src/runtime/registry/hooks.ts";
+import { type HookRunner, HookTable } from "../../src/runtime/registry/hooks.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";
 import { answer } from "../hook-worker.ts";
@@ -101,7 +101,7 @@ function nameOf({ plugins, hooks: count }: (typeof shapes)[number]): string {
 }
 
 function busOf(runners: readonly HookRunner[], count: number): HookBus {
-  const registry = new HookRegistry();
+  const registry = new HookTable();
   for (const [order, run] of runners.entries()) {
     const declared = Array.from({ length: count }, (_, index) => ({
       event: "pre_turn" as const,

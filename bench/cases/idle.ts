@@ -1,4 +1,4 @@
-/** What a daemon costs that nobody talks to, however many sessions are parked in it. */
+/** The cost of an idle daemon with parked sessions. */
 import { setTimeout as delay } from "node:timers/promises";
 import { startIdleServer } from "../bare/start.ts";
 import type { Bench, BenchContext } from "../bench.ts";

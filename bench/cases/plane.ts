@@ -9,8 +9,8 @@ import { compareRounds, compareValues, figure, interleave, percentile } from "..
 import { PlaneClients, type ToolServer } from "../plane-client.ts";
 import { openTalk } from "../talk.ts";
 
-/** It writes down the address it is given, so that somebody else can call in its place. */
-const agentFile = fileURLToPath(new URL("../../test/behaviour/plane-agent.mjs", import.meta.url));
+/** It writes down the address it is given, so that the benchmark can call in its place. */
+const agentFile = fileURLToPath(new URL("../../test/fixtures/bin/plane-agent.mjs", import.meta.url));
 const agents = `  remote: { harness: acp, options: { command: ${JSON.stringify([process.execPath, agentFile])} } }\n`;
 const manyClients = 50;
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
+import { ownConsent } from "../../src/lib/own-consent.ts";
 import { apiEntries } from "../../src/runtime/plugins/host/entries.ts";
 import { defaultWorkerLimits, PluginWorker } from "../../src/runtime/plugins/host/worker.ts";
 import type { Bench, BenchContext } from "../bench.ts";
@@ -56,6 +57,8 @@ async function openPlugin(context: BenchContext, path: string): Promise<PluginWo
     env: {},
     limits: defaultWorkerLimits,
     log: () => {},
+    consent: async () => ownConsent("validate"),
+    mark: () => ({ env: {}, end: async () => {} }),
   });
   return worker;
 }
@@ -119,7 +122,7 @@ async function callingTools(context: BenchContext, path: string, rounds: number)
   }
 }
 
-/** Daemons with more and more plugins, and how long one of them takes to load one anew. */
+/** The start of daemons with more and more plugins, and the time to reload one. */
 async function inDaemons(context: BenchContext): Promise<Figure[]> {
   const figures: Figure[] = [];
   const none = await timedStart(context, 0);
@@ -127,9 +130,14 @@ async function inDaemons(context: BenchContext): Promise<Figure[]> {
   const bareMb = await bareMemory();
   for (const count of context.quick ? [counts[0]] : counts) {
     const { daemon, ms } = await timedStart(context, count);
+    const loading = performance.now();
+    await daemon.client.call("listPlugins");
+    const loadedMs = ms + performance.now() - loading;
     const { rssMb } = await readMemory(daemon.file.pid);
     const start = { name: `starting with ${count} plugins`, unit: "ms", against: "starting with none" } as const;
     figures.push(figure(start, compareValues(ms, none.ms)));
+    const loaded = { ...start, name: `until ${count} plugins are loaded` };
+    figures.push(figure(loaded, compareValues(loadedMs, none.ms)));
     const memory = { name: `memory per plugin of ${count}`, unit: "MB", against: "a bare worker" } as const;
     figures.push(figure(memory, compareValues((rssMb - before) / count, bareMb), { ratioAtMost: 1.25 }));
     if (count === counts[0]) figures.push(await reloading(context, daemon));

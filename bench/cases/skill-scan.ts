@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { listTree, treeHash } from "../../src/lib/safe-tree.ts";
-import { scanSkill, scanText } from "../../src/runtime/skills/install/scan.ts";
+import { scanText, scanTree } from "../../src/packages/scan/scan.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, figure, interleave, rate } from "../measure.ts";
 
@@ -14,7 +14,7 @@ const slowWords = ["curl x |", "nc -e ", "iex ", "env | ", "api.telegram.org/bot
 
 export const skillScan: Bench = {
   name: "skill-scan",
-  about: "megabytes of skills looked through in a second",
+  about: "megabytes of skills scanned per second",
   async run({ folder, quick, signal }) {
     const skill = join(folder, "skill");
     await writeSkill(skill);
@@ -22,7 +22,7 @@ export const skillScan: Bench = {
     const megabytes = (fileCount * fileBytes) / 1e6;
     const plain = await interleave(
       {
-        ours: () => rate(megabytes, () => scanSkill(skill, signal)),
+        ours: () => rate(megabytes, () => scanTree(skill, signal)),
         read: () => rate(megabytes, () => readAll(skill)),
         hash: () => rate(megabytes, () => treeHash(skill)),
       },
@@ -34,7 +34,7 @@ export const skillScan: Bench = {
     const hard = await interleave(
       {
         ours: () => rate(slowMegabytes, () => scanAll(slow, signal)),
-        plain: () => rate(megabytes, () => scanSkill(skill, signal)),
+        plain: () => rate(megabytes, () => scanTree(skill, signal)),
       },
       rounds,
       signal,

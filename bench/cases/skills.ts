@@ -1,11 +1,11 @@
 /** Skills: reading thousands of pages, looking whether any changed, and what each message and conversation costs. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { buildCatalog } from "../../src/runtime/skills/catalog.ts";
 import { SkillLibrary } from "../../src/runtime/skills/library.ts";
 import { SkillMatcher } from "../../src/runtime/skills/matcher.ts";
 import type { SkillRoot } from "../../src/runtime/skills/places.ts";
 import type { Skill } from "../../src/runtime/skills/skill.ts";
+import { buildCatalog } from "../../src/runtime/skills/skill-list.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, elapsed, type Figure, figure, type Goal, interleave } from "../measure.ts";
 import { writeSkills } from "../skill-tree.ts";
@@ -34,8 +34,11 @@ export const skills: Bench = {
     const large = await plant(join(folder, "large"), 8_000);
     const loaded = await libraryOf(small).refresh(signal);
     return [
-      ...(await loading("1,000 skills", small, measure, signal, { first: 300, again: 30 })),
-      ...(await loading("8,000 skills", large, measure, signal, {})),
+      ...(await loading("1,000 skills", small, measure, signal, {
+        first: { ratioAtMost: 2 },
+        again: { valueBelow: 30 },
+      })),
+      ...(await loading("8,000 skills", large, measure, signal, { first: { ratioAtMost: 2 } })),
       await matching(loaded.skills, measure),
       await listing(loaded.skills, measure),
     ];
@@ -56,7 +59,7 @@ async function loading(
   tree: Tree,
   measure: Measure,
   signal: AbortSignal,
-  goals: { first?: number; again?: number },
+  goals: { first: Goal; again?: Goal },
 ): Promise<Figure[]> {
   const input = { unit: "ms", against: "reading the files" } as const;
   const read = () => elapsed(() => Promise.all(tree.paths.map((path) => readFile(path, "utf8"))));
@@ -70,19 +73,18 @@ async function loading(
     await writeFile(changed, `${text}\nEdit ${edits}.\n`);
     return elapsed(() => library.refresh(signal));
   };
-  const goal = (most: number | undefined): Goal | undefined => (most === undefined ? undefined : { valueBelow: most });
   return [
     await measure(
       `${what}, first load`,
       { ours: () => elapsed(() => libraryOf(tree).refresh(signal)), base: read },
       input,
-      goal(goals.first),
+      goals.first,
     ),
     await measure(
       `${what}, none changed`,
       { ours: () => elapsed(() => library.refresh(signal)), base: read },
       input,
-      goal(goals.again),
+      goals.again,
     ),
     await measure(`${what}, one changed`, { ours: edit, base: read }, input),
   ];

@@ -15,7 +15,7 @@ const agent = "grower";
 
 export const subagents: Bench = {
   name: "subagents",
-  about: "from the spawn of a subagent to its first turn, and trees of 1,000 that are all under way at once",
+  about: "from the spawn of a subagent to its first turn, and trees of 1,000 that all run at once",
   async run(context) {
     const count = context.quick ? 50 : 1_000;
     const plain = await grow(context, "plain", count);
@@ -63,7 +63,7 @@ async function firstTurn(context: BenchContext): Promise<Figure> {
   return figure(input, compareValues(median(children), median(messages)));
 }
 
-/** Starts that many, all of them under way at once, and lets them end. */
+/** Starts that many at once and lets them end. */
 async function grow(context: BenchContext, shape: "plain" | "wide" | "deep", count: number): Promise<Grown> {
   const daemon = await startTree(context, shape, shape === "wide" ? count : branches);
   const seen = await follow(daemon.client, context.signal);

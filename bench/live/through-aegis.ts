@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { followEvents } from "../../src/client/events.ts";
 import type { SessionId } from "../../src/contract/ids.ts";
-import { agreeAlways } from "../../src/daemon/trust/agree.ts";
 import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
+import { agreeAlways } from "../../src/project/trust/agree.ts";
 import type { LiveHarness, LiveModel } from "../../test/live/support/harness.ts";
 import type { Exchange } from "./bare.ts";
 
@@ -31,7 +31,7 @@ export async function startDaemon(
   const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder, AEGIS_LOG: "warn" };
   await agreeAlways({ root, env });
   await promisify(execFile)(process.execPath, [join(dist, "cli.js"), "up"], { cwd: root, env });
-  const found = await inspectDaemonFile(root);
+  const found = await inspectDaemonFile(root, env.HOME);
   if (found.state !== "live") throw new Error(`aegis up left no live daemon in ${root}`);
   const { file } = found;
   scope.defer(() => stop(file));

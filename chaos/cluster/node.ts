@@ -1,0 +1,147 @@
+/** One node: a daemon process with its own folder, clock and network. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Client, createClient } from "../../src/client/client.ts";
+import { AegisError } from "../../src/contract/errors.ts";
+import { inspectDaemonFile } from "../../src/lib/daemon-file.ts";
+import { databaseVariable } from "../../test/helpers/cluster.ts";
+import { type ChaosDaemon, startDaemon } from "../daemon.ts";
+import { writeProject } from "../project.ts";
+import type { Random } from "../random.ts";
+
+const clock = fileURLToPath(new URL("clock.mjs", import.meta.url));
+/** How long a caller waits for a node that may be frozen. */
+const answerMs = 3_000;
+const patientMs = 120_000;
+
+export type NodeOptions = {
+  name: string;
+  /** The folder that all nodes share. */
+  base: string;
+  files: Readonly<Record<string, string>>;
+  /** Where it finds its database. */
+  url: string;
+  cluster: Readonly<Record<string, unknown>>;
+};
+
+export class ChaosNode {
+  readonly name: string;
+  readonly folder: string;
+  readonly #url: string;
+  #daemon: ChaosDaemon | null = null;
+  #hasExited = true;
+
+  static async create({ name, base, files, url, cluster }: NodeOptions): Promise<ChaosNode> {
+    const folder = join(base, name);
+    await mkdir(folder);
+    const database = `\${${databaseVariable}}`;
+    const local = JSON.stringify({ cluster: { database, project: "chaos", node: name, ...cluster } });
+    await writeProject(folder, { ...files, ".aegis.local.yaml": local }, base);
+    const node = new ChaosNode(name, folder, url);
+    await node.setClock(0);
+    return node;
+  }
+
+  private constructor(name: string, folder: string, url: string) {
+    this.name = name;
+    this.folder = folder;
+    this.#url = url;
+  }
+
+  get isRunning(): boolean {
+    return !this.#hasExited;
+  }
+
+  /** Starts it if it does not run. */
+  async ensure(): Promise<void> {
+    if (!this.#hasExited) return;
+    const daemon = await startDaemon(this.folder, {
+      [databaseVariable]: this.#url,
+      NODE_OPTIONS: `--import=${clock}`,
+      AEGIS_CHAOS_CLOCK: this.#clockFile,
+    });
+    this.#daemon = daemon;
+    this.#hasExited = false;
+    void daemon.exited.then(() => {
+      if (this.#daemon === daemon) this.#hasExited = true;
+    });
+  }
+
+  async kill(): Promise<void> {
+    await this.#daemon?.kill();
+    this.#hasExited = true;
+  }
+
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    if (this.#daemon !== null && !this.#hasExited) process.kill(this.#daemon.pid, signal);
+  }
+
+  /** Its daemon sees this within moments. */
+  setClock(aheadMs: number): Promise<void> {
+    return writeFile(this.#clockFile, String(aheadMs));
+  }
+
+  /** The address changes when the node joins again. */
+  async client(): Promise<Client> {
+    const found = await inspectDaemonFile(this.folder, this.folder);
+    if (found.state !== "live") throw new AegisError("unavailable", `node ${this.name} does not run`);
+    return createClient(found.file);
+  }
+
+  get #clockFile(): string {
+    return join(this.folder, "clock");
+  }
+}
+
+/**
+ * Calls another node each time, as users at several machines do. A node that does not answer or whose database is full
+ * counts as one that is gone: the caller does not know what became of the call.
+ */
+export function anyNode(nodes: readonly ChaosNode[], random: Random, waitMs = answerMs): Client {
+  const use = async <T>(work: (client: Client, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const running = nodes.filter(({ isRunning }) => isRunning);
+    if (running.length === 0) throw new AegisError("unavailable", "no node runs");
+    const node = random.pick(running);
+    const timeout = AbortSignal.timeout(waitMs);
+    try {
+      return await work(await node.client(), timeout);
+    } catch (error) {
+      if (timeout.aborted) throw new AegisError("unavailable", `node ${node.name} did not answer`, { cause: error });
+      if (error instanceof AegisError && error.code === "storage_full")
+        throw new AegisError("unavailable", error.message, { cause: error });
+      throw error;
+    }
+  };
+  return calling(use);
+}
+
+/** Calls nodes until one answers: for the checker, at a time when nothing goes wrong any more. */
+export function patiently(nodes: readonly ChaosNode[], random: Random): Client {
+  const once = anyNode(nodes, random, patientMs);
+  const use = async <T>(work: (client: Client, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const deadline = AbortSignal.timeout(patientMs);
+    for (;;) {
+      try {
+        return await work(once, deadline);
+      } catch (error) {
+        if (deadline.aborted || !(error instanceof AegisError) || error.code !== "unavailable") throw error;
+        await delay(100);
+      }
+    }
+  };
+  return calling(use);
+}
+
+function calling(use: <T>(work: (client: Client, signal: AbortSignal) => Promise<T>) => Promise<T>): Client {
+  const within = (signal: AbortSignal | undefined, timeout: AbortSignal) =>
+    signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  return {
+    url: "any node",
+    call: (name, ...[input]) =>
+      use((client, timeout) => client.call(name, ...([{ ...input, signal: within(input?.signal, timeout) }] as never))),
+    open: (name, ...[input]) =>
+      use((client, timeout) => client.open(name, ...([{ ...input, signal: within(input?.signal, timeout) }] as never))),
+  };
+}

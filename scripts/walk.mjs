@@ -1,0 +1,78 @@
+/**
+ * Counts the source files that the daemon runs for one `aegis send` to the offline agent: `node scripts/walk.mjs [--list]`.
+ * Functions that an idle daemon runs too do not count.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+const recorder = new URL("walk/record.mjs", import.meta.url).href;
+const folder = mkdtempSync(join(tmpdir(), "aegis-walk-"));
+const output = join(folder, "walk.json");
+const project = join(folder, "project");
+
+function aegis(...args) {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: join(folder, "home"),
+    NODE_OPTIONS: `--import ${recorder}`,
+    AEGIS_WALK_OUTPUT: output,
+  };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+    cwd: project,
+    env,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`aegis ${args.join(" ")} failed: ${stderr}${stdout}`);
+  return stdout;
+}
+
+/** Longer than two rounds of the checks that a daemon repeats. */
+const idleMs = 5_000;
+
+/** What the daemon runs during `action`. */
+async function recorded(pid, action) {
+  process.kill(pid, "SIGUSR2");
+  await written((text) => text === "recording");
+  await action();
+  process.kill(pid, "SIGUSR2");
+  await written((text) => text.startsWith("["));
+  return JSON.parse(readFileSync(output, "utf8"));
+}
+
+function functionsOf(ran) {
+  return ran.flatMap(({ file, functions }) => functions.map((one) => `${file} ${one}`));
+}
+
+async function written(isDone) {
+  while (!existsSync(output) || !isDone(readFileSync(output, "utf8")))
+    await new Promise((done) => setTimeout(done, 20));
+}
+
+try {
+  spawnSync("mkdir", ["-p", project, join(folder, "home")]);
+  writeFileSync(join(project, ".aegis.yaml"), "default_agent: dev\nagents:\n  dev: { harness: scripted }\n");
+  aegis("up");
+  const { pid } = JSON.parse(aegis("status", "--json")).daemon ?? JSON.parse(aegis("status", "--json"));
+  aegis("spawn", "--handle", "calm-boole");
+  aegis("send", "calm-boole", "--wait", "hello");
+  const idle = new Set(functionsOf(await recorded(pid, () => new Promise((done) => setTimeout(done, idleMs)))));
+  const sent = await recorded(pid, async () => aegis("send", "calm-boole", "--wait", "hello again"));
+  const ran = sent
+    .map(({ file, functions }) => ({ file, functions: functions.filter((one) => !idle.has(`${file} ${one}`)).length }))
+    .filter(({ functions }) => functions > 0);
+  const functions = ran.reduce((sum, one) => sum + one.functions, 0);
+  process.stdout.write(`aegis send: ${ran.length} files, ${functions} functions in the daemon\n`);
+  if (process.argv.includes("--list"))
+    for (const { file, functions } of ran.sort((a, b) => a.file.localeCompare(b.file)))
+      process.stdout.write(`${String(functions).padStart(4)}  ${file}\n`);
+} finally {
+  spawnSync(process.execPath, [cli, "down", "--force"], {
+    cwd: project,
+    env: { PATH: process.env.PATH, HOME: join(folder, "home") },
+  });
+  rmSync(folder, { recursive: true, force: true });
+}
