@@ -1,4 +1,4 @@
-/** The list itself: one JSON file in the plugin's data folder. */
+/** The list: one JSON file in the plugin's data folder. */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -15,7 +15,7 @@ export class TodoList {
     return (await this.#read()).filter((item) => !item.done);
   }
 
-  /** An item that is open already is not added twice. */
+  /** An open item is not added twice. */
   async add(text: string): Promise<Item> {
     const items = await this.#read();
     const before = items.find((item) => !item.done && item.text === text);
@@ -25,7 +25,7 @@ export class TodoList {
     return item;
   }
 
-  /** Throws for an item that is not open. */
+  /** Throws if the item is not open. */
   async finish(id: number): Promise<Item> {
     const items = await this.#read();
     const item = items.find((one) => one.id === id && !one.done);

@@ -1,4 +1,4 @@
-/** What people do with the list. */
+/** Commands for people. */
 import { command } from "aegis";
 import { shown, TodoList } from "./_list.ts";
 

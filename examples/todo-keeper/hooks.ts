@@ -1,4 +1,4 @@
-/** What agents are told without asking. */
+/** Tells agents about the list without being asked. */
 import { hook } from "aegis";
 import { shown, TodoList } from "./_list.ts";
 

@@ -1,4 +1,4 @@
-/** What agents do with the list. */
+/** Tools for agents. */
 import { tool, z } from "aegis";
 import { shown, TodoList } from "./_list.ts";
 

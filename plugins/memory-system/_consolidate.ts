@@ -1,4 +1,4 @@
-/** What dreamers propose and the consolidator decides, read from what models write and applied with care. */
+/** Parses the proposals of dreamers and the decisions of the consolidator from model output, and applies them. */
 import { z } from "aegis";
 import { type Entry, type Memory, slugOf, sources, types } from "./_entries.ts";
 
@@ -10,7 +10,7 @@ const entry = z.object({
   source: z.enum(sources).catch("dream").default("dream"),
 });
 
-/** Entries that cannot be read are left out, the others stay. */
+/** Invalid entries are skipped; the others are kept. */
 const proposals = z.object({
   session_handle: z.string().catch("").default(""),
   summary: z.string().catch("").default(""),
@@ -31,14 +31,14 @@ const action = z.discriminatedUnion("action", [
 ]);
 export type Action = z.infer<typeof action>;
 
-/** Null when there is no such JSON in it. */
+/** Returns null if the text contains no such JSON. */
 export function parseProposals(reply: string): Proposals | null {
   return proposals.safeParse(jsonIn(reply)).data ?? null;
 }
 
 /**
- * What tools or peers said, each once. It goes to a person's review as it is: nobody who decides about the rest may say
- * that it is somebody else's.
+ * Returns the proposals that quote tools or peers, without duplicates. They go to a person's review unchanged, because
+ * no model may reassign them to another source.
  */
 export function fromOthers(proposals: readonly Proposals[]): Action[] {
   const others = proposals.flatMap((one) => one.proposed_entries.filter(isOthers));
@@ -46,7 +46,7 @@ export function fromOthers(proposals: readonly Proposals[]): Action[] {
   return [...bySlug.values()].map((one) => ({ action: "add", ...one }));
 }
 
-/** The proposals without what tools or peers said. */
+/** Returns the proposals without those that quote tools or peers. */
 export function withoutOthers(proposals: readonly Proposals[]): Proposals[] {
   return proposals.map((one) => ({
     ...one,
@@ -54,19 +54,19 @@ export function withoutOthers(proposals: readonly Proposals[]): Proposals[] {
   }));
 }
 
-/** What an action is about; null when it has no name that could be one. */
+/** Returns the subject of an action, or null if it has no valid name. */
 export function aboutOf(action: Action): string | null {
   return action.action === "add" ? slugOrNull(action) : action.slug;
 }
 
-/** Changes that cannot be read are left out, the others stay. */
+/** Invalid changes are skipped; the others are kept. */
 export function parseActions(reply: string): Action[] | null {
   const found = z.object({ actions: z.array(z.unknown()) }).safeParse(jsonIn(reply)).data;
   if (!found) return null;
   return found.actions.flatMap((one) => action.safeParse(one).data ?? []);
 }
 
-/** Comes to the same when it is done again after a crash. */
+/** Idempotent, because it is repeated after a crash. */
 export async function applyAction(memory: Memory, action: Action): Promise<{ ok: boolean; what: string }> {
   try {
     if (action.action === "remove") {
@@ -109,12 +109,12 @@ function isSame(one: Entry, other: Pick<Entry, "description" | "content">): bool
   return one.description === other.description && one.content === other.content.trim();
 }
 
-/** What is gone already is what was wanted. */
+/** Ignores an entry that is already gone. */
 function gone(error: unknown): void {
   if (!(error instanceof Error && error.message.startsWith("nothing is remembered"))) throw error;
 }
 
-/** The outermost object in a text that may say more than JSON. */
+/** Returns the outermost JSON object in a text that may contain other content. */
 function jsonIn(text: string): unknown {
   const start = text.indexOf("{");
   const end = text.lastIndexOf("}");

@@ -1,11 +1,11 @@
-/** What is remembered, as Markdown files that people can read and edit. */
+/** The memory: Markdown files that people can read and edit. */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export const types = ["user", "feedback", "fact", "reference"] as const;
 export type EntryType = (typeof types)[number];
 
-/** `tool` and `peer`: the words are somebody else's, so a person looks at them before anybody relies on them. */
+/** `tool` and `peer`: the words come from a third party, so a person reviews them before agents rely on them. */
 export const sources = ["user", "agent", "tool", "peer", "dream"] as const;
 export type Source = (typeof sources)[number];
 
@@ -15,7 +15,7 @@ export type Entry = {
   name: string;
   description: string;
   source: Source;
-  /** Waits for a person's review: neither shown to agents nor found by them. */
+  /** Waits for a person's review; agents neither see it nor find it. */
   held: boolean;
   created: string;
   updated: string;
@@ -24,7 +24,7 @@ export type Entry = {
 
 export type NewEntry = Pick<Entry, "type" | "name" | "description" | "content" | "source">;
 
-/** Longer ones would crowd out the rest wherever they are shown. */
+/** Longer entries would crowd out the others where they are shown. */
 const longest = { name: 120, description: 500, content: 20_000 };
 const headed = /^---\n([\s\S]*?)\n---\n?([\s\S]*)$/;
 
@@ -35,13 +35,13 @@ export class Memory {
     this.dir = join(projectRoot, ".aegis", "memory");
   }
 
-  /** A file that stands by itself, such as SOUL.md; empty when there is none. */
+  /** Returns a standalone file such as SOUL.md, or an empty string if it does not exist. */
   async text(name: "SOUL.md" | "USER.md"): Promise<string> {
     const found = await readOrNull(join(this.dir, name));
     return (found ?? "").replace(/<!--[\s\S]*?-->/g, "").trim();
   }
 
-  /** The last changed first. One that cannot be read is left out. */
+  /** Most recently changed first. Unreadable entries are skipped. */
   async list(): Promise<Entry[]> {
     const names = await readdir(this.#entries()).catch(() => []);
     const entries = await Promise.all(names.filter((name) => name.endsWith(".md")).map((name) => this.#read(name)));
@@ -49,7 +49,7 @@ export class Memory {
     return whole.sort((a, b) => b.updated.localeCompare(a.updated) || a.slug.localeCompare(b.slug));
   }
 
-  /** Those that agents may rely on. */
+  /** Entries that agents may rely on. */
   async active(): Promise<Entry[]> {
     return (await this.list()).filter((entry) => !entry.held);
   }
@@ -63,7 +63,7 @@ export class Memory {
     throw new Error(`nothing is remembered as "${slug}"${near}`);
   }
 
-  /** Throws when there is one of that name and type. */
+  /** Throws if an entry with that name and type exists. */
   async add(entry: NewEntry): Promise<Entry> {
     checkTexts(entry);
     const slug = slugOf(entry);
@@ -91,7 +91,7 @@ export class Memory {
     return entry;
   }
 
-  /** The index is made from the entries, so that it can never say something else. */
+  /** The index is generated from the entries, so it cannot disagree with them. */
   async writeIndex(): Promise<void> {
     const entries = await this.list();
     const line = ({ slug, name, description }: Entry) => `- [${name}](entries/${slug}.md) — ${description}`;
@@ -109,7 +109,7 @@ export class Memory {
 
   async #write(entry: Entry): Promise<Entry> {
     const { slug, content, ...fields } = entry;
-    // JSON is YAML, so any text is safe in a header.
+    // JSON is valid YAML, so any text is safe in a header.
     const header = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
     await this.#replaceFile(this.#path(slug), `---\n${header.join("\n")}\n---\n\n${content.trim()}\n`);
     await this.writeIndex();
@@ -139,7 +139,7 @@ export class Memory {
 
   async #replaceFile(path: string, text: string): Promise<void> {
     await mkdir(join(path, ".."), { recursive: true });
-    // A reader, or a crash, sees the old text or the new one.
+    // An atomic rename: readers, and a restart after a crash, see the old text or the new one.
     const draft = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}.tmp`;
     await writeFile(draft, text);
     await rename(draft, path);
@@ -174,7 +174,7 @@ function checkTexts(entry: Pick<Entry, "name" | "description" | "content">): voi
   if (/[\r\n]/.test(entry.name + entry.description)) throw new Error("name and description take one line each");
 }
 
-/** `key: value`, the value as JSON or as plain text. */
+/** Parses `key: value`; the value is JSON or plain text. */
 function field(line: string): [string, unknown] {
   const colon = line.indexOf(":");
   const raw = line.slice(colon + 1).trim();

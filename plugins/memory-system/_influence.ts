@@ -1,8 +1,8 @@
 /**
- * Whose words an agent may be repeating. An agent that answers a peer, or has just read something from outside, can be led
- * to remember what somebody else wants it to believe: what it saves then is held for review.
+ * Tracks whose words an agent may be repeating. A peer's message or outside content can lead an agent to save false
+ * memories. What it saves in such a turn is held for review.
  *
- * On disk, because a turn may go on in the plugin's next worker.
+ * Stored on disk, because a turn may continue in the plugin's next worker.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export class Influence {
     await rm(this.#path(session), { force: true });
   }
 
-  /** What the agent says of the source counts only as far as it makes things stricter. */
+  /** The source that the agent claims counts only if it is stricter. */
   async sourceOf(session: string, claimed: Source | undefined): Promise<Source> {
     const { peer, outside } = await this.#turn(session);
     if (peer || claimed === "peer") return "peer";
@@ -44,7 +44,7 @@ export class Influence {
     try {
       return JSON.parse(await readFile(this.#path(session), "utf8")) as Turn;
     } catch {
-      // The plugin was loaded in the middle of the turn: nobody knows who asked for it.
+      // The plugin was loaded in the middle of the turn, so the sender is unknown.
       return { peer: true, outside: false };
     }
   }

@@ -1,4 +1,4 @@
-/** Which memories bear on a text: words in common, with a little more weight for what is new. */
+/** Finds the memories that match a text by common words, with a small bonus for recent ones. */
 import type { Entry } from "./_entries.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -37,7 +37,7 @@ export function search(entries: readonly Entry[], text: string, limit: number): 
     .slice(0, limit);
 }
 
-/** The best few for a message, at most so many words together. */
+/** Returns the best matches for a message, up to a total number of words. */
 export function recall(entries: readonly Entry[], message: string, now: number, words: number): Entry[] {
   const query = wordsOf(message);
   const ranked = entries

@@ -1,4 +1,4 @@
-/** Reads what was said in recent sessions, without what would drown it. */
+/** Reads the messages of recent sessions without the bulky events. */
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -6,7 +6,7 @@ export type Transcript = { file: string; handle: string; text: string; cut: numb
 
 /** A dreamer reads one transcript; a longer one would not fit beside its task. */
 const longestText = 24_000;
-/** A log is read up to here; what people and agents said is a small part of it. */
+/** A log is read up to this size; messages are a small part of it. */
 const longestFile = 8 * 1024 * 1024;
 
 export async function recentFiles(root: string, since: number, most: number): Promise<string[]> {
@@ -20,7 +20,7 @@ export async function recentFiles(root: string, since: number, most: number): Pr
     .map(({ name }) => name);
 }
 
-/** Null for a session of an agent nobody dreams about, or one in which nothing was said. */
+/** Returns null if the session's agent is excluded, or if the session has no messages. */
 export async function readTranscript(
   root: string,
   file: string,
@@ -40,14 +40,14 @@ export async function readTranscript(
   const text = lines.join("\n\n");
   if (text === "") return null;
   const cut = Math.max(0, text.length - longestText);
-  // How a session began says what it was about, how it ended what came of it.
+  // The start of a session shows its subject, the end its outcome.
   const half = longestText / 2;
   return cut === 0
     ? { file, handle, text, cut }
     : { file, handle, text: `${text.slice(0, half)}\n\n[${cut} characters left out]\n\n${text.slice(-half)}`, cut };
 }
 
-/** By its own name, or as `plugin:name`. */
+/** Matches the agent's own name or `plugin:name`. */
 export function isQuiet(agent: string, quietAgents: readonly string[]): boolean {
   return quietAgents.includes(agent) || quietAgents.includes(agent.slice(agent.indexOf(":") + 1));
 }
@@ -69,7 +69,7 @@ function lineOf({ type, data }: LogEvent): string | null {
   return `${who}: ${data.message?.body ?? ""}`;
 }
 
-/** The last line may still be being written. */
+/** The last line may still be incomplete. */
 function parsed(line: string): LogEvent | null {
   try {
     const value = JSON.parse(line) as LogEvent;

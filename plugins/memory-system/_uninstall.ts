@@ -1,4 +1,4 @@
-/** What was remembered belongs to the user: it goes only when they say so. */
+/** The memory belongs to the user, so it is deleted only on request. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { InstallContext } from "aegis";
@@ -8,7 +8,7 @@ export async function uninstall(context: InstallContext): Promise<void> {
   const names = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = names.filter((entry) => entry.isFile());
   if (files.length === 0) return;
-  const question = `Delete what is remembered: ${files.length} files in .aegis/memory?`;
+  const question = `Delete the memory: ${files.length} files in .aegis/memory?`;
   if (!context.purge && !(await context.confirm(question, { default: false }))) {
     context.console.log("the memory stays in .aegis/memory");
     return;

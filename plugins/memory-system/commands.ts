@@ -1,11 +1,11 @@
-/** What people do with the memory: look at it, and decide about what is held. */
+/** Commands for people: show the memory, and decide about held entries. */
 import { command } from "aegis";
 import { type Entry, Memory } from "./_entries.ts";
 
 export const memory = command(
   {
     name: "memory",
-    description: "Show what is remembered; approve or discard what is held for review",
+    description: "Show the memory; approve or discard entries that are held for review",
     argumentHint: "[list | held | approve <slug> | discard <slug>]",
   },
   async (args, context) => {

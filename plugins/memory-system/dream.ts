@@ -1,4 +1,4 @@
-/** Looks back at recent sessions, keeps what is worth keeping and tells of it: dreamers, a consolidator, a synthesizer. */
+/** Reviews recent sessions, saves what is worth keeping and reports it: dreamers, a consolidator, a synthesizer. */
 import { type Engine, WorkflowError, workflow, z } from "aegis";
 import {
   type Action,
@@ -64,7 +64,7 @@ export const dream = workflow(
   },
 );
 
-/** Empty when the dreamer failed: the others go on. */
+/** Returns an empty string if the dreamer failed; the others continue. */
 async function replyOf(engine: Engine<DreamConfig>, queue: string, transcript: Transcript): Promise<string> {
   try {
     return await engine.delegate(queue, dreamerPrompt(transcript));
@@ -78,14 +78,14 @@ async function replyOf(engine: Engine<DreamConfig>, queue: string, transcript: T
 async function readAll(engine: Engine<DreamConfig>, root: string, files: readonly string[]): Promise<Transcript[]> {
   const read: Transcript[] = [];
   for (const file of files) {
-    // On record, because the session may go on while the run waits.
+    // A step, because the session may continue while the run waits.
     const transcript = await engine.step(`read ${file}`, () => readTranscript(root, file, engine.config.quiet_agents));
     if (transcript !== null) read.push(transcript);
   }
   return read;
 }
 
-/** Each change by itself: one that does not fit does not keep the others from being made. */
+/** Applies each change separately, so that one invalid change does not block the others. */
 async function consolidate(
   engine: Engine<DreamConfig>,
   root: string,

@@ -1,17 +1,17 @@
-/** What agents are told of what is remembered, and what is noted of whom they listen to. */
+/** Hooks that tell agents what is remembered and record who influences them. */
 import { hook } from "aegis";
 import { Memory } from "./_entries.ts";
 import { Influence } from "./_influence.ts";
 import { countWords, recall, teaser } from "./_recall.ts";
 import { isQuiet } from "./_transcripts.ts";
 
-/** Words, as a rule of thumb three for four tokens. */
+/** In words; about three words per four tokens. */
 const firstTurnWords = 3_000;
 
 const primer = [
   "You have a memory that outlives this session. Save something with `memory_add` when it will matter later and is not in",
   "the project's files: who the user is and how they like to work (`user`), corrections they made (`feedback`), facts that",
-  "were hard to find (`fact`), where things are (`reference`). One thing an entry, in a sentence or two. Look before you ask:",
+  "were hard to find (`fact`), where things are (`reference`). One fact per entry, in a sentence or two. Search before you ask:",
   "`memory_search`, then `memory_read`. Correct what is out of date with `memory_replace`; never store secrets.",
 ].join("\n");
 
@@ -24,7 +24,7 @@ export const remind = hook("pre_turn", async ({ session, turnIndex, userMessage,
   const words = Number(plugin.config.recall_words ?? 1_000);
   const found = recall(await memory.active(), userMessage, Date.now(), words);
   if (found.length === 0) return null;
-  return { prependSystem: ["From your memory (memory_read gives the whole):", ...found.map(teaser)].join("\n") };
+  return { prependSystem: ["From your memory (memory_read returns the full text):", ...found.map(teaser)].join("\n") };
 });
 
 export const noteOutside = hook("after_tool_call", async ({ session, kind }, plugin) => {
@@ -38,12 +38,12 @@ export const greet = hook("session_start", ({ session }, plugin) => {
 
 export const forget = hook("session_end", ({ session }, plugin) => new Influence(plugin.dataDir).forget(session.id));
 
-/** Who the agent is, whom it works for, all that is remembered in a line each, and when to remember more. */
+/** The agent's identity, its user, one line per memory, and when to save more. */
 async function introduction(memory: Memory): Promise<string> {
   const [soul, user, entries] = await Promise.all([memory.text("SOUL.md"), memory.text("USER.md"), memory.active()]);
   const parts = [
     ...(soul === "" ? [] : [`# Who you are\n\n${soul}`]),
-    ...(user === "" ? [] : [`# Whom you work for\n\n${user}`]),
+    ...(user === "" ? [] : [`# Who you work for\n\n${user}`]),
   ];
   let left = firstTurnWords - countWords(parts.join("\n")) - countWords(primer);
   const shown = entries.map(teaser).filter((line) => {

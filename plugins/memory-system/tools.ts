@@ -1,21 +1,21 @@
-/** What agents do with their memory. */
+/** Memory tools for agents. */
 import { tool, z } from "aegis";
 import { Memory, sources, types } from "./_entries.ts";
 import { Influence } from "./_influence.ts";
 import { search } from "./_recall.ts";
 
 const timeout = 5;
-const slug = z.string().min(1).describe("as memory_search gives it");
+const slug = z.string().min(1).describe("a slug returned by memory_search");
 
 export const memory_add = tool(
   {
-    description: "Remember one thing for later sessions. Fails when it is remembered already.",
+    description: "Save one memory for later sessions. Fails if it exists already.",
     input: z.object({
-      type: z.enum(types).describe("whom or what it is about"),
+      type: z.enum(types).describe("who or what it is about"),
       name: z.string().describe("a few words"),
-      description: z.string().describe("one line that says when it matters"),
-      content: z.string().describe("the whole of it"),
-      source: z.enum(sources).optional().describe("tool or peer when the words are not your user's or your own"),
+      description: z.string().describe("one line that states when it matters"),
+      content: z.string().describe("the full text"),
+      source: z.enum(sources).optional().describe("tool or peer if the words are neither your user's nor your own"),
     }),
     permission: "write",
     timeout,
@@ -33,13 +33,14 @@ export const memory_add = tool(
 
 export const memory_replace = tool(
   {
-    description: "Change what is remembered. Name and type stay.",
+    description: "Change a memory. Name and type stay the same.",
     input: z.object({ slug, description: z.string().optional(), content: z.string().optional() }),
     permission: "write",
     timeout,
   },
   async ({ slug, description, content }, context) => {
-    if (description === undefined && content === undefined) throw new Error("give a new description or new content");
+    if (description === undefined && content === undefined)
+      throw new Error("expected a new description or new content");
     const source = await new Influence(context.dataDir).sourceOf(context.session.id, undefined);
     const memory = new Memory(context.projectRoot);
     const held = source === "tool" || source === "peer";
@@ -56,7 +57,7 @@ export const memory_replace = tool(
 );
 
 export const memory_remove = tool(
-  { description: "Forget one thing.", input: z.object({ slug }), permission: "write", timeout },
+  { description: "Delete one memory.", input: z.object({ slug }), permission: "write", timeout },
   async ({ slug }, context) => {
     const removed = await new Memory(context.projectRoot).remove(slug);
     return { slug: removed.slug, removed: true };
@@ -65,7 +66,7 @@ export const memory_remove = tool(
 
 export const memory_search = tool(
   {
-    description: "Find what is remembered about something.",
+    description: "Search the memory.",
     input: z.object({ query: z.string().min(1), limit: z.int().min(1).max(100).default(10) }),
     readOnly: true,
     timeout,
@@ -83,7 +84,7 @@ export const memory_search = tool(
 );
 
 export const memory_read = tool(
-  { description: "Read one thing that is remembered, whole.", input: z.object({ slug }), readOnly: true, timeout },
+  { description: "Read the full text of one memory.", input: z.object({ slug }), readOnly: true, timeout },
   async ({ slug }, context) => {
     const { type, name, description, content, held } = await new Memory(context.projectRoot).get(slug);
     if (held) throw new Error(`"${slug}" is held for a person's review`);

@@ -1,4 +1,4 @@
-/** Makes the folder in which a project keeps its skills, with a word on what goes there. */
+/** Creates the folder for a project's skills, with a short explanation. */
 import type { InstallContext } from "aegis";
 
 const readme = `# Skills
@@ -12,7 +12,7 @@ One Markdown file for each skill, with a header:
 
     What to do, step by step.
 
-Folders with a \`SKILL.md\` work as well. \`aegis skill list\` shows what agents may load.
+Folders with a \`SKILL.md\` work too. \`aegis skill list\` shows what agents may load.
 `;
 
 export async function install({ files, console }: InstallContext): Promise<void> {

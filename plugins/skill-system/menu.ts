@@ -1,22 +1,22 @@
 /**
- * Shows agents a numbered menu of the skills they may load: all of them before the first turn and whenever the menu has
- * changed or may be forgotten, and before later turns those that fit the message. `load_skill` of Aegis gives the whole
- * text of one.
+ * Shows agents a numbered menu of the skills they may load. The full menu comes before the first turn, and again when
+ * it has changed or the agent may have lost it. Later turns start with the skills that match the message. `load_skill`
+ * returns the full text of a skill.
  *
- * While this plugin is loaded Aegis itself tells agents of no skills (`offersSkills`), so nothing is told twice.
+ * While this plugin is loaded, Aegis itself does not offer skills (`offersSkills`), so agents see each skill once.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type HookSkill, hook } from "aegis";
 
-/** A menu longer than that would push the work aside; the rest is found with `search_skills`. */
+/** A longer menu would distract from the work; `search_skills` finds the rest. */
 const longestMenu = 100;
 
 export const menu = hook("pre_turn", { offersSkills: true }, async (turn, { config, dataDir }) => {
   const { session, skills, summedUp } = turn;
   const told = new Told(dataDir, session.id);
   const all = skills.toSorted((a, b) => a.name.localeCompare(b.name));
-  // An agent whose conversation was summed up has lost the menu with it.
+  // An agent whose conversation was compacted has lost the menu.
   const signature = [summedUp, ...all.map(({ name, description }) => `${name} ${description}`)].join("\n");
   if ((await told.read()) !== signature) {
     await told.write(signature);
@@ -26,7 +26,7 @@ export const menu = hook("pre_turn", { offersSkills: true }, async (turn, { conf
   return fitting.length === 0 ? null : { prependSystem: shortMenu(fitting) };
 });
 
-/** What the agent was told is lost with its session. */
+/** The stored menu is deleted with its session. */
 export const forget = hook("session_end", ({ session }, { dataDir }) => new Told(dataDir, session.id).remove());
 
 function wholeMenu(skills: readonly HookSkill[]): string {
@@ -55,7 +55,7 @@ function topK(config: Readonly<Record<string, unknown>>): number {
   return typeof top_k === "number" && top_k >= 0 ? top_k : 3;
 }
 
-/** The menu a session was shown last. On disk, because the session may outlive this worker. */
+/** The menu that a session saw last. Stored on disk, because the session may outlive this worker. */
 class Told {
   readonly #dir: string;
   readonly #path: string;
