@@ -1,12 +1,28 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests about the file of the embedded database; they do not run with `AEGIS_TEST_STORE=postgres`. */
+const embeddedOnly = [
+  "state-foreign",
+  "state-links",
+  "state-lock",
+  "state-own-changed",
+  "state-own-start",
+  "state-own",
+  "store-loss",
+  "upgrade",
+].map((name) => `test/behaviour/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/live/**", "**/node_modules/**"],
+    exclude: [
+      "test/live/**",
+      "**/node_modules/**",
+      ...(process.env.AEGIS_TEST_STORE === "postgres" ? embeddedOnly : []),
+    ],
     globalSetup: ["test/helpers/global-setup.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Sets testTimeout and hookTimeout, by how busy the machine is.
+    setupFiles: ["test/helpers/setup.ts"],
     // Behaviour tests start real daemons. One file more than cores uses the time in which others wait for a disk.
     maxWorkers: 3,
     pool: "forks",
