@@ -26,6 +26,8 @@ export default defineConfig({
     // Behaviour tests start real daemons. One file more than cores uses the time in which others wait for a disk.
     maxWorkers: 3,
     pool: "forks",
+    // See src/daemon/main.ts: tests run plugins in threads of their own process.
+    execArgv: ["--wasm-wrapper-tiering-budget=1000000000"],
     // Nothing has state of its own beside what a test makes, so that files can follow each other in one process.
     isolate: false,
   },

@@ -3,11 +3,15 @@
  * load from the compile cache.
  */
 import { flushCompileCache } from "node:module";
+import { setFlagsFromString } from "node:v8";
 import { useCompileCache } from "../lib/compile-cache.ts";
 
 /** Everything that a start needs is loaded by then. */
 const loadedAfterMs = 3_000;
 
+// V8 shares compiled WebAssembly between threads, and it may crash the process while it replaces a wrapper that another
+// thread uses. Node's type stripping and fetch are WebAssembly, and plugins run in threads, so wrappers stay as they are.
+setFlagsFromString("--wasm-wrapper-tiering-budget=1000000000");
 useCompileCache();
 // A killed daemon does not write its cache on exit.
 setTimeout(flushCompileCache, loadedAfterMs).unref();
