@@ -1,5 +1,5 @@
 /** A branch of a run: counts its own steps and can be stopped independently of the others. */
-export class Scope {
+export class Branch {
   /** Identifies the branch within its run: `0.1` is the second branch of the first `parallel`. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ export class Scope {
     return before;
   }
 
-  child(name: string): Scope {
-    return new Scope(this.path === "" ? name : `${this.path}/${name}`, this.signal);
+  child(name: string): Branch {
+    return new Branch(this.path === "" ? name : `${this.path}/${name}`, this.signal);
   }
 }

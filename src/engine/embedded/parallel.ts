@@ -1,11 +1,11 @@
 /** Parallel branches: started in order, joined in order, and stopped when one of them fails. */
 import { RunCancelled } from "../engine.ts";
-import type { Scope } from "./branch.ts";
+import type { Branch } from "./branch.ts";
 
 export function branches<T>(
   list: readonly (() => Promise<T>)[],
-  scopes: readonly Scope[],
-  run: (scope: Scope, branch: () => Promise<T>) => Promise<T>,
+  scopes: readonly Branch[],
+  run: (scope: Branch, branch: () => Promise<T>) => Promise<T>,
 ): Promise<T[]> {
   if (list.length === 0) return Promise.resolve([]);
   return new Promise((resolve, reject) => {

@@ -199,7 +199,7 @@ export class Broadcasts {
       const broadcast = (await until({ store, clock, look, mayChange, signal, deadline })) ?? (await this.#fresh(id));
       return { broadcast, late: !isDone(broadcast) };
     } catch (error) {
-      throw signal.aborted ? new AegisError("unavailable", "the wait was cut; the broadcast goes on") : error;
+      throw signal.aborted ? new AegisError("unavailable", "the wait was interrupted; the broadcast continues") : error;
     }
   }
 
@@ -213,7 +213,10 @@ export class Broadcasts {
       // Other messages of the turn belong to other requests.
       if (only?.id !== message || more.length > 0) continue;
       processes.interrupt(session).catch((error: unknown) => {
-        log.warn("a turn that nobody waits for could not be cut", { session, error: errorText(error) });
+        log.warn("a turn whose result is no longer needed could not be interrupted", {
+          session,
+          error: errorText(error),
+        });
       });
     }
     return this.#fresh(id);

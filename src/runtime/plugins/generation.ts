@@ -11,7 +11,7 @@ import { makePrivateDir } from "../../lib/files.ts";
 import type { Processes } from "../../lib/process.ts";
 import { channelNotes } from "./channel-notes.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
-import { type Contributed, type Contribution, contribute, type Registries } from "./contribute.ts";
+import { type Contributed, type Contribution, contribute, type PluginTables } from "./contribute.ts";
 import { type FindSkills, readAgents, readCommands, readSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { CodeHost, type CodeHostOptions } from "./host/code-host.ts";
@@ -168,9 +168,9 @@ export class Generation {
   }
 
   /** Throws `conflict` for a name in use, unless it is a tool's, and registers nothing. */
-  register(registries: Registries): void {
+  register(tables: PluginTables): void {
     this.unregister();
-    this.#contributed = contribute({ ...this.part, loading: () => this.#hurried() }, registries);
+    this.#contributed = contribute({ ...this.part, loading: () => this.#hurried() }, tables);
   }
 
   #hurried(): Promise<void> | null {
@@ -184,10 +184,10 @@ export class Generation {
   }
 
   /** Changes its position among the plugins. */
-  moveTo(order: number, registries: Registries): void {
+  moveTo(order: number, tables: PluginTables): void {
     if (this.#part.order === order) return;
     this.#part = { ...this.#part, order };
-    if (this.#contributed !== null && !this.#failed) this.register(registries);
+    if (this.#contributed !== null && !this.#failed) this.register(tables);
   }
 
   /** Called when its worker keeps crashing. The gate enforcer then refuses on behalf of its gates. */

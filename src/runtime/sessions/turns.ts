@@ -7,10 +7,10 @@ import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { OverflowFiles } from "../../lib/overflow.ts";
 import type { Redact, RedactedStream } from "../../lib/redact.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
@@ -67,7 +67,7 @@ export class Turns {
   readonly #delivery: Delivery;
   readonly #running = new Map<SessionId, Running>();
   /** Turns of one session never overlap, even if the harness starts one by itself. */
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
   readonly #drains: Drains;
   #resting = false;
   #abandoned = false;
@@ -112,12 +112,12 @@ export class Turns {
 
   /** Answers the pending messages with one turn. Returns false if there are none. */
   next(session: SessionId): Promise<boolean> {
-    return this.#lanes.run(session, () => this.#next(session));
+    return this.#serial.run(session, () => this.#next(session));
   }
 
   /** Records a turn that the harness started by itself. */
   spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
-    return this.#lanes.run(session, async () => {
+    return this.#serial.run(session, async () => {
       const begun = await this.#options.transact((tx) => this.#insert(tx, session, [], []));
       await this.#perform(begun, (recorder, _joining, signal) => recorder.consume(events, signal));
     });
@@ -137,7 +137,7 @@ export class Turns {
     const later = this.#options.clock.sleep(steerWaitMs, answered.signal).then(
       (): Steered => ({
         joined: false,
-        why: "it joins the turn under way as soon as its harness looks for messages",
+        why: "it joins the running turn as soon as its harness checks for messages",
       }),
     );
     // The loser of the race below may still reject afterwards.
