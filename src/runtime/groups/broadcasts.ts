@@ -27,7 +27,6 @@ import type { SessionProcesses } from "../remote/session-processes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { answerEvents } from "../work/session-events.ts";
 import { until } from "../work/until.ts";
-import { renderBrief } from "./brief.ts";
 import { liveGroup, newestGroup } from "./find.ts";
 import type { ReducerTable } from "./reducers.ts";
 import { collect, hasNews, letOff } from "./replies.ts";
@@ -274,4 +273,14 @@ async function audience(tx: StoreTx, group: Group, sender: Sender): Promise<{ id
   throw new AegisError("conflict", `group "${group.name}" has no open member to ask`, {
     hint: "add members, or dissolve it",
   });
+}
+
+/** Renders a broadcast for a member: the four fields in order, each with its label. */
+function renderBrief({ objective, output_format, tool_guidance, boundaries }: Brief): string {
+  return [
+    `objective: ${objective}`,
+    `output_format: ${output_format}`,
+    `tool_guidance: ${tool_guidance}`,
+    `boundaries: ${boundaries}`,
+  ].join("\n");
 }

@@ -8,8 +8,8 @@ import type { PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts"
 import { childEnv, type Environment } from "../../lib/child-env.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import type { Processes } from "../../lib/process.ts";
-import { channelNotes } from "./channel-notes.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
 import { type Contributed, type Contribution, contribute, type PluginTables } from "./contribute.ts";
 import { type FindSkills, readAgents, readCommands, readSkills } from "./files.ts";
@@ -250,4 +250,18 @@ export function pluginPlaces(stateDir: string) {
     data: (plugin: string) => join(stateDir, "plugins", plugin),
     logs: join(stateDir, "plugin-logs"),
   };
+}
+
+/** Reports settings for channels that the plugin does not bring. */
+function channelNotes(plugin: string, settings: unknown, { channels }: Contributions): PluginDiagnostic[] {
+  // Without channels, the key is a setting of the plugin's own.
+  if (channels.length === 0 || settings === undefined) return [];
+  const key = `plugins.${plugin}.${channelSettings}`;
+  const note = (message: string): PluginDiagnostic => ({ level: "warning", file: null, line: null, message });
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings))
+    return [note(`${key}: expected a map of channel names to their settings`)];
+  const names = channels.map(({ name }) => name);
+  return Object.keys(settings)
+    .filter((name) => !names.includes(name))
+    .map((name) => note(`${key}.${name}: the plugin brings no such channel${didYouMean(name, names)}`));
 }
