@@ -32,6 +32,8 @@ const common: UserConfig = {
   inputOptions: { preserveEntrySignatures: "allow-extension" },
   // The daemon converts JSON schemas, but needs no locale of zod. Plugins get all of them with `z`.
   outputOptions: {
+    // V8 keeps the source of every loaded file in memory, comments included.
+    comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: {
       includeDependenciesRecursively: false,
       groups: [{ name: "zod-from-json-schema", test: /zod\/v4\/classic\/(?:from-json-schema|checks|iso)\.js$/ }],

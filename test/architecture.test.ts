@@ -418,7 +418,7 @@ describe("the web app", () => {
   it("costs the daemon nothing before the first request for it", () => {
     const loaded = staticClosure(files, "server/server.ts");
     expect([...loaded].filter((path) => path === "server/web/files.ts")).toEqual([]);
-    expect(loaded.has("server/web/gate.ts")).toBe(true);
+    expect(loaded.has("server/web/browser-requests.ts")).toBe(true);
   });
 
   it("makes no HTML from strings", () => {

@@ -101,7 +101,7 @@ function nameOf({ plugins, hooks: count }: (typeof shapes)[number]): string {
 }
 
 function busOf(runners: readonly HookRunner[], count: number): HookBus {
-  const registry = new HookTable();
+  const table = new HookTable();
   for (const [order, run] of runners.entries()) {
     const declared = Array.from({ length: count }, (_, index) => ({
       event: "pre_turn" as const,
@@ -110,9 +110,9 @@ function busOf(runners: readonly HookRunner[], count: number): HookBus {
       strict: false,
       timeoutMs: null,
     }));
-    registry.add({ plugin: `plugin-${order}`, order, hooks: declared, run });
+    table.add({ plugin: `plugin-${order}`, order, hooks: declared, run });
   }
-  return new HookBus({ registry, clock: systemClock, log: silentLogger, timeoutMs: () => 10_000, record: () => {} });
+  return new HookBus({ table, clock: systemClock, log: silentLogger, timeoutMs: () => 10_000, record: () => {} });
 }
 
 function sampler(bus: HookBus, samples: number, signal: AbortSignal): () => Promise<number[]> {

@@ -5,7 +5,7 @@ import { SkillLibrary } from "../../src/runtime/skills/library.ts";
 import { SkillMatcher } from "../../src/runtime/skills/matcher.ts";
 import type { SkillRoot } from "../../src/runtime/skills/places.ts";
 import type { Skill } from "../../src/runtime/skills/skill.ts";
-import { buildCatalog } from "../../src/runtime/skills/skill-list.ts";
+import { buildSkillList } from "../../src/runtime/skills/skill-list.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, elapsed, type Figure, figure, type Goal, interleave } from "../measure.ts";
 import { writeSkills } from "../skill-tree.ts";
@@ -110,7 +110,7 @@ function listing(skills: readonly Skill[], measure: Measure): Promise<Figure> {
   return measure(
     "list of 1,000 skills for an agent",
     {
-      ours: () => microseconds(() => buildCatalog(skills, options).text.length),
+      ours: () => microseconds(() => buildSkillList(skills, options).text.length),
       base: () =>
         microseconds(() => skills.map(({ name, description }) => `${name}: ${description}`).join("\n").length),
     },

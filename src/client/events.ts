@@ -3,6 +3,7 @@ import { AegisError, isAegisError } from "../contract/errors.ts";
 import type { Event, LiveDelta } from "../contract/event.ts";
 import type { SessionId } from "../contract/ids.ts";
 import { type Backoff, backoffMs } from "../lib/backoff.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { Client } from "./client.ts";
 import { type SseBlock, SseParser } from "./sse-parser.ts";
 
@@ -51,7 +52,7 @@ export async function* followEvents(
   client: Client,
   options: FollowOptions = {},
 ): AsyncGenerator<Followed, void, undefined> {
-  const { signal, sleep = sleepMs } = options;
+  const { signal, sleep = systemClock.sleep } = options;
   const position = { after: options.after };
   let connectedOnce = false;
   let attempt = 0;
@@ -169,19 +170,4 @@ function silenceTimer(ms: number, connection: AbortController): { start(): void;
     },
     stop: () => clearTimeout(timer),
   };
-}
-
-function sleepMs(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }

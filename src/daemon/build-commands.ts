@@ -10,13 +10,13 @@ export type BuildCommandsOptions = {
   root: string;
   env: Environment;
   judge: Pick<ConsentCheck, "command">;
-  registry: CommandTable;
+  table: CommandTable;
 };
 
-export function buildCommands({ root, env, judge, registry }: BuildCommandsOptions): Commands {
+export function buildCommands({ root, env, judge, table }: BuildCommandsOptions): Commands {
   const home = env.HOME ?? homedir();
   return new Commands({
-    registry,
+    table,
     folders: [
       ...commandFolders.map((path) => ({ source: "project", root, path }) as const),
       // If the project is the user's home folder, both have the same pages; they count as the project's.

@@ -41,7 +41,7 @@ export type BuildHooksOptions = Pick<
 export type BeforeTurnSources = { conversations: Conversations; skills: Pick<SkillParts, "ranked"> };
 
 export type Hooks = {
-  registry: HookTable;
+  table: HookTable;
   received: MessageReceivedHooks;
   guard: ToolGuard;
   /** Judges commands that Aegis runs for an agent. */
@@ -63,7 +63,7 @@ const nativeHarness = "native";
 export function buildHooks(options: BuildHooksOptions): Hooks {
   const { root: projectRoot, stateDir, store, transact, drivers, clock, log, settings, version, signal } = options;
   const { redact, permission, claims } = options;
-  const registry = new HookTable();
+  const table = new HookTable();
   const records = new HookLog({ dir: join(stateDir, "hooks"), redact, log });
   const timeoutMs = () => settings().config.hooks.timeout * 1_000;
   const failures: ((call: HookRecord) => void)[] = [];
@@ -71,15 +71,15 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
     records.add(call);
     if (call.status !== "ok") for (const failed of failures) failed(call);
   };
-  const bus = new HookBus({ registry, clock, log, timeoutMs, record });
+  const bus = new HookBus({ table, clock, log, timeoutMs, record });
   const feed = new HookFeed({ bus, store, log, projectRoot });
-  const lifecycle = new HookLifecycle({ bus, feed, registry, projectRoot, version });
+  const lifecycle = new HookLifecycle({ bus, feed, table, projectRoot, version });
   const { guard, guarded } = buildFileGuard(projectRoot, options.env);
   // Harnesses use it as their folder for temporary files.
   const ownFolders = ({ id }: SessionRow) => [join(stateDir, "conversations", id, "tmp")];
   const callsModel = (session: SessionRow) => session.harness === nativeHarness;
   return {
-    registry,
+    table,
     received: new MessageReceivedHooks({ bus, store, transact, clock, log, signal }),
     guard: toolGuard({ bus, permission, store, projectRoot, fileGuard: guard }),
     commands: new AgentCommands({ store, bus, projectRoot, guard, permission }),
@@ -88,7 +88,7 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
       const beforeTurn: BeforeTurnOptions = {
         ...{ bus, store, projectRoot, callsModel },
         systemPrompt: (session) => conversations.systemPrompt(session),
-        skills: async (session, text, abort) => (registry.offersSkills ? skills.ranked(session, text, abort) : []),
+        skills: async (session, text, abort) => (table.offersSkills ? skills.ranked(session, text, abort) : []),
       };
       extensions.contributors.push(afterSessionStart(feed), preTurn(beforeTurn), beforeAgentStart(beforeTurn));
     },

@@ -1,4 +1,4 @@
-/** Builds the plugins: their folders, their settings and the registries for their contributions. */
+/** Builds the plugins: their folders, their settings and the tables for their contributions. */
 import { join } from "node:path";
 import { z } from "zod";
 import type { PluginChannels } from "../channels/plugin-channels.ts";
@@ -94,7 +94,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
     },
     gates: buildGates({ root, env, hooks: options.hooks, record, log }),
     record,
-    registries: {
+    tables: {
       tools: options.tools,
       hooks: options.hooks,
       agents: options.agents,

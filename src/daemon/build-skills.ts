@@ -17,7 +17,7 @@ import { scopedTool, type Tool, type ToolTable } from "../runtime/registry/tools
 import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import { Classifier } from "../runtime/skills/classify.ts";
-import { type Forked, type ForkRequest, SkillDelivery } from "../runtime/skills/delivery.ts";
+import { SkillDelivery, type SkillSubagent, type SkillSubagentRequest } from "../runtime/skills/delivery.ts";
 import { GivenSkills } from "../runtime/skills/given.ts";
 import { SkillGrants } from "../runtime/skills/grants.ts";
 import { SkillLibrary } from "../runtime/skills/library.ts";
@@ -147,7 +147,10 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
 const claudeAgents: readonly string[] = ["explore", "plan", "general-purpose"];
 
 /** Spawns the subagent that a skill requests. */
-async function startSubagent({ agents, subagents }: BuildSkillsOptions, request: ForkRequest): Promise<Forked> {
+async function startSubagent(
+  { agents, subagents }: BuildSkillsOptions,
+  request: SkillSubagentRequest,
+): Promise<SkillSubagent> {
   const { session, agent, skill, task, key, cause } = request;
   const name = skill.forkAgent?.toLowerCase();
   const unknown = name === undefined || (agents.loadAgent(name) === null && claudeAgents.includes(name));

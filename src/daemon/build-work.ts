@@ -1,5 +1,7 @@
 /** Builds the parts with which sessions work together: subagents, the pool, queues, groups, workflows and schedules. */
 import type { SessionId } from "../contract/ids.ts";
+import type { QueueSettings } from "../contract/task.ts";
+import type { Config } from "../project/config/config.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
 import { Broadcasts } from "../runtime/groups/broadcasts.ts";
@@ -22,7 +24,6 @@ import type { CheckParts } from "./build-checks.ts";
 import { buildSchedules } from "./build-schedules.ts";
 import type { SessionParts } from "./build-sessions.ts";
 import { buildWorkflows } from "./build-workflows.ts";
-import { declaredQueues } from "./declared-queues.ts";
 
 export type BuildWorkOptions = SessionParts &
   CheckParts &
@@ -113,4 +114,10 @@ export function buildWork(options: BuildWorkOptions): WorkParts {
 async function openQuestions(asks: Asks, session: SessionId): Promise<string[]> {
   const open = await asks.list({ status: "open", limit: 10_000 });
   return open.filter((one) => one.session === session).map((one) => `an answer to: ${one.question}`);
+}
+
+function declaredQueues(config: Pick<Config, "queues">): Record<string, QueueSettings> {
+  return Object.fromEntries(
+    Object.entries(config.queues).map(([name, entry]) => [name, { ...entry, timeout: entry.timeout ?? null }]),
+  );
 }

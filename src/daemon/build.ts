@@ -167,7 +167,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   skills.settingsChanged();
   tools.add(metaTool(tools));
   const pluginChannels = new PluginChannels();
-  const filled = { store, agents, tools, hooks: hooks.registry, workflows, reducers, skills: skills.skills };
+  const filled = { store, agents, tools, hooks: hooks.table, workflows, reducers, skills: skills.skills };
   const plugins = buildPlugins({ ...options, ...filled, judge, pluginChannels });
   judge.usePlugins((name) => plugins.plugins.placeOf(name));
   hooks.onFailure((call) => plugins.plugins.hookFailed(call));

@@ -233,7 +233,7 @@ function serve(
         plugins: runtime.plugins.plugins,
         reload: () => configService.reload(),
       }),
-      commands: buildCommands({ ...project, ...runtime, registry: runtime.plugins.commands }),
+      commands: buildCommands({ ...project, ...runtime, table: runtime.plugins.commands }),
       clients: {
         nameOf: (given) => runtime.clients.nameOf(given),
         list: () => runtime.clients.list(),

@@ -166,10 +166,10 @@ async function settle({ root, seal }: Place, dir: string, journal: Journal): Pro
   try {
     await forward(root, dir, journal, () => {});
     await seal(journal);
-    return `finished the ${action} of ${what}, which had been cut off`;
+    return `finished the ${action} of ${what}, which was interrupted`;
   } catch (error) {
     await backward(root, dir, journal);
-    return `took back the ${action} of ${what}, which had been cut off: ${errorText(error)}`;
+    return `reverted the ${action} of ${what}, which was interrupted: ${errorText(error)}`;
   }
 }
 
@@ -199,7 +199,7 @@ async function readJournal(dir: string, { signer }: Place): Promise<Journal | "f
   } catch (error) {
     if (isErrno(error, "ENOENT")) return null;
     throw new AegisError("internal", `${join(dir, journalName)} cannot be read: ${errorText(error)}`, {
-      hint: "an install was cut off there; look into the folder, then remove it",
+      hint: "an install was interrupted there; inspect the folder, then remove it",
       cause: error,
     });
   }

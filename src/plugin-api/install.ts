@@ -24,7 +24,7 @@ export interface InstallContext {
   /** The project's configuration with defaults; secrets are masked. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly console: InstallConsole;
-  /** Asks the user. Returns the default with `--yes`, or if there is no one to ask. */
+  /** Asks the user. Returns the default with `--yes`, or if no person can be asked. */
   confirm(question: string, options: { default: boolean }): Promise<boolean>;
   readonly edit: ConfigEdit;
   readonly scheduler: InstallScheduler;

@@ -15,9 +15,9 @@ import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
 import { Contents } from "./trust/contents.ts";
 import { homeOf, type ProjectTrust } from "./trust/project-trust.ts";
-import { gateSettings, type TrustedSettings, type Untrusted, untrustedLine } from "./trust/trusted-settings.ts";
+import { type TrustedSettings, trustedSettings, type Untrusted, untrustedLine } from "./trust/trusted-settings.ts";
 
-export type KeeperOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
+export type ConfigServiceOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
   drivers: DriverTable;
   secrets: Secrets;
   /** Decides which parts of the project's files take effect. */
@@ -33,7 +33,7 @@ const tellAtMost = 20;
 type Listener = (settings: TrustedSettings, problems: string[]) => Promise<void>;
 
 export class ConfigService {
-  readonly #options: KeeperOptions;
+  readonly #options: ConfigServiceOptions;
   readonly #settings: SettingsOptions;
   /** The settings before untrusted parts were removed. */
   #said: Settings;
@@ -45,7 +45,7 @@ export class ConfigService {
   #listener: Listener = async () => {};
 
   /** Throws `invalid` with all problems if the files are unusable. */
-  static async open(options: KeeperOptions): Promise<ConfigService> {
+  static async open(options: ConfigServiceOptions): Promise<ConfigService> {
     const reading = settingsOptions(options);
     const { settings, problems } = await readSettings(reading);
     if (settings === null) {
@@ -53,10 +53,15 @@ export class ConfigService {
         details: { problems },
       });
     }
-    return new ConfigService(options, reading, settings, await gated(options, settings, new Contents()));
+    return new ConfigService(options, reading, settings, await trustedPart(options, settings, new Contents()));
   }
 
-  private constructor(options: KeeperOptions, reading: SettingsOptions, said: Settings, settings: TrustedSettings) {
+  private constructor(
+    options: ConfigServiceOptions,
+    reading: SettingsOptions,
+    said: Settings,
+    settings: TrustedSettings,
+  ) {
     this.#options = options;
     this.#settings = reading;
     this.#said = said;
@@ -74,7 +79,7 @@ export class ConfigService {
    * the same; if that changes the result, the settings are reloaded so that all readers see the same.
    */
   async untrusted(): Promise<readonly Untrusted[]> {
-    const { untrusted } = await gated(this.#options, this.#said, this.#contents);
+    const { untrusted } = await trustedPart(this.#options, this.#said, this.#contents);
     const seen = key(untrusted);
     if (seen === key(this.#current.untrusted)) return untrusted;
     // Settings that could not be applied are not retried on every call.
@@ -102,7 +107,7 @@ export class ConfigService {
     this.#problems = problems;
     if (settings) {
       this.#said = settings;
-      this.#current = await gated(this.#options, settings, this.#contents);
+      this.#current = await trustedPart(this.#options, settings, this.#contents);
       this.#watch?.follow(this.#followed(settings.files), settings.agentFolders);
       this.#options.secrets.setAgents(settings.agents);
       this.#options.log.info("settings reloaded", { agents: settings.agents.map((agent) => agent.slug) });
@@ -151,15 +156,21 @@ export class ConfigService {
   }
 }
 
-function gated({ trust }: KeeperOptions, settings: Settings, contents: Contents): Promise<TrustedSettings> {
-  return gateSettings(trust.root, settings, trust.trust, contents);
+function trustedPart(
+  { trust }: ConfigServiceOptions,
+  settings: Settings,
+  contents: Contents,
+): Promise<TrustedSettings> {
+  return trustedSettings(trust.root, settings, trust.trust, contents);
 }
 
 function key(untrusted: readonly Untrusted[]): string {
   return untrusted.map(({ item, reason }) => `${reason} ${item.kind}:${item.name} ${item.hash}`).join("\n");
 }
 
-export function settingsOptions(options: Pick<KeeperOptions, "root" | "env" | "agent" | "drivers">): SettingsOptions {
+export function settingsOptions(
+  options: Pick<ConfigServiceOptions, "root" | "env" | "agent" | "drivers">,
+): SettingsOptions {
   return {
     root: options.root,
     env: options.env,

@@ -53,7 +53,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Ui
     reject(tooLarge(maxBytes));
   };
   const cut = (cause?: Error) =>
-    reject(new AegisError("invalid", `the body was cut after ${size} bytes`, cause === undefined ? {} : { cause }));
+    reject(new AegisError("invalid", `the body ended after ${size} bytes`, cause === undefined ? {} : { cause }));
   request.on("data", take);
   request.once("end", resolve);
   request.once("error", cut);

@@ -62,7 +62,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
 }
 
 async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  // Node discards a body that no one has started to read.
+  // Node discards a body that no reader has started to read.
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -73,9 +73,7 @@ async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<B
     else chunks.push(chunk);
   });
   incoming.once("end", resolve);
-  incoming.once("error", (cause) =>
-    reject(new AegisError("invalid", `the body was cut after ${size} bytes`, { cause })),
-  );
+  incoming.once("error", (cause) => reject(new AegisError("invalid", `the body ended after ${size} bytes`, { cause })));
   await promise;
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
@@ -115,7 +113,7 @@ function isStream(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
-/** A client that reads nothing for too long is cut off. */
+/** Closes the connection of a client that reads nothing for too long. */
 async function drained(
   outgoing: ServerResponse,
   gone: AbortSignal,

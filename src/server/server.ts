@@ -15,7 +15,7 @@ import { type MountedHandler, serveMounted } from "./mount.ts";
 import { noUpgrade, refuseSocket, unreadable } from "./raw-refusal.ts";
 import { errorResponse, securityHeaders, sendError, toAegisError } from "./refusals.ts";
 import { targetOf } from "./request-head.ts";
-import { createWebGate } from "./web/gate.ts";
+import { createBrowserRequests } from "./web/browser-requests.ts";
 
 export type ServerOptions = {
   services: Services;
@@ -53,7 +53,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const server = httpServer(limits);
   const connections = new Connections(server, limits);
   const port = await listenOn(server, options);
-  const web = createWebGate({
+  const web = createBrowserRequests({
     access: services.web,
     port,
     serveFile: async (...request) => (await import("./web/files.ts")).serveFile(...request),

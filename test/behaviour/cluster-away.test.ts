@@ -113,6 +113,6 @@ describe.skipIf(noPostgres !== null)("a session with its memory on a lost node",
     expect(await remembered(two, "far")).toBe(1);
     const history = await historyOf(two, "far");
     expect(history).toContain("node one is lost: far is away");
-    expect(history).toContain("node one did not come back: the session goes on at node two in a new conversation");
+    expect(history).toContain("node one did not come back: the session continues on node two in a new conversation");
   });
 });

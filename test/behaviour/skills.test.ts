@@ -81,7 +81,7 @@ describe("skills of a project", () => {
     expect(told).toContain("New:\n- cake: Bake a cake");
     expect(told).toContain("Heat the oven.");
     await rm(join(shared.project.dir, ".agents"), { recursive: true });
-    expect(await talk(client, id, "hello")).toContain("No longer there: cake");
+    expect(await talk(client, id, "hello")).toContain("Removed: cake");
   });
 
   it("send a message to the agent they are for", async () => {

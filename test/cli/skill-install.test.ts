@@ -73,7 +73,7 @@ describe("aegis skill install", () => {
     const first = await project.aegis("skill", "install", "odd");
     expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes installs it anyway") });
     expect(first.stdout).toContain(
-      "suspicious SKILL.md:8 runs whatever a server sends at that moment (install.shell-pipe)",
+      "suspicious SKILL.md:8 runs the content that a server sends at that moment (install.shell-pipe)",
     );
     expect(first.stdout).toContain("not installed: odd 1.0.0");
     const asJson = await project.json<InstallOutcome>("skill", "install", "odd");

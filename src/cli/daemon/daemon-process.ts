@@ -50,7 +50,7 @@ export async function startBackgroundDaemon(
     const child = spawn(process.execPath, argumentsFor(root, options), {
       cwd: root,
       // An agent may run this command; the daemon must not end with that agent's session.
-      env: withoutMarks(env),
+      env: { ...memoryVariables, ...withoutMarks(env) },
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
     });
@@ -81,7 +81,7 @@ export async function startForegroundDaemon(
   // Its log shows that it waits, and a signal ends it.
   const child = spawn(process.execPath, [...argumentsFor(root, options), "--patient"], {
     cwd: root,
-    env: withoutMarks(env),
+    env: { ...memoryVariables, ...withoutMarks(env) },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = new Promise<number>((resolve) => {
@@ -112,7 +112,12 @@ const nodeOptions = [
   "--max-semi-space-size=2",
   "--optimize-for-size",
   "--max-opt=2",
+  // One helper thread for garbage collection and compilation: each thread has memory of its own.
+  "--v8-pool-size=1",
 ];
+
+/** With glibc, threads share one heap for native memory instead of keeping freed memory in a heap of their own. */
+const memoryVariables = { MALLOC_ARENA_MAX: "1" };
 
 function argumentsFor(root: string, options: DaemonOptions): string[] {
   const { agent, port, bind, allowRemote } = options;

@@ -46,7 +46,7 @@ export function askLines(ask: Ask, options: AskViewOptions): string[] {
     ...(omitted === 0
       ? []
       : [style.red(`  This is not complete: ${omitted} characters were not stored. The digest covers them.`)]),
-    row(...standing(ask, options.now)),
+    row(...statusRow(ask, options.now)),
     row("choices", choiceLine(ask)),
   ];
 }
@@ -133,7 +133,7 @@ function senderText(sender: Sender): string {
   }
 }
 
-function standing(ask: Ask, now: number): [string, string] {
+function statusRow(ask: Ask, now: number): [string, string] {
   if (ask.status !== "open") {
     const when = ask.settled_at === null ? "" : `, ${relativeTime(ask.settled_at, now)}`;
     return ["ended", `${askEnd(ask)}${when}`];

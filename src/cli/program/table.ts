@@ -82,7 +82,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   node: { summary: "Drain, resume and forget nodes of a cluster", group: "The daemon:" },
   config: { summary: "Show and change the configuration", group: "Setup:" },
   state: { summary: "Show, adopt or set aside the state in this folder", group: "Setup:" },
-  store: { summary: "Restore sessions of a lost database, or stop reporting the loss", group: "Setup:" },
+  store: { summary: "Restore sessions of a lost database, or move the data to another store", group: "Setup:" },
   "config agent": { summary: "Declare, list and remove agents" },
   "config queue": { summary: "Declare, list and remove queues" },
   "config plugin-dir": { summary: "Add and remove folders of plugins" },

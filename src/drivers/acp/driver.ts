@@ -2,8 +2,9 @@
  * Drives any agent that speaks the Agent Client Protocol: one process per session. Only the recipe differs between
  * agents.
  */
-import type { Capabilities, Driver, DriverDeps } from "../driver.ts";
-import { probeRecipe } from "./probe.ts";
+import { childEnv } from "../../lib/child-env.ts";
+import { probeProgram } from "../cli-harness/probe.ts";
+import type { Capabilities, Driver, DriverDeps, Probe } from "../driver.ts";
 import type { AcpRecipe } from "./recipe.ts";
 import { acpSpec } from "./tool-access.ts";
 
@@ -30,4 +31,11 @@ export function createAcpDriver(deps: DriverDeps, recipe: AcpRecipe): Driver {
       return openConversation(deps, recipe, acpSpec(spec), scope);
     },
   };
+}
+
+/** Looks for the agent's program on this machine. */
+async function probeRecipe(deps: DriverDeps, recipe: AcpRecipe, signal: AbortSignal): Promise<Probe> {
+  if (!recipe.commandRequired) return probeProgram(recipe.program, deps, childEnv(deps.env, recipe.passEnv), signal);
+  const detail = "runs the program that an agent's command names";
+  return { status: "ready", version: null, path: null, detail, fix: null };
 }

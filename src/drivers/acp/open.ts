@@ -1,6 +1,6 @@
 /** Opens a conversation with an ACP agent: starts its process, does the handshake, and starts or resumes a session. */
 import type { Clock } from "../../lib/clock.ts";
-import { oneLine } from "../cli-harness/fields.ts";
+import { isObject, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import { chosenServers } from "../cli-harness/mcp-servers.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
@@ -13,7 +13,6 @@ import { hasHistory } from "./introduction.ts";
 import { launch } from "./launch.ts";
 import { parseOptions } from "./options.ts";
 import type { AcpRecipe, LaunchContext } from "./recipe.ts";
-import { Replay } from "./replay.ts";
 import { type AcpSession, openSession } from "./session.ts";
 import { openWire, type SessionUpdate, type Wire } from "./wire.ts";
 
@@ -103,5 +102,27 @@ async function quiet(lastActivity: () => number, clock: Clock): Promise<void> {
     const rest = since + quietMs - clock.now();
     if (rest <= 0) return;
     await clock.sleep(rest);
+  }
+}
+
+/** Collects what an agent replays when it loads a conversation. The protocol offers no other way to see its record. */
+class Replay {
+  readonly #session: string | null;
+  readonly #texts: string[] = [];
+
+  constructor({ resume, wantsRecord }: Pick<ConversationSpec, "resume" | "wantsRecord">) {
+    this.#session = wantsRecord === true ? resume : null;
+  }
+
+  update({ sessionId, update }: SessionUpdate): void {
+    if (this.#session === null || sessionId !== this.#session || !isObject(update)) return;
+    if (update.sessionUpdate !== "user_message_chunk") return;
+    const text = textAt(objectAt(update, "content"), "text");
+    if (text !== null) this.#texts.push(text);
+  }
+
+  /** The texts of the user's messages, in order; null if the agent replayed none: it may not support replay. */
+  get userTexts(): readonly string[] | null {
+    return this.#texts.length === 0 ? null : this.#texts;
   }
 }

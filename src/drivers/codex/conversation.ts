@@ -1,5 +1,6 @@
 /** One conversation with Codex: a thread of an app server that other conversations may share. */
 import { randomUUID } from "node:crypto";
+import { planeServer } from "../../contract/tool-names.ts";
 import { Additions } from "../cli-harness/additions.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
@@ -15,7 +16,7 @@ import type { AppServers, Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
-import { type OpenThread, openThread, parseName, planeServer, userTexts } from "./threads.ts";
+import { type OpenThread, openThread, parseName, userTexts } from "./threads.ts";
 import { notice, Translator } from "./translate.ts";
 
 /** Codex continues without a server that takes longer than about a second. */

@@ -1,18 +1,16 @@
 /** Starts or resumes the thread of a conversation, with its permission, its model and its plane. */
 import { join, relative } from "node:path";
 import type { Permission } from "../../contract/agent.ts";
+import { planeServer } from "../../contract/tool-names.ts";
 import type { Environment } from "../../lib/child-env.ts";
 import { isInside, makePrivateDir } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { chosenServers, keepsOwn, projectServersFile } from "../cli-harness/mcp-servers.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
 import { type Rpc, RpcError } from "./rpc.ts";
-import { otherServers } from "./servers.ts";
 import { scopedFeatures } from "./tool-access.ts";
-
-/** The plane's server name in the harness. */
-export const planeServer = "aegis";
 
 export type Thread = {
   id: string;
@@ -212,4 +210,25 @@ function threadError(error: unknown): DriverError {
     { code, message: `Codex did not open the conversation: ${errorText(error)}.`, ...fix },
     { cause: error },
   );
+}
+
+/** The servers of a thread are added to the user's own, so those that its agent does not keep are disabled. */
+async function otherServers(rpc: Rpc, spec: ConversationSpec, env: Environment): Promise<Json> {
+  const chosen = await chosenServers(spec, env);
+  const answer = await rpc.call("config/read", { cwd: spec.cwd }).catch(() => ({}) as Json);
+  const names = Object.keys(objectAt(objectAt(answer, "config"), "mcp_servers"));
+  const off = names.filter((name) => name !== planeServer && !keepsOwn(name, chosen));
+  const missing = chosen.own === "all" ? [] : chosen.own.filter((name) => !names.includes(name));
+  const warn = (text: string) => spec.host.notice({ level: "warning", text });
+  if (missing.length > 0)
+    warn(
+      `No MCP server ${missing.join(", ")}: neither ${projectServersFile} nor Codex's settings have one of that name.`,
+    );
+  const given: Json = {};
+  for (const [name, server] of chosen.project) {
+    if (server.type === "sse") warn(`The MCP server "${name}" is left out: Codex cannot use servers of the type sse.`);
+    else if (server.type === "stdio") given[name] = { command: server.command, args: server.args, env: server.env };
+    else given[name] = { url: server.url, http_headers: server.headers };
+  }
+  return { ...Object.fromEntries(off.map((name) => [name, { enabled: false }])), ...given };
 }

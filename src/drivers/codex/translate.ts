@@ -1,11 +1,12 @@
 /** Converts Codex's messages about a thread to turn items. Keeps the state between messages. */
+
+import { planeServer } from "../../contract/tool-names.ts";
 import type { TurnItems } from "../../contract/turn.ts";
 import { type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
 import { failureOf } from "./failures.ts";
 import { callsOf, resultsOf } from "./items.ts";
-import { planeServer } from "./threads.ts";
 import { TurnUsage } from "./usage.ts";
 
 export const harness = "codex";

@@ -21,9 +21,16 @@ import { askedFor } from "../tool-approval.ts";
 import type { RequestedCall } from "./answer.ts";
 import type { History } from "./history.ts";
 import { toolMessage } from "./messages.ts";
-import { ruleFor } from "./permission.ts";
 import type { RepeatGuard } from "./repeat-guard.ts";
-import { failed, type PreparedCall, shorten, type Tool, type ToolContext, type ToolResult } from "./tools/tool.ts";
+import {
+  type Effect,
+  failed,
+  type PreparedCall,
+  shorten,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "./tools/tool.ts";
 import { ToolError } from "./tools/tool-error.ts";
 
 export type ToolRunnerSettings = {
@@ -251,4 +258,18 @@ function repeated(call: RequestedCall, count: number): string {
 
 function explain(error: unknown): string {
   return error instanceof ToolError ? error.message : `The tool failed: ${errorText(error)}`;
+}
+
+type Rule = "allow" | "ask";
+
+/** The plane scopes its own tools; only `auto`, where a person decides, asks about them too. */
+const rules: Readonly<Record<Permission, Readonly<Record<Effect, Rule>>>> = {
+  read: { read: "allow", edit: "ask", execute: "ask", network: "ask", plane: "allow" },
+  write: { read: "allow", edit: "allow", execute: "ask", network: "ask", plane: "allow" },
+  full: { read: "allow", edit: "allow", execute: "allow", network: "allow", plane: "allow" },
+  auto: { read: "allow", edit: "ask", execute: "ask", network: "ask", plane: "ask" },
+};
+
+function ruleFor(permission: Permission, effect: Effect): Rule {
+  return rules[permission][effect];
 }

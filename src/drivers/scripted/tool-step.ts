@@ -3,14 +3,8 @@ import { didYouMean } from "../../lib/nearest.ts";
 import type { DriverEvent, PermissionAnswer, ToolOutcome, ToolUse } from "../driver.ts";
 import { judge } from "../tool-approval.ts";
 import type { StepContext } from "./step-context.ts";
-import { countTodos } from "./tools/count-todos.ts";
-import { grep } from "./tools/grep.ts";
-import { listFiles } from "./tools/list-files.ts";
 import { type ProjectTool, type ToolRun, toolError } from "./tools/project-tool.ts";
-import { readProjectFile } from "./tools/read-file.ts";
-import { writeReport } from "./tools/write-report.ts";
-
-const projectTools: readonly ProjectTool[] = [listFiles, grep, countTodos, readProjectFile, writeReport];
+import { projectTools } from "./tools/project-tools.ts";
 
 export type CallContext = Omit<StepContext, "values" | "clock">;
 

@@ -1,14 +1,14 @@
 /** A step that a body requested, from the request to the answer. */
 import type { StepName, StepRow } from "../../store/store.ts";
 import type { StepSpec, StepWork } from "../engine.ts";
-import type { Scope } from "./branch.ts";
+import type { Branch } from "./branch.ts";
 import { reviveError } from "./failures.ts";
 
 export type Ask = {
   name: StepName;
   spec: StepSpec;
   work: StepWork<unknown>;
-  scope: Scope;
+  scope: Branch;
   /** Called when the result is delivered, before the body sees it. */
   onGiven: (() => void) | undefined;
   resolve: (value: unknown) => void;

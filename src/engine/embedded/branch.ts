@@ -1,5 +1,7 @@
 /** A branch of a run: counts its own steps and can be stopped independently of the others. */
-export class Scope {
+import { RunCancelled } from "../engine.ts";
+
+export class Branch {
   /** Identifies the branch within its run: `0.1` is the second branch of the first `parallel`. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -31,7 +33,34 @@ export class Scope {
     return before;
   }
 
-  child(name: string): Scope {
-    return new Scope(this.path === "" ? name : `${this.path}/${name}`, this.signal);
+  child(name: string): Branch {
+    return new Branch(this.path === "" ? name : `${this.path}/${name}`, this.signal);
   }
+}
+
+/** Runs branches in parallel: starts them in order, joins them in order, and stops all when one of them fails. */
+export function branches<T>(
+  list: readonly (() => Promise<T>)[],
+  scopes: readonly Branch[],
+  run: (scope: Branch, branch: () => Promise<T>) => Promise<T>,
+): Promise<T[]> {
+  if (list.length === 0) return Promise.resolve([]);
+  return new Promise((resolve, reject) => {
+    const results: T[] = [];
+    let open = list.length;
+    const fail = (error: unknown) => {
+      for (const scope of scopes) scope.cut(new RunCancelled("another branch failed"));
+      reject(error);
+    };
+    for (const [index, branch] of list.entries()) {
+      const scope = scopes[index];
+      if (scope === undefined) continue;
+      // An async wrapper, so that a branch that throws synchronously fails like any other.
+      run(scope, async () => branch()).then((value) => {
+        results[index] = value;
+        open -= 1;
+        if (open === 0) resolve(results);
+      }, fail);
+    }
+  });
 }

@@ -2,7 +2,7 @@
  * Delivers results to a body one at a time, each in its own turn of the event loop. What a body requests between two
  * results then depends only on the results, not on the number of promises in between.
  */
-export class Turns {
+export class EventLoopQueue {
   readonly #waiting: (() => void)[] = [];
   readonly #onQuiet: () => void;
   #scheduled = false;
@@ -25,7 +25,7 @@ export class Turns {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#turn();
+      this.#iterate();
     });
   }
 
@@ -34,7 +34,7 @@ export class Turns {
     this.#waiting.length = 0;
   }
 
-  #turn(): void {
+  #iterate(): void {
     if (this.#stopped) return;
     this.#gave = false;
     const next = this.#waiting.shift();

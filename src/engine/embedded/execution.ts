@@ -7,9 +7,8 @@ import { toJson } from "../../lib/strict-json.ts";
 import type { StepName, StepRow } from "../../store/store.ts";
 import { type Definition, RunCancelled, type RunContext, type StepSpec, type StepWork } from "../engine.ts";
 import type { Ask } from "./ask.ts";
-import { Scope } from "./branch.ts";
+import { Branch, branches } from "./branch.ts";
 import { canonical, digest } from "./json.ts";
-import { branches } from "./parallel.ts";
 import { performStep } from "./perform.ts";
 import { type Checkpoint, checkpointMethod, nameText, type Recording } from "./recording.ts";
 import { LostRun, type Records } from "./records.ts";
@@ -46,9 +45,9 @@ const defaultGraceMs = 25;
 export class Execution implements RunContext {
   readonly run: Run;
   readonly #options: ExecutionOptions;
-  readonly #root = new Scope("", null);
-  readonly #scopes = new Map<string, Scope>();
-  readonly #storage = new AsyncLocalStorage<Scope>();
+  readonly #root = new Branch("", null);
+  readonly #scopes = new Map<string, Branch>();
+  readonly #storage = new AsyncLocalStorage<Branch>();
   readonly #ending = Promise.withResolvers<Ending>();
   readonly #performing = new Set<Promise<void>>();
   readonly #replay: Replay;
@@ -159,11 +158,11 @@ export class Execution implements RunContext {
     if (!this.#options.logged.has(place)) this.#options.records.logLine(text, level, place);
   }
 
-  get #scope(): Scope {
+  get #scope(): Branch {
     return this.#storage.getStore() ?? this.#root;
   }
 
-  #child(parent: Scope, name: string): Scope {
+  #child(parent: Branch, name: string): Branch {
     const scope = parent.child(name);
     this.#scopes.set(scope.path, scope);
     return scope;

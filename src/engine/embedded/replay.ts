@@ -5,7 +5,7 @@
 import type { Parked } from "../../contract/run.ts";
 import type { StepRow } from "../../store/store.ts";
 import { type Ask, answer, describeStep } from "./ask.ts";
-import { Turns } from "./event-loop.ts";
+import { EventLoopQueue } from "./event-loop.ts";
 import { nameText, type Recording } from "./recording.ts";
 
 export type ReplayOptions = {
@@ -25,7 +25,7 @@ export type ReplayOptions = {
 
 export class Replay {
   readonly #options: ReplayOptions;
-  readonly #turns = new Turns(() => this.#quiet());
+  readonly #results = new EventLoopQueue(() => this.#quiet());
   readonly #waiting = new Map<string, Ask>();
   #grace: NodeJS.Timeout | null = null;
   #isLive: boolean;
@@ -43,7 +43,7 @@ export class Replay {
   take(ask: Ask): void {
     if (!this.#isLive) {
       this.#waiting.set(nameText(ask.name), ask);
-      this.#turns.wake();
+      this.#results.wake();
       return;
     }
     // A body that returned to a checkpoint may request a skipped step later.
@@ -53,13 +53,13 @@ export class Replay {
   }
 
   give(ask: Ask, row: StepRow): void {
-    this.#turns.give(() => answer(ask, row));
+    this.#results.give(() => answer(ask, row));
   }
 
   /** The body moved to the start of this epoch by itself. */
   jumpTo(epoch: number): void {
     this.#options.recording.jumpTo(epoch, (name) => this.#waiting.has(name));
-    this.#turns.wake();
+    this.#results.wake();
   }
 
   /** The body has ended. Returns false, and reports the divergence, if recorded steps were not requested. */
@@ -77,7 +77,7 @@ export class Replay {
 
   stop(): void {
     if (this.#grace) clearTimeout(this.#grace);
-    this.#turns.stop();
+    this.#results.stop();
   }
 
   /** The body has done all it can with the results so far. */

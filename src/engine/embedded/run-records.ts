@@ -9,7 +9,7 @@ import type { Transact } from "../../store/transact.ts";
 import type { Definition, NewRun, RunHooks } from "../engine.ts";
 import { LostRun } from "./records.ts";
 
-export type RunBookOptions = {
+export type RunRecordsOptions = {
   clock: Clock;
   hooks: RunHooks;
   transact: Transact;
@@ -25,9 +25,9 @@ export type RunEnding = { status: "ok" | "error" | "cancelled"; result: unknown;
 const mostEventCharacters = 256 * 1024;
 
 export class RunRecords {
-  readonly #options: RunBookOptions;
+  readonly #options: RunRecordsOptions;
 
-  constructor(options: RunBookOptions) {
+  constructor(options: RunRecordsOptions) {
     this.#options = options;
   }
 

@@ -19,8 +19,8 @@ import { type Person, runScript } from "./script.ts";
 export type Confirmed = { hash: string; findings: readonly SkillFinding[] };
 
 export type InstallerPerson = Person & {
-  /** Asks whether to continue. `nobody`: no person can be asked, and nothing was confirmed in advance. */
-  agree(question: string, content: Confirmed): Promise<"yes" | "no" | "nobody">;
+  /** Asks whether to continue. `unavailable`: no person can be asked, and nothing was confirmed in advance. */
+  agree(question: string, content: Confirmed): Promise<"yes" | "no" | "unavailable">;
 };
 
 /** `failed`: the plugin cannot be loaded. Otherwise an error means that a part would be skipped. */

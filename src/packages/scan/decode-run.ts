@@ -112,7 +112,7 @@ function* runsOfNames(
         : decodedRun(
             "suspicious",
             "install.shell-pipe",
-            "runs whatever a server sends at that moment",
+            "runs the content that a server sends at that moment",
             sink.index,
             sink.match,
           );

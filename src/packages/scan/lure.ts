@@ -174,7 +174,7 @@ function remoteInstructions(text: string, { at, end, host }: Link): Lure | undef
   const obeys =
     /\b(?:follow|obey|execute|do|carry out|act on)\b[^.\n]{0,40}\b(?:instructions?|commands?|steps|what(?:ever)? (?:it|(?:the|that|this) (?:file|page|text|response|document|answer|content)) (?:says|contains|tells you)|whatever|it exactly|directions|tasks?)\b/;
   if (!obeys.test(`${before} ${after}`)) return undefined;
-  const message = "tells the agent to do whatever a web page says at that moment";
+  const message = "tells the agent to follow the content of a web page at that moment";
   const hidden = hidesFromUser.test(`${before} ${text.slice(end, end + 240)}`);
   return lure(host === "throwaway" || hidden ? malicious : 2, "lure.remote-instructions", message, at, end);
 }

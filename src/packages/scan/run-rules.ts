@@ -127,7 +127,7 @@ export const runRules: readonly ScanRule[] = [
   ...forms(
     "suspicious",
     "install.shell-pipe",
-    "runs whatever a server sends at that moment",
+    "runs the content that a server sends at that moment",
     shellPipes.map((form) => ({ ...form, unless: bareAddress })),
   ),
   ...forms("malicious", "install.shell-pipe-throwaway", "runs what a page sends that anybody can change at any time", [

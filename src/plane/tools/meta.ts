@@ -3,7 +3,7 @@ import { z } from "zod";
 import { scopeOf } from "../../contract/tool-access.ts";
 import { defineTool, scopedTool, type Tool, type ToolTable } from "../../runtime/registry/tools.ts";
 
-export function metaTool(registry: ToolTable): Tool {
+export function metaTool(table: ToolTable): Tool {
   return defineTool({
     name: "aegis_meta",
     description: "Explains what Aegis is, who you are in it and what these tools do. Read it first.",
@@ -11,7 +11,7 @@ export function metaTool(registry: ToolTable): Tool {
     readOnly: true,
     async run(_, { caller, agent }) {
       const decide = scopeOf(agent);
-      const allowed = registry.all().filter((tool) => decide(scopedTool(tool)).allowed);
+      const allowed = table.all().filter((tool) => decide(scopedTool(tool)).allowed);
       const tools = allowed.map((tool) => `- ${tool.name}: ${tool.description}`);
       return [
         `Aegis runs several agents in this project, each in its own session. You are "${caller.handle}", an agent of the profile "${caller.agent}".`,

@@ -118,7 +118,7 @@ export const configEffects = {
     defaults: { reducer: "inert", timeout: "inert" },
     presets: { "*": { agents: "inert", reducer: "inert", timeout: "inert" } },
   },
-  // Classified by name in `catalogEffects`; all settings for a plugin's workflow count.
+  // Classified by name in `workflowEffects`; all settings for a plugin's workflow count.
   workflows: { "*": { setting: "gives the workflow values that it may run" } },
   // Each plugin found there needs trust of its own.
   plugin_dirs: "inert",
@@ -235,7 +235,7 @@ export const optionEffects: Readonly<Record<OptionName, Effect>> = {
   context_size: "inert",
 };
 
-type CatalogEffects = {
+type WorkflowEffects = {
   brainstorm_to_spec: Record<keyof BrainstormConfig, Effect>;
   execute_plan: Record<keyof ExecutePlanConfig, Effect>;
   review_branch: Record<keyof ReviewBranchConfig, Effect>;
@@ -246,7 +246,7 @@ const runs = { setting: "runs it in a shell" } as const;
 const writes = { setting: "writes files there" } as const;
 
 /** What the bundled workflows do with their settings. */
-export const catalogEffects: CatalogEffects = {
+export const workflowEffects: WorkflowEffects = {
   brainstorm_to_spec: { spec_writer: "inert", spec_dir: writes, questions: "inert" },
   execute_plan: { default_subagent_profile: "inert", check: runs, max_retries: "inert" },
   review_branch: { reviewers: "inert", report_dir: writes, most_diff_characters: "inert" },

@@ -1,8 +1,7 @@
 /** One config file: validates its bytes, parses its YAML and converts the content to plain data. */
-import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, visit } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, visit } from "yaml";
 import { errorText } from "../../lib/log.ts";
 import { decodeText, type Place } from "./decode.ts";
-import { findDuplicates } from "./duplicates.ts";
 import { findExpansionFault, tooDeep } from "./expansion.ts";
 import { isMergeKey, offsetOf, pathAt } from "./positions.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
@@ -102,6 +101,26 @@ function wrongMerge(document: Document.Parsed): number {
       if (isMap(value) || isSeq(value)) return;
       found = offsetOf(pair.value) ?? 0;
       return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+type Duplicate = { first: Scalar; again: Scalar };
+
+/** Finds duplicate keys in maps. The check in the YAML library is quadratic and slow on large files. */
+function findDuplicates(document: Document): Duplicate[] {
+  const found: Duplicate[] = [];
+  visit(document, {
+    Map(_, map) {
+      if (!isMap(map)) return;
+      const seen = new Map<string, Scalar>();
+      for (const { key } of map.items) {
+        if (!isScalar(key) || isMergeKey(key)) continue;
+        const first = seen.get(String(key.value));
+        if (first === undefined) seen.set(String(key.value), key);
+        else found.push({ first, again: key });
+      }
     },
   });
   return found;

@@ -64,7 +64,7 @@ export async function alone<T>({ root, installs }: Place, work: () => Promise<T>
     );
   } catch (error) {
     if (started || !isAegisError(error) || error.code !== "conflict") throw error;
-    throw new AegisError("conflict", "another install of this project is under way", {
+    throw new AegisError("conflict", "another install of this project is running", {
       hint: "wait for it to end, then try again",
       cause: error,
     });

@@ -39,7 +39,7 @@ export function buildGates({ root, env, hooks, record, log }: BuildGatesOptions)
   const own = join(home, ".aegis", "plugins");
   return new GateEnforcer({
     store: gateStore(root, env),
-    registry: hooks,
+    table: hooks,
     hash: ({ name, place }) => pluginHash({ name, dir: place }),
     // `aegis trust --always` covers later changes of a folder, but not gates that judge differently than before.
     async isAgreed({ name, place }, hash) {

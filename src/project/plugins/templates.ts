@@ -14,13 +14,13 @@ export function pluginFiles(name: string, kind: PluginKind): TemplateFile[] {
   return [
     {
       path: "plugin.toml",
-      about: "what it is called, what it needs and how it can be set",
+      about: "its name, its requirements and its settings",
       text: manifest(name, kind),
     },
     ...parts.map(({ module }) => module),
     { path: "plugin.test.ts", about: "tests that need no Aegis running: node --test", text: testFile(parts) },
     { path: "tsconfig.json", about: "for the editor and tsc", text: tsconfig },
-    { path: "package.json", about: "says that the modules are modules", text: packageFile(name) },
+    { path: "package.json", about: "marks the files as ES modules", text: packageFile(name) },
     { path: ".gitignore", about: "keeps the link to this Aegis out of the repository", text: "node_modules/\n" },
   ];
 }
@@ -51,7 +51,7 @@ default = "Keep answers short."
   return `[plugin]
 name = "${name}"
 version = "0.1.0"
-description = "What it does, in a line"
+description = "One line about the plugin"
 requires_aegis = ">=${major}.${minor}"
 ${kind === "hook" || kind === "full" ? settings : ""}`;
 }

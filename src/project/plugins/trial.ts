@@ -1,6 +1,6 @@
 /**
  * Loads a plugin like the daemon does and unloads it again, to check its settings, modules, tools, schemas and names.
- * The plugin's contributions go into temporary registries.
+ * The plugin's contributions go into temporary tables.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { OverflowFiles } from "../../lib/overflow.ts";
 import { createProcesses } from "../../lib/process.ts";
 import { ReducerTable } from "../../runtime/groups/reducers.ts";
 import { resolveConfig } from "../../runtime/plugins/config.ts";
-import type { Contribution, Registries, Undo } from "../../runtime/plugins/contribute.ts";
+import type { Contribution, PluginTables, Undo } from "../../runtime/plugins/contribute.ts";
 import { type FoundPlugin, findPlugins } from "../../runtime/plugins/find.ts";
 import { Generation } from "../../runtime/plugins/generation.ts";
 import { defaultWorkerLimits } from "../../runtime/plugins/host/worker.ts";
@@ -69,7 +69,7 @@ export async function tryPlugin(found: FoundPlugin, options: TrialOptions): Prom
       restartRun: () => {},
       background: null,
     });
-    generation.register(trialRegistries(options.taken, folder));
+    generation.register(trialTables(options.taken, folder));
     return { failed: false, diagnostics: [...generation.diagnostics, ...agentNotes(generation.part)] };
   } catch (error) {
     return { failed: true, diagnostics: [...notes, ...faultOf(error).diagnostics] };
@@ -91,9 +91,9 @@ export async function declaredNames(dirs: readonly string[], except: string): Pr
 }
 
 /**
- * Uses the real registries where they work on their own, and only the names in use where they need the whole daemon.
+ * Uses the real tables where they work on their own, and only the names in use where they need the whole daemon.
  */
-function trialRegistries(taken: readonly TakenNames[], folder: string): Registries {
+function trialTables(taken: readonly TakenNames[], folder: string): PluginTables {
   const guard: ToolGuard = {
     before: async (_tool, input) => ({ input }),
     after: async (_tool, _input, outcome) => outcome,

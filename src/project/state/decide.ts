@@ -24,7 +24,7 @@ import { newStateId, ProjectRecords } from "./project-records.ts";
  */
 export async function adoptState({ root, home, clock }: StatePlace, digest: string | null): Promise<void> {
   await using scope = new AsyncDisposableStack();
-  const registry = await holdFolder(root, home, scope);
+  const records = await holdFolder(root, home, scope);
   if ((await judgeState(root, home)).kind !== "unknown")
     throw new AegisError("conflict", `the state in ${stateDir(root)} is yours already`);
   await refuseLinks(root);
@@ -43,7 +43,7 @@ export async function adoptState({ root, home, clock }: StatePlace, digest: stri
   if (digest !== null) writeIdentity(path, id);
   const file = await identityOf(path);
   const entry = { root, file, closed: null, since: new Date(clock.now()).toISOString(), adopted: true };
-  await registry.write(id, { ...entry, closed: await closedContent(path, entry) });
+  await records.write(id, { ...entry, closed: await closedContent(path, entry) });
   await writeMarker(dir, id, await requireKey(home));
 }
 
@@ -95,8 +95,8 @@ export async function stateOwner({ root, home }: StatePlace): Promise<StateOwner
 
 /** Keeps daemons out of the folder. Older versions take only the lock in the folder itself. */
 async function holdFolder(root: string, home: string, scope: AsyncDisposableStack): Promise<ProjectRecords> {
-  const registry = new ProjectRecords(home);
-  const lock = await registry.tryLock({ root });
+  const records = new ProjectRecords(home);
+  const lock = await records.tryLock({ root });
   if (lock === null) throw await takenBy(root, home);
   scope.use(lock);
   const lockFile = join(stateDir(root), "lock.db");
@@ -106,7 +106,7 @@ async function holdFolder(root: string, home: string, scope: AsyncDisposableStac
     if (inFolder === null) throw await takenBy(root, home);
     scope.use(inFolder);
   }
-  return registry;
+  return records;
 }
 
 async function isPlainFile(path: string): Promise<boolean> {

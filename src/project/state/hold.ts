@@ -46,16 +46,16 @@ export async function holdState(
   const { root, home } = place;
   await requireWritable(root);
   const key = await requireKey(home);
-  const registry = new ProjectRecords(home);
+  const records = new ProjectRecords(home);
   const take = (lock: Disposable | null) => {
     if (lock === null) return false;
     scope.use(lock);
     return true;
   };
-  if (!take(await registry.tryLock({ root }))) throw await takenBy(root, home);
+  if (!take(await records.tryLock({ root }))) throw await takenBy(root, home);
   await claimState(place);
   const { id } = await ownState(root, home);
-  if (!take(await registry.tryLock({ id }))) throw await takenBy(root, home);
+  if (!take(await records.tryLock({ id }))) throw await takenBy(root, home);
   const dir = await makeStateFolder(root);
   const lock = ProjectLock.take(dir);
   if (lock === null) throw await takenBy(root, home);
@@ -65,17 +65,17 @@ export async function holdState(
   if (entry.root !== root) await onMoved(entry.root);
   // The entry keeps the missing file until a new one is created, so that the loss is noticed even after a crash.
   const file = (await identityOf(storePath(root))) ?? entry.file;
-  await registry.write(id, { ...entry, root, file, closed: null });
+  await records.write(id, { ...entry, root, file, closed: null });
   const change = async (changes: (entry: ProjectRecord) => Partial<ProjectRecord>) => {
-    const current = await registry.read(id);
-    if (current !== null) await registry.write(id, { ...current, ...changes(current) });
+    const current = await records.read(id);
+    if (current !== null) await records.write(id, { ...current, ...changes(current) });
   };
   const begun = async (file: string) => {
     const identity = await identityOf(file);
     await change(() => ({ file: identity, closed: null }));
   };
   const closed = async () => {
-    const content = await closedContent(storePath(root), await registry.read(id));
+    const content = await closedContent(storePath(root), await records.read(id));
     if (content !== null) await change(() => ({ closed: content }));
   };
   const left = () => change(() => ({ file: null, closed: null }));

@@ -6,7 +6,7 @@ import { variablesIn } from "../../lib/variables.ts";
 import { type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
 import { readPath } from "../config/combine.ts";
 import type { Config } from "../config/config.ts";
-import { catalogEffects, configEffects, type Effect } from "../config/effects.ts";
+import { configEffects, type Effect, workflowEffects } from "../config/effects.ts";
 import { configSchema } from "../config/schema.ts";
 
 export type SettingItem = {
@@ -84,8 +84,8 @@ function itemOf(name: string, what: string, value: unknown): TrustItem {
 }
 
 function workflowDoes(name: string, values: Values): string[] {
-  const known: Readonly<Record<string, Effect>> | undefined = Object.hasOwn(catalogEffects, name)
-    ? catalogEffects[name as keyof typeof catalogEffects]
+  const known: Readonly<Record<string, Effect>> | undefined = Object.hasOwn(workflowEffects, name)
+    ? workflowEffects[name as keyof typeof workflowEffects]
     : undefined;
   if (known === undefined) return pluginDoes(values);
   return Object.entries(values).flatMap(([key, value]) => {

@@ -23,7 +23,7 @@ export type TrustedSettings = Settings & {
 
 export const nativeHarness = "native";
 
-export async function gateSettings(
+export async function trustedSettings(
   root: string,
   settings: Settings,
   trust: Trust,
@@ -39,10 +39,10 @@ export async function gateSettings(
     untrusted.push({ item, reason: verdict.reason });
     return refusalText(item, verdict.reason);
   };
-  const gatedAgents = [];
+  const trustedAgents = [];
   for (const agent of agents) {
     const why = await refused(items.agents.get(agentKey(agent)));
-    gatedAgents.push(why === null ? agent : { ...agent, refused: why });
+    trustedAgents.push(why === null ? agent : { ...agent, refused: why });
   }
   const models = new Map<string, string>();
   for (const [name, item] of items.models) {
@@ -57,14 +57,14 @@ export async function gateSettings(
   const schedules: typeof config.schedules = {};
   for (const [name, entry] of Object.entries(config.schedules))
     if ((await refused(items.schedules.get(name))) === null) schedules[name] = entry;
-  let gated: Config = { ...config, schedules };
+  let trusted: Config = { ...config, schedules };
   // Settings of a workflow or plugin keep their values: the judge prevents that workflow or plugin from running.
   for (const { item, holds } of items.settings)
-    if ((await refused(item)) !== null && holds.kind === "value") gated = withDefaultAt(gated, holds.path);
+    if ((await refused(item)) !== null && holds.kind === "value") trusted = withDefaultAt(trusted, holds.path);
   return {
     ...settings,
-    config: gated,
-    agents: gatedAgents,
+    config: trusted,
+    agents: trustedAgents,
     untrusted,
     refusal: (agent) => agent.refused ?? harnesses.get(agent.harness) ?? modelRefusal(agent, models),
   };

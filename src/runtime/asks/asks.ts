@@ -141,7 +141,7 @@ export class Asks {
           continue;
         }
         log.error("an approval could not be asked for", { session, error: errorText(error) });
-        return { decision: "deny", reason: `nobody could be asked: ${errorText(error)}` };
+        return { decision: "deny", reason: `no person could be asked: ${errorText(error)}` };
       }
     }
   }
@@ -213,7 +213,7 @@ export class Asks {
     try {
       return await this.#options.store.transact(async (tx) => {
         const ask = await this.#open(tx, question);
-        const waiters = ask.status === "open" ? this.#waitersOf(ask.id) : nobody();
+        const waiters = ask.status === "open" ? this.#waitersOf(ask.id) : noWaiters();
         waiters.count += 1;
         waiters.takers += 1;
         joined = waiters;
@@ -314,7 +314,7 @@ export class Asks {
   }
 
   #waitersOf(id: AskId): Waiters {
-    const waiters = this.#waiting.get(id) ?? nobody();
+    const waiters = this.#waiting.get(id) ?? noWaiters();
     this.#waiting.set(id, waiters);
     return waiters;
   }
@@ -351,7 +351,7 @@ export class Asks {
   }
 }
 
-function nobody(): Waiters {
+function noWaiters(): Waiters {
   return { ...Promise.withResolvers<Settled>(), count: 0, takers: 0 };
 }
 

@@ -32,9 +32,9 @@ export async function permissionQuestion(
  * gate.
  */
 export function permissionFrom({ status, answer }: Pick<Ask, "status" | "answer">, gate: boolean): PermissionAnswer {
-  if (status === "expired") return { decision: "deny", reason: "nobody answered in time" };
+  if (status === "expired") return { decision: "deny", reason: "no person answered in time" };
   if (status === "withdrawn" || !answer)
-    return { decision: "deny", reason: "the turn was cut before anybody answered" };
+    return { decision: "deny", reason: "the turn was interrupted before a person answered" };
   if (answer.choice === "allow") return { decision: "allow", scope: "once" };
   if (answer.choice === "always") return { decision: "allow", scope: gate ? "once" : "session" };
   return { decision: "deny", reason: answer.text === "" ? "denied by a person" : answer.text };

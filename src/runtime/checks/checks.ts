@@ -9,7 +9,7 @@ import type { LandingId, MessageId, SessionId, TurnId } from "../../contract/ids
 import type { CheckReceipt } from "../../contract/receipt.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Consent } from "../../lib/consent.ts";
-import { Lanes } from "../../lib/lanes.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { ReceiptRow, Store, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
@@ -51,7 +51,7 @@ export type Verified =
 export class Checks {
   readonly #options: ChecksOptions;
   /** In one folder, one check at a time. */
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
   readonly #started = Promise.withResolvers<void>();
 
   constructor(options: ChecksOptions) {
@@ -86,7 +86,7 @@ export class Checks {
     if (known !== null && known.status !== "running") return known;
     const row = this.#row({ id, scope: subject, kind: "landing", subject, session, turn: null, command });
     await store.transact((tx) => tx.receipts.put(row));
-    // The folder is a new checkout: whatever the check writes there does not land.
+    // The folder is a new checkout: files that the check writes there do not land.
     const files = { now: async () => ({ tree: landing.tree, head: next }), changed: async () => [] };
     const measured = await measure({ command, env: {}, ...run }, run.consent, { ...this.#options, files });
     return this.#end({ ...row, ...measured }, async () => null);
@@ -100,7 +100,7 @@ export class Checks {
     const folder = await folderOf(session).catch((error: unknown) => ({ problem: notRun(error) }));
     if ("problem" in folder) return this.#end({ ...row, status: "refused", ...folder }, async () => null);
     const { cwd, env } = folder;
-    return this.#lanes.run(cwd, async () => {
+    return this.#serial.run(cwd, async () => {
       signal.throwIfAborted();
       await store.transact((tx) => tx.receipts.put(row));
       const command = { command: check.command, cwd, env, timeoutMs: check.timeout * 1000, signal };

@@ -26,7 +26,7 @@ export type Measured = Pick<
 const tailLength = 8_000;
 const mostPaths = 50;
 
-/** `files` may know the state of a folder that nobody else uses. Throws only if the signal aborts. */
+/** `files` may know the state of a folder that only this caller uses. Throws only if the signal aborts. */
 export async function measure(
   command: CheckCommand,
   consent: () => Promise<Consent>,

@@ -36,7 +36,7 @@ export async function moveWithoutMemory(
   if (await canMove(tx, session, options)) return;
   await tx.sessions.update(session.id, { resume: null });
   await recordMemoryLoss(tx, session.id, clock);
-  const text = `node ${session.node} did not come back: the session goes on at node ${to} in a new conversation`;
+  const text = `node ${session.node} did not come back: the session continues on node ${to} in a new conversation`;
   await tx.events.append(
     { type: "session.notice", session: session.id, data: { level: "warning", text } },
     clock.now(),

@@ -137,7 +137,7 @@ export class TakeOver {
   async #settle(tx: StoreTx, { name, incarnation }: NodeRow) {
     const { clock, node, pool, queues, subagents } = this.#options;
     if (!(await tx.nodes.declareLost(name, incarnation))) return null;
-    // In the order of a start: an ended subagent gets no message again, and a cut worker does not go on.
+    // In the order of a start: an ended subagent gets no message again, and an interrupted worker does not continue.
     const { unchecked } = await subagents.recoverIn(tx, name);
     await pool.recoverIn(tx, name);
     const turns = await recoverIn(tx, name, clock);

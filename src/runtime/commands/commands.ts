@@ -21,7 +21,7 @@ export type CommandFolder = {
 };
 
 export type CommandsOptions = {
-  registry: CommandTable;
+  table: CommandTable;
   /** In order of precedence. */
   folders: readonly CommandFolder[];
   /** The reason why a page of the project must not be used, or null. It judges the same bytes that are used. */
@@ -71,7 +71,7 @@ export class Commands {
   /** Returns all candidates, each with whether it is the one that its name resolves to. */
   async #judged(): Promise<{ candidates: Candidate[]; diagnostics: CommandDiagnostic[] }> {
     const { candidates, diagnostics } = await this.#pages();
-    for (const command of this.#options.registry.list()) {
+    for (const command of this.#options.table.list()) {
       const { name, description, argumentHint: argument_hint, plugin, file } = command;
       const view = { name, description, argument_hint, source: "plugin", plugin, file, ...ready } as const;
       candidates.push({ view, run: (args, caller, signal) => command.run(args, caller, signal) });

@@ -9,8 +9,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { hasRepository, openRepository, type Repository } from "../../lib/git/repository.ts";
 import { GitRunError, type RunGit } from "../../lib/git/run.ts";
 import { type Snapshot, takeSnapshot } from "../../lib/git/snapshot.ts";
-import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { BoundaryRow, Store } from "../../store/store.ts";
 import { isHere } from "../remote/node-of.ts";
 
@@ -33,7 +33,7 @@ const forgottenPerStart = 5_000;
 
 export class Boundaries {
   readonly #options: BoundariesOptions;
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
   readonly #name: string;
 
   constructor(options: BoundariesOptions) {
@@ -80,7 +80,7 @@ export class Boundaries {
   /** The present state, without a record of it. */
   async now(folder: string, opened?: Repository): Promise<Snapshot> {
     const repository = opened ?? (await this.repository(folder));
-    return this.#lanes.run(repository.root, () => takeSnapshot(repository, { name: this.#name }));
+    return this.#serial.run(repository.root, () => takeSnapshot(repository, { name: this.#name }));
   }
 
   /** For reading trees: those of a removed worktree are still in the project's repository. */
@@ -98,7 +98,7 @@ export class Boundaries {
       problem = errorText(error);
     }
     const root = repository?.root ?? folder;
-    return this.#lanes.run(root, async () => {
+    return this.#serial.run(root, async () => {
       const made =
         repository === null
           ? null

@@ -11,8 +11,8 @@ import type { Worktree } from "../../contract/worktree.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { openRepository, type Repository } from "../../lib/git/repository.ts";
 import { line, type RunGit } from "../../lib/git/run.ts";
-import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { Store } from "../../store/store.ts";
 import { isHere, requireHere } from "../remote/node-of.ts";
 import type { Boundaries } from "./boundaries.ts";
@@ -38,7 +38,7 @@ const mostLandings = 10_000;
 
 export class Removal {
   readonly #options: RemovalOptions;
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
 
   constructor(options: RemovalOptions) {
     this.#options = options;
@@ -55,7 +55,7 @@ export class Removal {
       });
     requireHere(this.#options.store, owner);
     await this.#options.settle(session);
-    return this.#lanes.run(session, () => this.#remove(session, owner.handle, reason));
+    return this.#serial.run(session, () => this.#remove(session, owner.handle, reason));
   }
 
   /** Removes what has no work that is not elsewhere, and what a closed session left long ago. */

@@ -12,8 +12,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { withFileLock } from "../../lib/file-lock.ts";
 import { hasRepository, openRepository, projectIn, type Repository } from "../../lib/git/repository.ts";
 import { fields, GitRunError, line, type RunGit } from "../../lib/git/run.ts";
-import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { Store } from "../../store/store.ts";
 import { isHere } from "../remote/node-of.ts";
 import type { SessionFolder } from "../sessions/extensions.ts";
@@ -45,7 +45,7 @@ const mostNames = 1_000;
 
 export class Worktrees {
   readonly #options: WorktreesOptions;
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
 
   constructor(options: WorktreesOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class Worktrees {
   /** Where the session works, created if necessary. Null if it works in the project's folder. */
   async folder(session: SessionId): Promise<SessionFolder | null> {
     if ((await this.#options.store.read.worktrees.get(session)) === null) return null;
-    const row = await this.#lanes.run(session, () => this.#ensure(session));
+    const row = await this.#serial.run(session, () => this.#ensure(session));
     return { cwd: projectIn(row.dir, this.#options.root), env: this.#env(row) };
   }
 
@@ -117,7 +117,7 @@ export class Worktrees {
     const lock = join(repository.commonDir, "aegis");
     await mkdir(lock, { recursive: true });
     // Git's own `worktree add` is not safe in parallel, not even with `--no-track`.
-    const row = await this.#lanes.run(repository.commonDir, () =>
+    const row = await this.#serial.run(repository.commonDir, () =>
       withFileLock(join(lock, "worktrees.lock"), () => this.#register(repository, before), { clock, signal }),
     );
     const own = await openRepository(git, row.dir);

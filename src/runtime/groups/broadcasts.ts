@@ -27,7 +27,6 @@ import type { SessionProcesses } from "../remote/session-processes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { answerEvents } from "../work/session-events.ts";
 import { until } from "../work/until.ts";
-import { renderBrief } from "./brief.ts";
 import { liveGroup, newestGroup } from "./find.ts";
 import type { ReducerTable } from "./reducers.ts";
 import { collect, hasNews, letOff } from "./replies.ts";
@@ -199,7 +198,7 @@ export class Broadcasts {
       const broadcast = (await until({ store, clock, look, mayChange, signal, deadline })) ?? (await this.#fresh(id));
       return { broadcast, late: !isDone(broadcast) };
     } catch (error) {
-      throw signal.aborted ? new AegisError("unavailable", "the wait was cut; the broadcast goes on") : error;
+      throw signal.aborted ? new AegisError("unavailable", "the wait was interrupted; the broadcast continues") : error;
     }
   }
 
@@ -213,7 +212,10 @@ export class Broadcasts {
       // Other messages of the turn belong to other requests.
       if (only?.id !== message || more.length > 0) continue;
       processes.interrupt(session).catch((error: unknown) => {
-        log.warn("a turn that nobody waits for could not be cut", { session, error: errorText(error) });
+        log.warn("a turn whose result is no longer needed could not be interrupted", {
+          session,
+          error: errorText(error),
+        });
       });
     }
     return this.#fresh(id);
@@ -271,4 +273,14 @@ async function audience(tx: StoreTx, group: Group, sender: Sender): Promise<{ id
   throw new AegisError("conflict", `group "${group.name}" has no open member to ask`, {
     hint: "add members, or dissolve it",
   });
+}
+
+/** Renders a broadcast for a member: the four fields in order, each with its label. */
+function renderBrief({ objective, output_format, tool_guidance, boundaries }: Brief): string {
+  return [
+    `objective: ${objective}`,
+    `output_format: ${output_format}`,
+    `tool_guidance: ${tool_guidance}`,
+    `boundaries: ${boundaries}`,
+  ].join("\n");
 }

@@ -142,7 +142,7 @@ async function reasonOf(
     cancelled: "its turn was interrupted",
     failed: "its turn failed",
     refused: "its turn was refused",
-    truncated: "its reply was cut off at a limit",
+    truncated: "its reply reached a limit",
     lost: "its turn was lost when Aegis stopped",
   }[reason];
   const session = await read.sessions.get(member.session);

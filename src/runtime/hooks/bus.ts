@@ -22,7 +22,7 @@ import { ObserverQueues } from "./observer-queues.ts";
 import type { HookRecord } from "./record.ts";
 
 export type HookBusOptions = {
-  registry: HookTable;
+  table: HookTable;
   clock: Clock;
   log: Logger;
   /** The default timeout of a hook. */
@@ -43,24 +43,24 @@ const longestStack = 4_000;
 
 export class HookBus {
   readonly #options: HookBusOptions;
-  readonly #lanes: ObserverQueues;
+  readonly #queues: ObserverQueues;
   readonly #stop = new AbortController();
 
   constructor(options: HookBusOptions) {
     this.#options = options;
-    this.#lanes = new ObserverQueues(mostWaiting, (plugin, left) =>
+    this.#queues = new ObserverQueues(mostWaiting, (plugin, left) =>
       options.log.warn("a plugin's hooks cannot keep up; calls of its observers were left out", { plugin, left }),
     );
   }
 
   /** Check this before building a context: most events have no hooks. */
   has(event: HookEvent): boolean {
-    return this.#options.registry.has(event);
+    return this.#options.table.has(event);
   }
 
   /** The plugins that have hooks for the event, in call order. */
   pluginsWith(event: HookEvent): readonly string[] {
-    return [...new Set(this.#options.registry.of(event).map(({ plugin }) => plugin))];
+    return [...new Set(this.#options.table.of(event).map(({ plugin }) => plugin))];
   }
 
   /** Never rejects. Aborting ends it immediately: a gate then denies, anything else keeps the result so far. */
@@ -69,10 +69,10 @@ export class HookBus {
     context: HookContexts[E],
     signal: AbortSignal,
   ): Promise<HookOutcomes[E]> {
-    if (this.#options.registry.loading(event) !== null) await this.#loaded(event, null, signal);
+    if (this.#options.table.loading(event) !== null) await this.#loaded(event, null, signal);
     const results: HookResults[E][] = [];
     let current = context;
-    for (const group of groupsOf(this.#options.registry.of(event))) {
+    for (const group of groupsOf(this.#options.table.of(event))) {
       for (const { hook, result } of await this.#call(group, event, current, signal)) {
         const given = this.#resultOf(event, group.plugin, hook, result);
         if (given === null) continue;
@@ -98,23 +98,23 @@ export class HookBus {
   /** Like `observe`, for one plugin. Resolves when its hooks have returned, failed or timed out. */
   observeIn<E extends HookObserver>(plugin: string, event: E, context: HookContexts[E], lane: string): Promise<void> {
     // Looked up when the call runs, because the plugin may have been reloaded since.
-    return this.#lanes.add(plugin, lane, async () => {
-      if (this.#options.registry.loading(event, plugin) !== null) await this.#loaded(event, plugin, this.#stop.signal);
-      for (const group of groupsOf(this.#options.registry.of(event)))
+    return this.#queues.add(plugin, lane, async () => {
+      if (this.#options.table.loading(event, plugin) !== null) await this.#loaded(event, plugin, this.#stop.signal);
+      for (const group of groupsOf(this.#options.table.of(event)))
         if (group.plugin === plugin) await this.#call(group, event, context, this.#stop.signal);
     });
   }
 
   /** Resolves when no observer call is pending, or at the deadline. */
   async idle(deadline: AbortSignal): Promise<void> {
-    await this.#lanes.empty(deadline);
+    await this.#queues.empty(deadline);
   }
 
   /** Like `idle`, for shutdown: calls that are still pending at the deadline are dropped. */
   async drain(deadline: AbortSignal): Promise<void> {
     const giveUp = () => this.#stop.abort("the daemon stops");
     const release = onAbort(deadline, giveUp);
-    const left = await this.#lanes.empty(deadline);
+    const left = await this.#queues.empty(deadline);
     release();
     if (left > 0) this.#options.log.warn("calls of observers were left out at the end", { left });
   }
@@ -122,7 +122,7 @@ export class HookBus {
   /** Waits for plugins that are still being loaded and have such hooks. The wait does not count for the timeouts. */
   async #loaded(event: HookEvent, plugin: string | null, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const loading = this.#options.registry.loading(event, plugin);
+      const loading = this.#options.table.loading(event, plugin);
       if (loading === null) return;
       await unlessAborted(loading, signal);
     }

@@ -6,7 +6,7 @@ import { daemonLane, type HookFeed } from "./follow.ts";
 export type HookLifecycleOptions = {
   bus: HookBus;
   feed: HookFeed;
-  registry: HookTable;
+  table: HookTable;
   projectRoot: string;
   version: string;
 };
@@ -23,9 +23,9 @@ export class HookLifecycle {
   constructor(options: HookLifecycleOptions) {
     this.#options = options;
     this.#unfollow = options.feed.follow();
-    const { bus, registry } = options;
+    const { bus, table } = options;
     // A plugin that is loaded or reloaded later has a new worker without state.
-    this.#forgetAdded = registry.onAdded((plugin) => {
+    this.#forgetAdded = table.onAdded((plugin) => {
       if (this.#isStarted && bus.has("on_startup")) bus.observeIn(plugin, "on_startup", this.#startup(), daemonLane);
     });
   }

@@ -58,7 +58,7 @@ export type PageCommand = {
 export type PluginReducerRun = (replies: readonly { handle: string; text: string }[]) => Promise<unknown>;
 
 /** The targets of contributions. Each `add` returns its undo function and throws `conflict` for a name in use. */
-export type Registries = {
+export type PluginTables = {
   tools: ToolTable;
   hooks: HookTable;
   agents: AgentTable;
@@ -106,13 +106,13 @@ export type Contributed = {
  * Skips a tool whose name is in use or whose schema is unusable. If another part is refused, it throws the reason and
  * registers nothing.
  */
-export function contribute(part: Contribution, registries: Registries): Contributed {
+export function contribute(part: Contribution, tables: PluginTables): Contributed {
   const undo: Undo[] = [];
   const tools = new Set<string>();
   const faults: Fault[] = [];
   const addTool = (name: string, make: () => Tool) => {
     try {
-      undo.push(registries.tools.add(make()));
+      undo.push(tables.tools.add(make()));
       tools.add(name);
     } catch (error) {
       if (!isAegisError(error)) throw error;
@@ -124,18 +124,18 @@ export function contribute(part: Contribution, registries: Registries): Contribu
   };
   try {
     for (const tool of part.executables) addTool(tool.name, () => executableTool(part, tool));
-    undo.push(registries.agents.registerPluginAgents(part.agents));
-    undo.push(registries.agents.note(part.agentFaults));
-    for (const skill of part.skills) undo.push(registries.addSkill(skill));
+    undo.push(tables.agents.registerPluginAgents(part.agents));
+    undo.push(tables.agents.note(part.agentFaults));
+    for (const skill of part.skills) undo.push(tables.addSkill(skill));
     for (const { body, ...command } of part.commands) {
       const run = async (args: string) => ({ prompt: fillArguments(body, args) });
-      undo.push(registries.commands.add({ ...command, plugin: part.plugin, order: part.order, run }));
+      undo.push(tables.commands.add({ ...command, plugin: part.plugin, order: part.order, run }));
     }
     const { code } = part;
     if (code !== null) {
       for (const [index, tool] of part.contributions.tools.entries())
         addTool(tool.name, () => codeTool(part, code, tool, index));
-      undo.push(...contributeCode(part, code, registries));
+      undo.push(...contributeCode(part, code, tables));
     }
   } catch (error) {
     undoAll();
@@ -144,34 +144,34 @@ export function contribute(part: Contribution, registries: Registries): Contribu
   return { undo: undoAll, tools, faults };
 }
 
-function contributeCode(part: Contribution, code: CodeHost, registries: Registries): Undo[] {
+function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables): Undo[] {
   const { plugin, order, contributions } = part;
   const undo: Undo[] = [];
   const keep = (one: Undo) => undo.push(one);
   try {
     for (const [index, declared] of contributions.workflows.entries()) {
       const run = (engine: Engine, args: unknown) => code.run(index, engine, args);
-      keep(placed(declared, () => registries.addWorkflow({ ...declared, plugin, run })));
+      keep(placed(declared, () => tables.addWorkflow({ ...declared, plugin, run })));
     }
-    for (const skill of contributions.skills) keep(registries.addSkill({ plugin, ...skill }));
+    for (const skill of contributions.skills) keep(tables.addSkill({ plugin, ...skill }));
     for (const [index, declared] of contributions.commands.entries()) {
       const what = `the command "/${declared.name}"`;
       const run: Command["run"] = (args, caller, signal) =>
         code
           .call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what })
           .catch((error: unknown) => Promise.reject(told(error, what, part.log)));
-      keep(registries.commands.add({ ...declared, plugin, order, file: null, run }));
+      keep(tables.commands.add({ ...declared, plugin, order, file: null, run }));
     }
     for (const [index, name] of contributions.reducers.entries()) {
       const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };
-      keep(registries.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
+      keep(tables.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
     }
     for (const [index, declared] of contributions.channels.entries())
-      keep(registries.addChannel(remoteChannel(part, code, declared, index)));
-    if (contributions.hooks.some((hook) => hook.offersSkills)) keep(registries.offerSkills(plugin));
+      keep(tables.addChannel(remoteChannel(part, code, declared, index)));
+    if (contributions.hooks.some((hook) => hook.offersSkills)) keep(tables.offerSkills(plugin));
     if (contributions.hooks.length > 0)
       keep(
-        registries.hooks.add({
+        tables.hooks.add({
           ...{ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) },
           ...(part.loading === undefined ? {} : { loading: part.loading }),
         }),

@@ -8,10 +8,10 @@ import type { PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts"
 import { childEnv, type Environment } from "../../lib/child-env.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import type { Processes } from "../../lib/process.ts";
-import { channelNotes } from "./channel-notes.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
-import { type Contributed, type Contribution, contribute, type Registries } from "./contribute.ts";
+import { type Contributed, type Contribution, contribute, type PluginTables } from "./contribute.ts";
 import { type FindSkills, readAgents, readCommands, readSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { CodeHost, type CodeHostOptions } from "./host/code-host.ts";
@@ -168,9 +168,9 @@ export class Generation {
   }
 
   /** Throws `conflict` for a name in use, unless it is a tool's, and registers nothing. */
-  register(registries: Registries): void {
+  register(tables: PluginTables): void {
     this.unregister();
-    this.#contributed = contribute({ ...this.part, loading: () => this.#hurried() }, registries);
+    this.#contributed = contribute({ ...this.part, loading: () => this.#hurried() }, tables);
   }
 
   #hurried(): Promise<void> | null {
@@ -184,10 +184,10 @@ export class Generation {
   }
 
   /** Changes its position among the plugins. */
-  moveTo(order: number, registries: Registries): void {
+  moveTo(order: number, tables: PluginTables): void {
     if (this.#part.order === order) return;
     this.#part = { ...this.#part, order };
-    if (this.#contributed !== null && !this.#failed) this.register(registries);
+    if (this.#contributed !== null && !this.#failed) this.register(tables);
   }
 
   /** Called when its worker keeps crashing. The gate enforcer then refuses on behalf of its gates. */
@@ -250,4 +250,18 @@ export function pluginPlaces(stateDir: string) {
     data: (plugin: string) => join(stateDir, "plugins", plugin),
     logs: join(stateDir, "plugin-logs"),
   };
+}
+
+/** Reports settings for channels that the plugin does not bring. */
+function channelNotes(plugin: string, settings: unknown, { channels }: Contributions): PluginDiagnostic[] {
+  // Without channels, the key is a setting of the plugin's own.
+  if (channels.length === 0 || settings === undefined) return [];
+  const key = `plugins.${plugin}.${channelSettings}`;
+  const note = (message: string): PluginDiagnostic => ({ level: "warning", file: null, line: null, message });
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings))
+    return [note(`${key}: expected a map of channel names to their settings`)];
+  const names = channels.map(({ name }) => name);
+  return Object.keys(settings)
+    .filter((name) => !names.includes(name))
+    .map((name) => note(`${key}.${name}: the plugin brings no such channel${didYouMean(name, names)}`));
 }

@@ -183,7 +183,7 @@ export class Plugins {
     const before = this.#entries.get(found.place) ?? null;
     if (loaded.kind === "unchanged") {
       if (before !== null) this.#entries.set(found.place, { ...before, found });
-      before?.generation?.moveTo(order, this.#options.registries);
+      before?.generation?.moveTo(order, this.#options.tables);
       return;
     }
     const missing = loaded.kind === "loaded" ? this.#missing(loaded) : null;
@@ -195,15 +195,15 @@ export class Plugins {
   }
 
   #swap(loaded: Loaded, generation: Generation, before: Entry | null): void {
-    const { registries, record } = this.#options;
+    const { tables, record } = this.#options;
     const { found, key } = loaded;
     const old = before?.generation ?? null;
     old?.unregister();
     try {
-      generation.register(registries);
+      generation.register(tables);
     } catch (error) {
       void generation.close();
-      old?.register(registries);
+      old?.register(tables);
       const { reason, diagnostics } = faultOf(error);
       this.#refuse(loaded, before, "failed", reason, diagnostics);
       return;

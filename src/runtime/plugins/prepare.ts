@@ -6,7 +6,7 @@ import type { Consent } from "../../lib/consent.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Processes } from "../../lib/process.ts";
 import { type PluginConfig, resolveConfig } from "./config.ts";
-import type { Registries } from "./contribute.ts";
+import type { PluginTables } from "./contribute.ts";
 import type { DeclaredParts } from "./declared.ts";
 import type { Entry } from "./entry.ts";
 import type { FindSkills } from "./files.ts";
@@ -28,7 +28,7 @@ export type LoaderOptions = {
   cacheDir: string;
   env: Environment;
   processes: Processes;
-  registries: Registries;
+  tables: PluginTables;
   logs: PluginLogs;
   stripper: Stripper;
   starts: StartQueue;

@@ -44,9 +44,9 @@ export class Answers {
       const words = await lastText(read, session);
       throw new AegisError(
         "timeout",
-        `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} minute(s) and was cut off`,
+        `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} minute(s) and was interrupted`,
         {
-          hint: `agent_ask ${session} goes on with it; ${words === null ? "it had said nothing yet" : `its last words: ${words}`}`,
+          hint: `agent_ask ${session} continues with it; ${words === null ? "it had said nothing yet" : `its last words: ${words}`}`,
         },
       );
     }

@@ -44,7 +44,7 @@ export function taskText(prompt: string, files: readonly string[], thoroughness:
   return [
     `Execute this task: ${prompt}`,
     files.length === 0 ? "" : `Read these files first:\n${files.map((file) => `- ${file}`).join("\n")}`,
-    limit === null ? "" : `You have ${limit} minute${limit === 1 ? "" : "s"}; then you are cut off.`,
+    limit === null ? "" : `You have ${limit} minute${limit === 1 ? "" : "s"}; then your turn is interrupted.`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");

@@ -2,11 +2,12 @@
  * Leases of pooled sessions. A lease is written in one transaction with its message, belongs to one holder, and ends
  * once. Sessions without a holder and without work may be evicted.
  */
+import { createHash } from "node:crypto";
 import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Lease, PooledAgent } from "../../contract/subagent.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
+import type { AgentKey, SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { AgentTable } from "../registry/agents.ts";
 import { limitedAgent } from "../registry/limits.ts";
@@ -14,7 +15,6 @@ import type { Place } from "../rights/place.ts";
 import type { Closed } from "../sessions/close.ts";
 import { hasForgotten } from "../sessions/memory.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import { agentKey, sameKey, shownKey } from "./key.ts";
 
 export type LeasesOptions = {
   clock: Clock;
@@ -152,4 +152,20 @@ async function firstUsedBy(
 ): Promise<PooledAgent | undefined> {
   for (const row of idle) if (await tx.pool.wasUsedBy(row.session, holder)) return row;
   return undefined;
+}
+
+/** The identity and everything that affects the agent's work. A change makes it a different agent. */
+function agentKey(agent: Agent): AgentKey {
+  const { source, plugin, slug, ref: _, overrides: __, description: ___, file: ____, on_crash: _____, ...work } = agent;
+  const config_hash = createHash("sha256").update(JSON.stringify(work)).digest("hex").slice(0, 32);
+  return { source, plugin, slug, config_hash };
+}
+
+function sameKey(a: AgentKey, b: AgentKey): boolean {
+  return a.source === b.source && a.plugin === b.plugin && a.slug === b.slug && a.config_hash === b.config_hash;
+}
+
+/** Only for display: `a` with `b-c` looks the same as `a-b` with `c`. */
+function shownKey({ plugin, slug }: Pick<AgentKey, "plugin" | "slug">): string {
+  return plugin === null ? `agent-${slug}` : `plugin-${plugin}-${slug}`;
 }

@@ -41,11 +41,11 @@ export function checkTask({ payload, cause }: NewTask, maxHops: number): void {
 export async function insertTask(
   tx: StoreTx,
   input: NewTask,
-  options: RightsOptions & { catalog: QueueDefinitions; now: number },
+  options: RightsOptions & { definitions: QueueDefinitions; now: number },
 ): Promise<{ task: Task; duplicate: boolean }> {
-  const { catalog, now } = options;
+  const { definitions, now } = options;
   const { queue, payload, producer, callback, cause } = input;
-  const { settings } = await catalog.get(tx, queue);
+  const { settings } = await definitions.get(tx, queue);
   const before = input.id === undefined ? null : await tx.tasks.get(input.id);
   if (before) {
     const isSame = (await tx.receipts.check(before.id))?.command === input.check?.command;

@@ -12,12 +12,12 @@ export type CheckFinder = (task: Task) => Promise<TaskCheck | null>;
 /** Only a person may replace the check of a queue. */
 export async function findCheck(
   from: StoreReads,
-  catalog: QueueDefinitions,
+  definitions: QueueDefinitions,
   task: Pick<Task, "id" | "queue">,
   consentFor: CheckConsent,
 ): Promise<TaskCheck | null> {
   const own = await from.receipts.check(task.id);
-  const queue = await catalog.find(from, task.queue);
+  const queue = await definitions.find(from, task.queue);
   const given = queue?.settings.check;
   if (own !== null && (own.by === "person" || given === undefined)) {
     const { by, ...check } = own;

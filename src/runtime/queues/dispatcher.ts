@@ -20,7 +20,7 @@ export type DispatcherOptions = RightsOptions & {
   transact: Transact;
   clock: Clock;
   log: Logger;
-  catalog: QueueDefinitions;
+  definitions: QueueDefinitions;
   /** Starts the worker of a task that is stored as dispatched. Must not throw. */
   start: (task: Task, worker: SessionId, settings: QueueSettings) => void;
   /** Workers of the queue whose task has ended but whose session has not. */
@@ -77,7 +77,7 @@ export class Dispatcher {
   /** Decides and records what starts, inside the caller's transaction. */
   async plan(tx: StoreTx, name: string): Promise<Plan> {
     const planned: Plan = { started: [], wakeAt: null, told: [] };
-    const queue = await this.#options.catalog.find(tx, name);
+    const queue = await this.#options.definitions.find(tx, name);
     // Checked again here: the daemon may have begun to stop while the transaction was queued.
     if (queue === null || queue.paused || !this.#running) return planned;
     const { settings } = queue;
@@ -138,7 +138,7 @@ export class Dispatcher {
   }
 
   async nudgeAll(): Promise<void> {
-    for (const name of await this.#options.catalog.names(this.#options.store.read)) this.nudge(name);
+    for (const name of await this.#options.definitions.names(this.#options.store.read)) this.nudge(name);
   }
 
   /** Stops dispatching. */

@@ -21,7 +21,7 @@ export type EndingsOptions = {
   clock: Clock;
   random: () => number;
   inbox: Inbox;
-  catalog: QueueDefinitions;
+  definitions: QueueDefinitions;
   maxHops: () => number;
 };
 
@@ -44,7 +44,7 @@ export class Endings {
     }
     if (ending.status === "failed") {
       const failures = task.failures + 1;
-      const settings = (await this.#options.catalog.find(tx, task.queue))?.settings;
+      const settings = (await this.#options.definitions.find(tx, task.queue))?.settings;
       if (ending.retry !== "no" && settings && failures <= settings.retries) {
         const not_before =
           ending.retry === "later" ? now + backoffMs(retryBackoff, failures, this.#options.random) : null;

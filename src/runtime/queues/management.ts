@@ -7,7 +7,7 @@ import type { Store, StoreTx } from "../../store/store.ts";
 import type { AgentTable } from "../registry/agents.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 
-export type ManagementOptions = { store: Store; clock: Clock; agents: AgentTable; catalog: QueueDefinitions };
+export type ManagementOptions = { store: Store; clock: Clock; agents: AgentTable; definitions: QueueDefinitions };
 
 export class QueueManagement {
   readonly #options: ManagementOptions;
@@ -18,7 +18,7 @@ export class QueueManagement {
 
   /** Throws `conflict` if a queue of that name exists. */
   async add(name: string, settings: QueueSettings): Promise<void> {
-    const { store, agents, catalog } = this.#options;
+    const { store, agents, definitions } = this.#options;
     agents.get(settings.agent);
     for (const producer of settings.producers ?? []) agents.get(producer);
     if (settings.rights === "own" && (settings.producers ?? []).length === 0) {
@@ -27,7 +27,7 @@ export class QueueManagement {
       });
     }
     await store.transact(async (tx) => {
-      if (await catalog.find(tx, name)) throw new AegisError("conflict", `there is a queue "${name}" already`);
+      if (await definitions.find(tx, name)) throw new AegisError("conflict", `there is a queue "${name}" already`);
       const paused = (await tx.queues.get(name))?.paused ?? false;
       await tx.queues.put({ name, settings, paused });
       await this.#append(tx, { type: "queue.added", session: null, data: { queue: name, settings } });
@@ -36,9 +36,9 @@ export class QueueManagement {
 
   /** Returns the tasks that lose their queue. Throws `conflict` if there are any and they may not be cancelled. */
   async remove(name: string, options: { force: boolean }): Promise<TaskId[]> {
-    const { store, catalog } = this.#options;
+    const { store, definitions } = this.#options;
     return store.transact(async (tx) => {
-      const { source } = await catalog.get(tx, name);
+      const { source } = await definitions.get(tx, name);
       if (source === "config") {
         throw new AegisError("conflict", `queue "${name}" is declared in the project's files`, {
           hint: `remove it there: aegis config queue remove ${name}`,
@@ -60,9 +60,9 @@ export class QueueManagement {
   }
 
   async setPaused(name: string, paused: boolean): Promise<void> {
-    const { store, catalog } = this.#options;
+    const { store, definitions } = this.#options;
     await store.transact(async (tx) => {
-      const queue = await catalog.get(tx, name);
+      const queue = await definitions.get(tx, name);
       if (queue.paused === paused) return;
       await tx.queues.put({ name, settings: (await tx.queues.get(name))?.settings ?? null, paused });
       const type = paused ? "queue.paused" : "queue.resumed";

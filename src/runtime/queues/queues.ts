@@ -55,7 +55,7 @@ export type Enqueued = {
 
 export class Queues {
   readonly #options: QueuesOptions;
-  readonly #catalog: QueueDefinitions;
+  readonly #definitions: QueueDefinitions;
   readonly #views: QueueViews;
   readonly #management: QueueManagement;
   readonly #endings: Endings;
@@ -67,19 +67,19 @@ export class Queues {
 
   constructor(options: QueuesOptions) {
     this.#options = options;
-    this.#catalog = new QueueDefinitions(options.declared);
-    this.#views = new QueueViews({ ...options, catalog: this.#catalog });
-    this.#management = new QueueManagement({ ...options, catalog: this.#catalog });
-    this.#endings = new Endings({ ...options, catalog: this.#catalog });
+    this.#definitions = new QueueDefinitions(options.declared);
+    this.#views = new QueueViews({ ...options, definitions: this.#definitions });
+    this.#management = new QueueManagement({ ...options, definitions: this.#definitions });
+    this.#endings = new Endings({ ...options, definitions: this.#definitions });
     this.#workers = new Workers({
       ...options,
       endings: this.#endings,
-      checkOf: (task) => findCheck(options.store.read, this.#catalog, task, options.checkConsent),
+      checkOf: (task) => findCheck(options.store.read, this.#definitions, task, options.checkConsent),
       onFree: (queue) => this.#dispatcher.nudge(queue),
     });
     this.#dispatcher = new Dispatcher({
       ...options,
-      catalog: this.#catalog,
+      definitions: this.#definitions,
       start: (task, worker, settings) => this.#workers.start(task, worker, settings),
       leaving: (queue) => this.#workers.leaving(queue),
       room: (tx, settings) => roomOfNode(tx, nodeOf(options.store), workerLabels(settings, options.agents)),
@@ -98,7 +98,7 @@ export class Queues {
 
   /** Settles the tasks of one node as part of a transaction of the caller, which calls `adopt` after the commit. */
   recoverIn(tx: StoreTx, node: string | null): Promise<Settled> {
-    return recoverTasksIn(tx, node, { ...this.#options, catalog: this.#catalog, endings: this.#endings });
+    return recoverTasksIn(tx, node, { ...this.#options, definitions: this.#definitions, endings: this.#endings });
   }
 
   async adopt({ adopt, closed }: Settled): Promise<void> {
@@ -133,7 +133,7 @@ export class Queues {
 
   /** Releases all waiting callers, and resolves when the ends of tasks are stored. */
   settled(): Promise<void> {
-    this.#waits.abort(new AegisError("unavailable", "Aegis is stopping; the task goes on when it is up again"));
+    this.#waits.abort(new AegisError("unavailable", "Aegis is stopping; the task continues after the next start"));
     return this.#workers.settled();
   }
 
@@ -141,7 +141,7 @@ export class Queues {
     const { store, clock, maxHops } = this.#options;
     checkTask(input, maxHops());
     const { task, duplicate, plan } = await store.transact(async (tx) => {
-      const options = { ...this.#options, catalog: this.#catalog, now: clock.now() };
+      const options = { ...this.#options, definitions: this.#definitions, now: clock.now() };
       const inserted = await insertTask(tx, input, options);
       return { ...inserted, plan: inserted.duplicate ? null : await this.#dispatcher.plan(tx, input.queue) };
     });
@@ -200,7 +200,7 @@ export class Queues {
       if (task.status !== "failed" && task.status !== "cancelled") {
         throw new AegisError("conflict", `task ${id} is ${task.status}: only one that failed can be put back`);
       }
-      await this.#catalog.get(tx, task.queue);
+      await this.#definitions.get(tx, task.queue);
       await tx.tasks.moveToEnd(id);
       await this.#endings.requeue(tx, task, { reason: "put back by a person", failures: 0, not_before: null });
       return task.queue;
@@ -220,7 +220,7 @@ export class Queues {
 
   /** The agent of the task's queue; null if the queue no longer exists. */
   async agentOf({ queue }: Pick<Task, "queue">): Promise<string | null> {
-    return (await this.#catalog.find(this.#options.store.read, queue))?.settings.agent ?? null;
+    return (await this.#definitions.find(this.#options.store.read, queue))?.settings.agent ?? null;
   }
 
   /** Throws `not_found` if the queue does not exist and never had tasks. */
@@ -298,7 +298,7 @@ export class Queues {
       if (task?.queue === queue) held += 1;
       session = task !== null && this.#awaited.has(task.id) ? task.producer : null;
     }
-    const { settings } = await this.#catalog.get(read, queue);
+    const { settings } = await this.#definitions.get(read, queue);
     if (held < settings.max_parallel) return;
     throw new AegisError(
       "conflict",

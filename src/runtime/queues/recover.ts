@@ -14,7 +14,7 @@ import type { Endings } from "./endings.ts";
 import { workerFailures } from "./verdict.ts";
 
 export type RecoverOptions = {
-  catalog: QueueDefinitions;
+  definitions: QueueDefinitions;
   endings: Endings;
   agents: AgentTable;
   sessions: Sessions;
@@ -22,7 +22,7 @@ export type RecoverOptions = {
 
 export type RecoveredTasks = { adopted: number; interrupted: number; restarted: number };
 
-/** A task whose worker goes on. A worker that has not begun gets its whole time, then `since` is null. */
+/** A task whose worker continues. A worker that has not begun gets its whole time, then `since` is null. */
 export type Adopted = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
 
 export type Settled = RecoveredTasks & { adopt: Adopted[]; closed: Closed[] };
@@ -52,7 +52,7 @@ async function recoverTask(
   options: RecoverOptions,
   task: Task,
 ): Promise<"interrupted" | "restarted" | Adopted> {
-  const { catalog, endings, sessions } = options;
+  const { definitions, endings, sessions } = options;
   const { worker } = task;
   const session = worker === null ? null : await tx.sessions.get(worker);
   if (worker === null || session === null) {
@@ -62,7 +62,7 @@ async function recoverTask(
     await endings.requeue(tx, task, { reason, failures: task.failures, not_before: null });
     return "restarted";
   }
-  const queue = await catalog.find(tx, task.queue);
+  const queue = await definitions.find(tx, task.queue);
   const [turn] = await tx.turns.list(worker, 1);
   if (turn?.reason !== "lost") {
     const since = turn === undefined ? null : task.dispatched_at;

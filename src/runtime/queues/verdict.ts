@@ -7,8 +7,8 @@ export const workerFailures: FailureTexts = {
   closed: "the worker's session was closed before it was done",
   cancelled: "the worker's turn was interrupted",
   refused: "the worker refused the task",
-  truncated: "the worker was cut off at a limit",
-  lost: "interrupted: Aegis stopped while the task was under way",
+  truncated: "the worker reached a limit",
+  lost: "interrupted: Aegis stopped while the task was running",
   failed: "the worker's turn failed",
 };
 

@@ -20,7 +20,7 @@ const noTasks = { pending: 0, dispatched: 0, completed: 0, failed: 0, cancelled:
 
 export type QueueViewsOptions = RightsOptions & {
   store: Store;
-  catalog: QueueDefinitions;
+  definitions: QueueDefinitions;
   clock: Clock;
   receipts: ReceiptViews;
   checkConsent: CheckConsent;
@@ -29,20 +29,20 @@ export type QueueViewsOptions = RightsOptions & {
 export class QueueViews {
   readonly #options: QueueViewsOptions;
   readonly #store: Store;
-  readonly #catalog: QueueDefinitions;
+  readonly #definitions: QueueDefinitions;
   readonly #clock: Clock;
 
   constructor(options: QueueViewsOptions) {
     this.#options = options;
     this.#store = options.store;
-    this.#catalog = options.catalog;
+    this.#definitions = options.definitions;
     this.#clock = options.clock;
   }
 
   /** Includes queues that are no longer declared but have unfinished tasks. */
   async queues(): Promise<QueueView[]> {
     const { read } = this.#store;
-    const [names, counts] = await Promise.all([this.#catalog.names(read), read.tasks.counts()]);
+    const [names, counts] = await Promise.all([this.#definitions.names(read), read.tasks.counts()]);
     const unfinished = [...counts].filter(([, tasks]) => tasks.pending + tasks.dispatched > 0).map(([name]) => name);
     const all = [...new Set([...names, ...unfinished])].sort();
     return Promise.all(all.map((name) => this.queue(name)));
@@ -51,10 +51,10 @@ export class QueueViews {
   /** Throws `not_found` with the nearest name. */
   async queue(name: string): Promise<QueueView> {
     const { read } = this.#store;
-    const found = await this.#catalog.find(read, name);
+    const found = await this.#definitions.find(read, name);
     const tasks = (await read.tasks.counts()).get(name) ?? noTasks;
     if (!found) {
-      if (tasks.pending + tasks.dispatched === 0) await this.#catalog.get(read, name);
+      if (tasks.pending + tasks.dispatched === 0) await this.#definitions.get(read, name);
       const paused = (await read.queues.get(name))?.paused ?? false;
       const gone = { settings: null, budgets: [], blocked_by: [], unblock_at: null };
       return { name, source: "missing", paused, tasks, ...gone };
@@ -88,7 +88,7 @@ export class QueueViews {
   async #missingNode({ queue, status }: Task): Promise<string | null> {
     const node = nodeOf(this.#store);
     if (node === null || status !== "pending") return null;
-    const found = await this.#catalog.find(this.#store.read, queue);
+    const found = await this.#definitions.find(this.#store.read, queue);
     const labels = found === null ? [] : workerLabels(found.settings, this.#options.agents);
     return missingLabels(this.#store.read, node, labels);
   }
@@ -104,7 +104,7 @@ export class QueueViews {
     const room =
       task.status === "pending" ? await roomFor(read, task, { ...this.#options, now: this.#clock.now() }) : "yes";
     const waits_for = room !== "yes" && "wait" in room ? room.wait : await this.#missingNode(task);
-    const found = await findCheck(read, this.#catalog, task, this.#options.checkConsent);
+    const found = await findCheck(read, this.#definitions, task, this.#options.checkConsent);
     const verified = task.status === "completed" && receipt?.state === "passed" && receipt.session === task.worker;
     return {
       ...{ ...task, queued_position: await read.tasks.position(task.id), waits_for },

@@ -98,7 +98,7 @@ export interface ToolGuard {
 /** The position of a session; null if an agent is inspected without a session. */
 export type ToolPlace = Pick<SessionRow, "depth" | "limits"> | null;
 
-export type ToolRegistryOptions = {
+export type ToolTableOptions = {
   log: Logger;
   clock: Clock;
   redact: Redact;
@@ -122,12 +122,12 @@ const backoff: Backoff = { firstMs: 200, longestMs: 2_000 };
 const noteRoom = 512;
 
 export class ToolTable {
-  readonly #options: ToolRegistryOptions;
+  readonly #options: ToolTableOptions;
   readonly #tools = new Map<string, Tool>();
   readonly #specs = new WeakMap<Tool, ToolSpec>();
   #version = 0;
 
-  constructor(options: ToolRegistryOptions) {
+  constructor(options: ToolTableOptions) {
     this.#options = options;
   }
 

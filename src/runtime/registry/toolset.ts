@@ -13,7 +13,7 @@ type Judged = { tool: Tool; decision: Decision };
 
 export class Toolset {
   readonly agent: Agent;
-  readonly #registry: ToolTable;
+  readonly #table: ToolTable;
   readonly #place: ToolPlace;
   #tools: ReadonlyMap<string, Judged>;
   #version: number;
@@ -21,16 +21,16 @@ export class Toolset {
   constructor(registry: ToolTable, agent: Agent, place: ToolPlace) {
     this.agent = agent;
     this.#place = place;
-    this.#registry = registry;
+    this.#table = registry;
     this.#version = registry.version;
     this.#tools = this.#judge();
   }
 
   /** Updates the snapshot. Returns true if the agent's tools changed. */
   refresh(): boolean {
-    if (this.#version === this.#registry.version) return false;
+    if (this.#version === this.#table.version) return false;
     const before = this.#allowed();
-    this.#version = this.#registry.version;
+    this.#version = this.#table.version;
     this.#tools = this.#judge();
     const after = this.#allowed();
     return before.length !== after.length || before.some((tool, index) => tool !== after[index]);
@@ -46,7 +46,7 @@ export class Toolset {
   }
 
   specs(): ToolSpec[] {
-    return this.#allowed().map((tool) => this.#registry.spec(tool));
+    return this.#allowed().map((tool) => this.#table.spec(tool));
   }
 
   /** The answer to a call of an existing tool that is withheld from this agent; null for any other name. */
@@ -58,7 +58,7 @@ export class Toolset {
 
   /** Never throws: failures become the answer. */
   call(name: string, input: unknown, context: Omit<ToolContext, "agent">): Promise<ToolOutcome> {
-    return this.#registry.call(name, input, { ...context, agent: this.agent }, () => {
+    return this.#table.call(name, input, { ...context, agent: this.agent }, () => {
       const judged = this.#tools.get(name);
       if (judged === undefined) throw new AegisError("not_found", `no tool "${name}"${didYouMean(name, this.names)}`);
       return this.refusal(name) ?? judged.tool;
@@ -66,8 +66,8 @@ export class Toolset {
   }
 
   #judge(): Map<string, Judged> {
-    const decide = this.#registry.scope(this.agent, this.#place);
-    return new Map(this.#registry.all().map((tool) => [tool.name, { tool, decision: decide(scopedTool(tool)) }]));
+    const decide = this.#table.scope(this.agent, this.#place);
+    return new Map(this.#table.all().map((tool) => [tool.name, { tool, decision: decide(scopedTool(tool)) }]));
   }
 
   #allowed(): Tool[] {

@@ -7,12 +7,12 @@ import type { Starter, StarterAgent } from "../../contract/starter.ts";
 import type { SessionRow, StoreReads } from "../../store/store.ts";
 import type { AgentTable } from "../registry/agents.ts";
 import { limitedAgent } from "../registry/limits.ts";
-import { standingOf } from "./tree-position.ts";
+import { treePositionOf } from "./tree-position.ts";
 
 export async function starterOf(from: StoreReads, session: SessionId, agents: AgentTable): Promise<Starter> {
   const row = await from.sessions.get(session);
   if (row === null) throw new AegisError("not_found", `no session ${session}`);
-  const { root } = await standingOf(from, session);
+  const { root } = await treePositionOf(from, session);
   const agent = starterAgent(row, agents.loadAgent(row.agent));
   return { session, root, depth: row.depth, agent, limits: row.limits };
 }

@@ -5,11 +5,11 @@ import type { StoreReads, SubagentRow } from "../../store/store.ts";
 /** `own` is the subagent that the session is, or works for while it is leased. */
 export type TreePosition = { own: SubagentRow | null; root: SessionId };
 
-export async function standingOf(from: StoreReads, session: SessionId): Promise<TreePosition> {
+export async function treePositionOf(from: StoreReads, session: SessionId): Promise<TreePosition> {
   const own = await from.subagents.ofSession(session);
   if (own !== null) return { own, root: own.root };
   const holder = (await from.pool.get(session))?.lease?.holder;
-  if (holder !== undefined) return standingOf(from, holder);
+  if (holder !== undefined) return treePositionOf(from, holder);
   const row = await from.sessions.get(session);
   return { own: null, root: row?.root ?? session };
 }

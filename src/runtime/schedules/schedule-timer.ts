@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 
-export type ClockworkOptions = {
+export type ScheduleTimerOptions = {
   clock: Clock;
   log: Logger;
   /** Runs what is due. Returns the next due time; null if there is none. */
@@ -23,12 +23,12 @@ const retryMs = 5_000;
 const jumpMs = 5_000;
 
 export class ScheduleTimer {
-  readonly #options: ClockworkOptions;
+  readonly #options: ScheduleTimerOptions;
   readonly #stop = new AbortController();
   #alarm = new AbortController();
   #running: Promise<void> | null = null;
 
-  constructor(options: ClockworkOptions) {
+  constructor(options: ScheduleTimerOptions) {
     this.#options = options;
   }
 

@@ -43,7 +43,7 @@ export class Schedules {
   readonly #options: SchedulesOptions;
   readonly #effects: Effects;
   readonly #firings: Firings;
-  readonly #clockwork: ScheduleTimer;
+  readonly #timer: ScheduleTimer;
   readonly #kept = new Map<string, Kept>();
   /** Serializes changes, so that each slot is decided with the current configuration. */
   #line: Promise<unknown> = Promise.resolve();
@@ -53,15 +53,15 @@ export class Schedules {
   constructor(options: SchedulesOptions) {
     this.#options = options;
     this.#effects = new Effects(options);
-    this.#clockwork = new ScheduleTimer({ ...options, work: () => this.#inLine(() => this.#work()) });
-    this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#clockwork.nudge() });
+    this.#timer = new ScheduleTimer({ ...options, work: () => this.#inLine(() => this.#work()) });
+    this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#timer.nudge() });
   }
 
   /** Continues what an earlier daemon left, then starts the timer. */
   async start(): Promise<void> {
     await this.#inLine(() => this.#standUp());
     await this.#firings.resume();
-    this.#clockwork.start();
+    this.#timer.start();
   }
 
   /** Takes up the firings that this node has got from another one. */
@@ -77,12 +77,12 @@ export class Schedules {
   /** Called after the configuration changed. */
   async settingsChanged(): Promise<void> {
     await this.#inLine(() => this.#standUp());
-    this.#clockwork.nudge();
+    this.#timer.nudge();
   }
 
   /** Stops firing. The next daemon start continues running firings. */
   async stop(): Promise<void> {
-    await this.#clockwork.stop();
+    await this.#timer.stop();
     await this.#firings.stop();
   }
 

@@ -2,7 +2,7 @@
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { SessionRow, StoreTx } from "../../store/store.ts";
+import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import type { Admissions } from "../inbox/admissions.ts";
 import { tellSender } from "./recover.ts";
 import { liveRow } from "./rows.ts";
@@ -47,4 +47,29 @@ async function tellRefused(
     if (sender) told.push(sender);
   }
   return told;
+}
+
+/** More than a person would read. */
+const mostChildren = 100;
+
+/** Lists every reason not to close a session: open work and results that it still expects. */
+export async function unfinished(read: StoreReads, session: SessionRow): Promise<string[]> {
+  const { id, handle, state } = session;
+  const [pending, owed, dispatched, children, runs] = await Promise.all([
+    read.messages.countPending(id),
+    read.tasks.owedTo(id),
+    read.tasks.dispatched(),
+    read.subagents.list({ parent: id, status: "running", archived: false, limit: mostChildren }),
+    read.runs.unfinished(),
+  ]);
+  const own = dispatched.filter((task) => task.worker === id);
+  const hosted = runs.filter((run) => run.host === id && run.callback && run.status === "running");
+  return [
+    ...(state === "working" ? [`'${handle}' is mid-turn`] : []),
+    ...(pending > 0 ? [`'${handle}' has ${pending} unread message(s)`] : []),
+    ...own.map((task) => `'${handle}' is the worker of task ${task.id} of queue ${task.queue}`),
+    ...owed.map((task) => `'${handle}' waits for task ${task.id} of queue ${task.queue} (${task.status})`),
+    ...children.map((child) => `'${handle}' has a running subagent: ${child.label} (${child.run_id})`),
+    ...hosted.map((run) => `'${handle}' waits for run ${run.id} of workflow ${run.workflow}`),
+  ];
 }

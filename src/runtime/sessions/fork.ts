@@ -26,7 +26,7 @@ export async function forkPointOf(
   }
   if (session.state === "working") {
     throw new AegisError("conflict", `"${handle}" is in the middle of a turn`, {
-      hint: `wait for its end, or cut it with: aegis interrupt ${handle}`,
+      hint: `wait for its end, or interrupt it with: aegis interrupt ${handle}`,
     });
   }
   if (session.forked_from === null && (await tx.turns.list(session.id, 1)).length === 0) {

@@ -19,7 +19,7 @@ export type RecoverOptions = { store: Store; clock: Clock };
  */
 export type Recovered = { turns: number; redelivered: number; undecided: number; lost: number };
 
-const cutReason = "Aegis stopped while this turn was under way";
+const cutReason = "Aegis stopped while this turn was running";
 
 type RecoveredTurn = Omit<Recovered, "turns">;
 

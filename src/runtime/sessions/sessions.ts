@@ -13,7 +13,7 @@ import type { DriverTable } from "../registry/drivers.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import type { SessionProcesses } from "../remote/session-processes.ts";
 import { type Assignment, assignSession } from "./assign.ts";
-import { type Closed, closeSession } from "./close.ts";
+import { type Closed, closeSession, unfinished } from "./close.ts";
 import type { Conversations } from "./conversations.ts";
 import { type Created, type CreateOptions, createSession } from "./create.ts";
 import { forkPointOf } from "./fork.ts";
@@ -23,7 +23,6 @@ import { recordedView } from "./recorded.ts";
 import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
-import { unfinished } from "./unfinished.ts";
 
 export type SessionsOptions = {
   store: Store;

@@ -77,7 +77,7 @@ export class Steering {
     const taken = await this.#conversation.steer(addition);
     if (!taken) {
       await transact((tx) => withdrawHandOver(tx, turn, message.id));
-      return { joined: false, why: "its harness did not take it into the turn under way" };
+      return { joined: false, why: "its harness did not accept it into the running turn" };
     }
     await transact((tx) => this.#record(tx, [message]));
     this.#joined.push(message);

@@ -2,25 +2,19 @@
  * Runs one turn at a time per session: takes the pending batch, lets the agent answer it and records the end. Every
  * turn that starts here gets exactly one end.
  */
-import type { LiveDelta } from "../../contract/event.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { Lanes } from "../../lib/lanes.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import type { OverflowFiles } from "../../lib/overflow.ts";
-import type { Redact, RedactedStream } from "../../lib/redact.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
-import type { Transact } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
 import { Drains } from "./drains.ts";
 import type { SessionExtensions } from "./extensions.ts";
 import { finishTurn, type TellUnanswered } from "./finish.ts";
 import { nextBatch } from "./interrupted-turn.ts";
-import type { FindPrice } from "./pricing.ts";
-import { ended, type OutgoingText, TurnRecorder } from "./recorder.ts";
+import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
 import { Steering } from "./steering.ts";
 import { autoTitle } from "./titles.ts";
@@ -37,37 +31,29 @@ const steerWaitMs = 5_000;
 /** Senders that are people: their words may become the title of a session. */
 const personKinds: ReadonlySet<Sender["kind"]> = new Set<Sender["kind"]>(["human", "telegram", "channel"]);
 
-export type TurnsOptions = Omit<DeliveryOptions, "contributors"> & {
-  transact: Transact;
-  /** This node; null without a cluster. Turns of a session run only on the session's node. */
-  node: string | null;
-  /** The node of a session; null if it has none. */
-  nodeOf: (session: SessionId) => Promise<string | null>;
-  clock: Clock;
-  log: Logger;
-  publishDelta: (delta: LiveDelta) => void;
-  redact: Redact;
-  redactedStream: () => RedactedStream;
-  outgoing: OutgoingText;
-  price: FindPrice;
-  /** Stores what is too large for an event. */
-  overflow: OverflowFiles;
-  tellUnanswered: TellUnanswered;
-  /** Calls `message_received` hooks. */
-  received: {
-    readonly listens: boolean;
-    show(session: SessionId): Promise<void>;
-    shown(message: Message): Promise<Message>;
+export type TurnsOptions = Omit<DeliveryOptions, "contributors"> &
+  Omit<RecorderOptions, "session" | "turn"> & {
+    /** This node; null without a cluster. Turns of a session run only on the session's node. */
+    node: string | null;
+    /** The node of a session; null if it has none. */
+    nodeOf: (session: SessionId) => Promise<string | null>;
+    log: Logger;
+    tellUnanswered: TellUnanswered;
+    /** Calls `message_received` hooks. */
+    received: {
+      readonly listens: boolean;
+      show(session: SessionId): Promise<void>;
+      shown(message: Message): Promise<Message>;
+    };
+    extensions: SessionExtensions;
   };
-  extensions: SessionExtensions;
-};
 
 export class Turns {
   readonly #options: TurnsOptions;
   readonly #delivery: Delivery;
   readonly #running = new Map<SessionId, Running>();
   /** Turns of one session never overlap, even if the harness starts one by itself. */
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
   readonly #drains: Drains;
   #resting = false;
   #abandoned = false;
@@ -112,12 +98,12 @@ export class Turns {
 
   /** Answers the pending messages with one turn. Returns false if there are none. */
   next(session: SessionId): Promise<boolean> {
-    return this.#lanes.run(session, () => this.#next(session));
+    return this.#serial.run(session, () => this.#next(session));
   }
 
   /** Records a turn that the harness started by itself. */
   spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
-    return this.#lanes.run(session, async () => {
+    return this.#serial.run(session, async () => {
       const begun = await this.#options.transact((tx) => this.#insert(tx, session, [], []));
       await this.#perform(begun, (recorder, _joining, signal) => recorder.consume(events, signal));
     });
@@ -137,7 +123,7 @@ export class Turns {
     const later = this.#options.clock.sleep(steerWaitMs, answered.signal).then(
       (): Steered => ({
         joined: false,
-        why: "it joins the turn under way as soon as its harness looks for messages",
+        why: "it joins the running turn as soon as its harness checks for messages",
       }),
     );
     // The loser of the race below may still reject afterwards.

@@ -17,12 +17,12 @@ import type { SkillGrants } from "./grants.ts";
 import { findMentions } from "./mentions.ts";
 import { type NamedSkill, selectSkills } from "./select.ts";
 import type { Skill } from "./skill.ts";
-import { buildCatalog, type CatalogOptions, catalogNews } from "./skill-list.ts";
+import { buildSkillList, type SkillListOptions, skillListNews } from "./skill-list.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
 
 export type TurnOfSkills = { session: SessionId; turn: TurnId; messages: readonly Message[] };
 
-export type Forked = { run_id: string; label: string; agent: string };
+export type SkillSubagent = { run_id: string; label: string; agent: string };
 
 export type OfferOptions = {
   skills: Skills;
@@ -37,7 +37,7 @@ export type OfferOptions = {
   /** Whether the agent may use this tool of the plane. */
   mayUse: (agent: Agent, tool: string) => boolean;
   /** Runs a skill in a subagent. Idempotent by key. Throws the reason if it may not be started. */
-  startSubagent: (request: ForkRequest) => Promise<Forked>;
+  startSubagent: (request: SkillSubagentRequest) => Promise<SkillSubagent>;
 };
 
 export type SectionRequest = {
@@ -49,7 +49,7 @@ export type SectionRequest = {
   about: string | null;
 };
 
-export type ForkRequest = {
+export type SkillSubagentRequest = {
   session: SessionRow;
   agent: Agent;
   skill: Skill;
@@ -141,7 +141,7 @@ export class SkillDelivery {
       cause: Message | undefined;
     },
     signal: AbortSignal,
-  ): Promise<{ skill: Skill; body: SkillBody; forked: Forked | null }> {
+  ): Promise<{ skill: Skill; body: SkillBody; forked: SkillSubagent | null }> {
     const { skills, given, grants, project } = this.#options;
     const { session, agent } = request;
     const skill = await skills.get(request.name, agent, signal);
@@ -169,8 +169,8 @@ export class SkillDelivery {
     const { skills } = this.#options;
     if (!skills.offers) return { text: "", listed: [] };
     const view = await skills.of(agent, signal);
-    const options = await this.#catalogOptions(view, about ?? "", (tool) => tools.includes(tool));
-    return { text: buildCatalog(view.listed, options).text, listed: view.listed };
+    const options = await this.#listOptions(view, about ?? "", (tool) => tools.includes(tool));
+    return { text: buildSkillList(view.listed, options).text, listed: view.listed };
   }
 
   async #news(row: SessionRow, agent: Agent, view: AgentSkills): Promise<string> {
@@ -180,7 +180,7 @@ export class SkillDelivery {
     if (told.since === listed) return "";
     this.#told.set(row.id, { ...told, since: listed });
     const may = (tool: string) => this.#options.mayUse(agent, tool);
-    return catalogNews(told.since, listed, await this.#catalogOptions(view, "", may));
+    return skillListNews(told.since, listed, await this.#listOptions(view, "", may));
   }
 
   async #parts(
@@ -256,11 +256,11 @@ export class SkillDelivery {
     }
   }
 
-  async #catalogOptions(
+  async #listOptions(
     { matcher }: AgentSkills,
     text: string,
     may: (tool: string) => boolean,
-  ): Promise<CatalogOptions> {
+  ): Promise<SkillListOptions> {
     this.#uses ??= await this.#options.given.uses();
     const uses = this.#uses;
     const scores = new Map(text === "" ? [] : matcher.match(text).map(({ skill, score }) => [skill, score]));

@@ -7,7 +7,7 @@ import type { Skill, SkillNeeds } from "./skill.ts";
 
 export type Verdict = { eligible: boolean; missing: string[]; notes: string[] };
 
-export type GateOptions = {
+export type RequirementsOptions = {
   /** Called each time. */
   env: () => Environment;
   /** The settings that `requires.config` names. */
@@ -18,12 +18,12 @@ export type GateOptions = {
 const fine: Verdict = { eligible: true, missing: [], notes: [] };
 
 export class SkillRequirements {
-  readonly #options: GateOptions;
+  readonly #options: RequirementsOptions;
   #signature = "";
   #programs = new Map<string, boolean>();
   #verdicts = new WeakMap<Skill, Verdict>();
 
-  constructor(options: GateOptions) {
+  constructor(options: RequirementsOptions) {
     this.#options = options;
   }
 

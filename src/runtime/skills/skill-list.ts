@@ -4,7 +4,7 @@
 import type { CatalogSize } from "../../contract/skill.ts";
 import type { Skill } from "./skill.ts";
 
-export type CatalogOptions = {
+export type SkillListOptions = {
   /** The limit of the list in characters. */
   budget: number;
   /** Skills with a higher rank keep their descriptions longest. */
@@ -14,16 +14,16 @@ export type CatalogOptions = {
   canSearch: boolean;
 };
 
-export type Catalog = { text: string; size: CatalogSize };
+export type SkillList = { text: string; size: CatalogSize };
 
-const noCatalog: Catalog = { text: "", size: { skills: 0, characters: 0, shortened: 0, name_only: 0, left_out: 0 } };
+const noSkills: SkillList = { text: "", size: { skills: 0, characters: 0, shortened: 0, name_only: 0, left_out: 0 } };
 /** A shorter description has no value. */
 const shortest = 60;
 /** Names may exceed the budget by this factor. Beyond that, the lowest-ranked ones are only counted. */
 const namesOver = 3;
 
-export function buildCatalog(skills: readonly Skill[], options: CatalogOptions): Catalog {
-  if (skills.length === 0) return noCatalog;
+export function buildSkillList(skills: readonly Skill[], options: SkillListOptions): SkillList {
+  if (skills.length === 0) return noSkills;
   const { lines, shortened, nameOnly, left } = listSkills(skills, options);
   const text = [...introduction(options), "", ...lines].join("\n");
   const size = { skills: skills.length, characters: text.length, shortened, name_only: nameOnly, left_out: left };
@@ -31,7 +31,7 @@ export function buildCatalog(skills: readonly Skill[], options: CatalogOptions):
 }
 
 /** The changes since the agent got the list, in a few lines; empty if there are none. */
-export function catalogNews(before: readonly Skill[], now: readonly Skill[], options: CatalogOptions): string {
+export function skillListNews(before: readonly Skill[], now: readonly Skill[], options: SkillListOptions): string {
   const known = new Map(before.map((skill) => [skill.name, skill.description]));
   const current = new Set(now.map((skill) => skill.name));
   const added = now.filter((skill) => !known.has(skill.name));
@@ -39,17 +39,17 @@ export function catalogNews(before: readonly Skill[], now: readonly Skill[], opt
   const removed = before.filter((skill) => !current.has(skill.name)).map((skill) => oneLine(skill.name));
   const lines: string[] = [];
   if (added.length > 0) lines.push("New:", ...listSkills(added, options).lines);
-  if (changed.length > 0) lines.push("Described otherwise:", ...listSkills(changed, options).lines);
+  if (changed.length > 0) lines.push("New descriptions:", ...listSkills(changed, options).lines);
   if (removed.length > 0) {
     const { listed, left } = namesWithin(removed, options.budget);
-    lines.push(`No longer there: ${listed.join(", ")}${left > 0 ? ` and ${left} more` : ""}`);
+    lines.push(`Removed: ${listed.join(", ")}${left > 0 ? ` and ${left} more` : ""}`);
   }
-  return lines.length === 0 ? "" : ["The skills you can use are others than you were told.", ...lines].join("\n");
+  return lines.length === 0 ? "" : ["The list of skills that you can use has changed.", ...lines].join("\n");
 }
 
 type Listed = { lines: string[]; shortened: number; nameOnly: number; left: number };
 
-function listSkills(skills: readonly Skill[], options: CatalogOptions): Listed {
+function listSkills(skills: readonly Skill[], options: SkillListOptions): Listed {
   const entries = skills.map((skill) => ({ skill, ...entryOf(skill, options) }));
   const full = entries.reduce((sum, { name, description }) => sum + lineLength(name, description.length), 0);
   const cut = full <= options.budget ? null : shorten(entries, options);
@@ -67,7 +67,7 @@ function listSkills(skills: readonly Skill[], options: CatalogOptions): Listed {
   return { ...counts, lines: note === "" ? lines : [...lines, "", note] };
 }
 
-function introduction({ canLoad, canSearch }: CatalogOptions): string[] {
+function introduction({ canLoad, canSearch }: SkillListOptions): string[] {
   const how = canLoad
     ? "When one fits what you are asked to do, load it with the tool `load_skill` first and follow it."
     : "When one fits what you are asked to do, read its file first and follow it.";
@@ -77,7 +77,7 @@ function introduction({ canLoad, canSearch }: CatalogOptions): string[] {
 
 type Entry = { skill: Skill; name: string; description: string };
 
-function entryOf(skill: Skill, { canLoad }: CatalogOptions): Omit<Entry, "skill"> {
+function entryOf(skill: Skill, { canLoad }: SkillListOptions): Omit<Entry, "skill"> {
   const place = canLoad || skill.file === null ? "" : ` (${skill.file})`;
   return { name: oneLine(skill.name), description: `${oneLine(skill.description)}${place}` };
 }
@@ -87,7 +87,7 @@ function entryOf(skill: Skill, { canLoad }: CatalogOptions): Omit<Entry, "skill"
  */
 function shorten(
   entries: readonly Entry[],
-  { budget, rank }: CatalogOptions,
+  { budget, rank }: SkillListOptions,
 ): { lengths: Map<Skill, number>; shortened: number; bare: string[] } {
   const lengths = new Map<Skill, number>();
   let shortened = 0;
@@ -118,7 +118,7 @@ function namesWithin(names: readonly string[], budget: number): { listed: string
   return { listed, left: names.length - listed.length };
 }
 
-function noteOf({ shortened, nameOnly, left }: Omit<Listed, "lines">, { canSearch }: CatalogOptions): string {
+function noteOf({ shortened, nameOnly, left }: Omit<Listed, "lines">, { canSearch }: SkillListOptions): string {
   const parts = [
     shortened > 0 ? `${shortened} descriptions are shortened` : "",
     nameOnly > 0 ? `${nameOnly} skills stand here by name only` : "",

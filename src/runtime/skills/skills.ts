@@ -12,7 +12,7 @@ import { SkillNames } from "./mentions.ts";
 import type { ParsedSkill } from "./parse.ts";
 import type { SkillRequirements } from "./requirements.ts";
 import { commandOf, type Skill, skillKey, whoeverAnswers } from "./skill.ts";
-import { buildCatalog } from "./skill-list.ts";
+import { buildSkillList } from "./skill-list.ts";
 
 export type SkillSettings = {
   enabled: boolean;
@@ -137,7 +137,7 @@ export class Skills {
     const { state } = this.#options.library;
     const shown = query.all ? allowedSkills(state.skills, agent.skills) : usable;
     const budget = this.#options.settings().catalog_chars;
-    const { size } = buildCatalog(listed, { budget, rank: () => 0, canLoad: true, canSearch: true });
+    const { size } = buildSkillList(listed, { budget, rank: () => 0, canLoad: true, canSearch: true });
     return {
       skills: shown.map((skill) => this.#view(skill)),
       diagnostics: [

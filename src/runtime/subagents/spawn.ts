@@ -24,7 +24,7 @@ import {
   type SubagentSettings,
 } from "../rights/rules.ts";
 import { starterOf } from "../rights/starter.ts";
-import { standingOf } from "../rights/tree-position.ts";
+import { treePositionOf } from "../rights/tree-position.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
 export type NewSubagent = {
@@ -71,7 +71,7 @@ export async function spawnIn(
   checkChildren(rules, await tx.subagents.children(caller.id));
   const agent = options.agents.get(input.agent ?? caller.agent);
   checkAllowed(rules, input.callerAgent, agent);
-  const { own, root } = await standingOf(tx, caller.id);
+  const { own, root } = await treePositionOf(tx, caller.id);
   if (own !== null && own.status !== "running") {
     const who = own.session === caller.id ? "you have ended as" : "you work for";
     throw new AegisError("closed", `refused: ${who} the subagent "${own.label}" (${own.status})`);

@@ -273,7 +273,7 @@ export class Subagents {
   async #endBelow(session: SessionId): Promise<void> {
     const filter = { parent: session, status: "running", archived: false, limit: mostChildren } as const;
     for (const row of await this.#options.store.read.subagents.list(filter)) {
-      await this.#end(row, "the task it was started for was cut", session);
+      await this.#end(row, "the task that it was started for was interrupted", session);
     }
   }
 

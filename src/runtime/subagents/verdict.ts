@@ -9,7 +9,7 @@ export const subagentFailures: FailureTexts = {
   closed: "its session was closed",
   cancelled: "its turn was interrupted",
   refused: "it refused the task",
-  truncated: "it was cut off at a limit",
+  truncated: "it reached a limit",
   lost: "interrupted: Aegis stopped while it was at work",
   failed: "its turn failed",
 };

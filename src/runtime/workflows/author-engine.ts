@@ -60,7 +60,7 @@ export function authorEngine(
           ...(fails ? { begin: async () => ({ value: null }) } : {}),
           async perform({ again }) {
             if (again && fails)
-              throw new WorkflowError(`"${name}" was under way when Aegis stopped, so it may have taken effect`);
+              throw new WorkflowError(`"${name}" was running when Aegis stopped, so it may have taken effect`);
             return work();
           },
         },

@@ -47,7 +47,7 @@ export function shellSteps(
           await checkMayRun(context, deps, command, signal);
           if (again && onUncertain === "fail") {
             throw new WorkflowError(
-              `the command was under way when Aegis stopped, so it may have taken effect: ${command}`,
+              `the command was running when Aegis stopped, so it may have taken effect: ${command}`,
             );
           }
           return runCommand(context, deps, { command, options, key, signal });

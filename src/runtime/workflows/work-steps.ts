@@ -52,7 +52,7 @@ export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions)
     { key, waits, signal }: { key: string; waits: boolean; signal: AbortSignal },
   ) => {
     const id = derivedId("tsk", key);
-    // A repeated step finds its task, and asks nobody again.
+    // A repeated step finds its task and does not ask again.
     const known = (await store.read.tasks.get(id)) !== null;
     const check = known ? ((await store.read.receipts.check(id)) ?? undefined) : await namedCheck(given, signal);
     const starter = await starterOfRun(store.read, run, agents);
@@ -168,7 +168,8 @@ export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions)
             try {
               const { status, answer } = await asks.settlement(ask, signal);
               if (status === "answered" && answer) return answer.choice ?? answer.text;
-              const why = status === "expired" ? `nobody answered within ${seconds} s` : "the question was withdrawn";
+              const why =
+                status === "expired" ? `no person answered within ${seconds} s` : "the question was withdrawn";
               throw new WorkflowError(`${why}: ${question}`);
             } finally {
               signal.removeEventListener("abort", onAbort);

@@ -16,7 +16,6 @@ import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { placeOfRun, type RunEnds } from "./run-ends.ts";
 import { RunViews } from "./run-views.ts";
-import { settingsOf } from "./settings.ts";
 
 export type WorkflowsOptions = WorkflowDeps & {
   engine: Engine;
@@ -234,4 +233,31 @@ function causeWithin({ id, chain, hops }: Run): RunRequest["cause"] {
 /** Hashes the body's own text; helpers that it calls are not included. */
 function codeHash({ name, body }: RegisteredWorkflow): string {
   return createHash("sha256").update(`${name}\n${body.toString()}`).digest("hex").slice(0, 16);
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The project's settings over the author's defaults. Throws `invalid` for an unknown key or a value of another type. */
+function settingsOf({ name, config }: Pick<Workflow, "name" | "config">, project: Values): Values {
+  for (const [key, value] of Object.entries(project)) {
+    const where = `workflows.${name}.${key}`;
+    if (!Object.hasOwn(config, key)) {
+      const keys = Object.keys(config);
+      throw new AegisError("invalid", `${where} is no setting of this workflow${didYouMean(key, keys)}`, {
+        hint: keys.length === 0 ? "it has none" : `it has: ${keys.join(", ")}`,
+      });
+    }
+    const expected = kindOf(config[key]);
+    if (expected !== "nothing" && kindOf(value) !== expected) {
+      throw new AegisError("invalid", `${where}: expected ${expected}, found ${kindOf(value)}`);
+    }
+  }
+  return { ...config, ...project };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a map";
+  return { string: "text", number: "a number", boolean: "true or false" }[typeof value as string] ?? typeof value;
 }

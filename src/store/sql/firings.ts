@@ -82,7 +82,7 @@ export class SqlFirings implements FiringTable {
 
   async insert(firing: Firing): Promise<void> {
     await insertRow(this.#sql, insert, [...columns.map((column) => toValue(firing[column])), this.#sql.node], {
-      taken: `the firing ${firing.id} of ${firing.schedule}, or its slot, is on record`,
+      taken: `the firing ${firing.id} of ${firing.schedule}, or its slot, is already recorded`,
     });
   }
 

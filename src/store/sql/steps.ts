@@ -85,7 +85,7 @@ export class SqlSteps implements StepTable {
       insert,
       columns.map((column) => step[column]),
       {
-        taken: `the step "${step.label}" of run ${step.run} is on record`,
+        taken: `the step "${step.label}" of run ${step.run} is already recorded`,
         reference: `no run ${step.run} for its step "${step.label}"`,
       },
     );
@@ -96,7 +96,7 @@ export class SqlSteps implements StepTable {
       WHERE ${byName} AND ended IS NULL`;
     const values = [end.status, end.ended, end.at, end.result, end.failure, end.error] as const;
     const changes = await this.#sql.run(text, ...values, run, epoch, scope, key, occurrence);
-    if (changes === 0) throw new AegisError("conflict", `a step of run ${run} is not under way`);
+    if (changes === 0) throw new AegisError("conflict", `a step of run ${run} is not running`);
   }
 
   async remove(run: RunId, from: { epoch: number } | { names: readonly StepName[] }): Promise<void> {

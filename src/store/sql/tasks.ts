@@ -203,7 +203,7 @@ export class SqlTasks implements TaskTable {
 
   async endAttempt(task: TaskId, number: number, { at, error, output_tokens, cost }: AttemptEnd): Promise<void> {
     const changes = await this.#sql.run(endAttempt, at, error, output_tokens, cost, task, number);
-    if (changes === 0) throw new AegisError("conflict", `try ${number} of task ${task} is not under way`);
+    if (changes === 0) throw new AegisError("conflict", `attempt ${number} of task ${task} is not running`);
   }
 
   async #list(rest: string, ...values: Value[]): Promise<Task[]> {

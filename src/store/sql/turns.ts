@@ -98,7 +98,7 @@ export class SqlTurns implements TurnTable {
   async handOver(id: TurnId, handed: readonly HandOver[]): Promise<void> {
     const text = "UPDATE turns SET handed_over = ? WHERE id = ? AND ended_at IS NULL";
     const changes = await this.#sql.run(text, JSON.stringify(handed), id);
-    if (changes === 0) throw new AegisError("conflict", `the turn ${id} is not under way`);
+    if (changes === 0) throw new AegisError("conflict", `the turn ${id} is not running`);
   }
 
   async spend(id: TurnId, usage: Usage): Promise<void> {
@@ -107,7 +107,7 @@ export class SqlTurns implements TurnTable {
       toJson(usage),
       id,
     );
-    if (changes === 0) throw new AegisError("conflict", `the turn ${id} is not under way`);
+    if (changes === 0) throw new AegisError("conflict", `the turn ${id} is not running`);
   }
 
   async say(id: TurnId, text: string): Promise<void> {

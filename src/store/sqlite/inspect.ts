@@ -92,7 +92,7 @@ function judge(path: string, header: Header, newest: number): void {
     throw new AegisError(
       "unavailable",
       `${path} was written by a newer Aegis (schema ${header.version}, this one knows ${newest})`,
-      { hint: "start the newer Aegis, or move the file away to begin anew; it was not changed" },
+      { hint: "start the newer Aegis, or move the file away to start with an empty database; Aegis did not change it" },
     );
 }
 

@@ -1,6 +1,6 @@
 /** The embedded store: one SQLite file, one connection that writes and one that reads what is committed. */
-import { writeFileSync } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { existsSync, writeFileSync } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import type { Event, EventType } from "../../contract/event.ts";
@@ -14,11 +14,10 @@ import type { CommitListener, Store, StoreHealth, StoreLoss, StoreReads, StoreTx
 import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
 import { beginDatabase, type DatabaseOwner } from "./identity.ts";
-import { inspect, suspectMark } from "./inspect.ts";
+import { inspect, sideFiles, suspectMark } from "./inspect.ts";
 import { LogRoom } from "./log-room.ts";
 import { migrate, newestVersion } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
-import { setAside } from "./set-aside.ts";
 import { Writer } from "./writer.ts";
 
 export type SqliteStoreOptions = {
@@ -211,4 +210,24 @@ async function fileSize(path: string): Promise<number> {
   } catch {
     return 0;
   }
+}
+
+/** Returns the new name of the database file. Its log gets the matching name that SQLite expects. */
+async function setAside(path: string, now: number): Promise<string> {
+  const target = freeName(`${path}.corrupt-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, "")}`);
+  try {
+    for (const suffix of ["", ...sideFiles])
+      if (existsSync(path + suffix)) await rename(path + suffix, target + suffix);
+    await rm(suspectMark(path), { force: true });
+  } catch (error) {
+    throw storeError(error, path);
+  }
+  return target;
+}
+
+function freeName(wanted: string): string {
+  const taken = (name: string) => ["", ...sideFiles].some((suffix) => existsSync(name + suffix));
+  let name = wanted;
+  for (let n = 2; taken(name); n++) name = `${wanted}-${n}`;
+  return name;
 }

@@ -143,6 +143,6 @@ it.each([
   expect(ended.signal, ended.stderr).toBe("SIGKILL");
   const told = await (await project.installer()).recover();
   if (step === "script") expect([told, await project.snapshot()]).toEqual([[], before]);
-  else expect(told).toEqual([`finished the ${action} of plugin "hello", which had been cut off`]);
+  else expect(told).toEqual([`finished the ${action} of plugin "hello", which was interrupted`]);
   expect(await hasLeftovers(await placeOf(project))).toBe(false);
 });

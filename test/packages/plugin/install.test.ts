@@ -280,7 +280,7 @@ it("lets one install of a project run at a time", async () => {
   const first = (await project.installer({ at })).install("hello", { from: project.source, force: false });
   await reached.promise;
   const second = (await project.installer()).install("hello", { from: project.source, force: false });
-  await expect(second).rejects.toThrow("another install of this project is under way");
+  await expect(second).rejects.toThrow("another install of this project is running");
   gate.resolve();
   await first;
 });
@@ -300,7 +300,7 @@ it("changes nothing unless somebody agrees", async () => {
   const project = await pluginProject();
   const before = await project.snapshot();
   const { person } = setupFor(project.root, project.home, []);
-  for (const answer of ["no", "nobody"] as const) {
+  for (const answer of ["no", "unavailable"] as const) {
     const installer = await project.installer({ person: { ...person, agree: async () => answer } });
     await expect(installer.install("hello", { from: project.source, force: false })).rejects.toThrow(
       "nothing was changed",

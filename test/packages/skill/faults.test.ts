@@ -116,7 +116,7 @@ describe.each(actions)("%s for the %s", (action, scope) => {
       }
       const told = await settleInstalls(await placeOf(there, scope));
       const what = action === "remove" ? "uninstall" : action;
-      const finished = [`finished the ${what} of skill "pdf", which had been cut off`];
+      const finished = [`finished the ${what} of skill "pdf", which was interrupted`];
       expect(told, `killed at ${name}`).toEqual(index < decided ? [] : finished);
       expect(await stateOf(there, scope), `recovered from ${name}`).toEqual(index < decided ? before : after);
       expect(await hasLeftovers(await placeOf(there, scope))).toBe(false);

@@ -4,11 +4,11 @@ import { z } from "zod";
 import { catalog } from "../../../src/catalog/catalog.ts";
 import type { AgentProfile } from "../../../src/contract/agent.ts";
 import { type Config, resolveConfig, toAgent } from "../../../src/project/config/config.ts";
-import { catalogEffects, configEffects, type Effect } from "../../../src/project/config/effects.ts";
+import { configEffects, type Effect, workflowEffects } from "../../../src/project/config/effects.ts";
 import { configSchema } from "../../../src/project/config/schema.ts";
 import { Contents } from "../../../src/project/trust/contents.ts";
 import { allOf, projectItems } from "../../../src/project/trust/items.ts";
-import { gateSettings } from "../../../src/project/trust/trusted-settings.ts";
+import { trustedSettings } from "../../../src/project/trust/trusted-settings.ts";
 import type { Trust } from "../../../src/runtime/plugins/trust/trust.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
@@ -184,7 +184,7 @@ describe("the marks of the configuration's keys", () => {
 
   it("hold for the settings of the workflows that come with Aegis", async () => {
     for (const { name, config } of catalog()) {
-      const known = catalogEffects[name as keyof typeof catalogEffects] as Record<string, Effect>;
+      const known = workflowEffects[name as keyof typeof workflowEffects] as Record<string, Effect>;
       expect(Object.keys(known).sort()).toEqual(Object.keys(config).sort());
       for (const [key, mark] of Object.entries(known)) {
         const items = await itemsOf({ workflows: { [name]: { [key]: config[key] ?? "x" } } });
@@ -224,7 +224,7 @@ it("leaves settings without consent at their defaults", async () => {
   });
   const choice = { slug: "x", why: "a test" };
   const settings = { config, files: [], agents: [], choice, diagnostics: [], declaredSecrets: new Set<string>() };
-  const gated = await gateSettings(await tempDir(), settings, untrusting, new Contents());
+  const gated = await trustedSettings(await tempDir(), settings, untrusting, new Contents());
   expect(gated.config.server).toEqual({ bind: "127.0.0.1", port: 8080, allowed_hosts: [] });
   expect(gated.config.skills).toEqual({ ...parse({}).skills, max_per_turn: 1 });
   expect(gated.config.schedules).toEqual({});

@@ -34,15 +34,15 @@ async function build(options: {
 }) {
   const project = await folderWith(options.project ?? {});
   const user = await folderWith(options.user ?? {});
-  const registry = new CommandTable();
-  for (const command of options.plugins ?? []) registry.add(command);
+  const table = new CommandTable();
+  for (const command of options.plugins ?? []) table.add(command);
   const folders: CommandFolder[] = [
     { source: "project", root: project, path: ".aegis/commands" },
     { source: "project", root: project, path: ".claude/commands" },
     { source: "user", root: user, path: ".aegis/commands" },
   ];
   const refusal = async ({ path }: { path: string }) => (options.untrusted?.includes(path) ? "nobody agreed" : null);
-  return { project, registry, commands: new Commands({ registry, folders, refusal }) };
+  return { project, table, commands: new Commands({ table, folders, refusal }) };
 }
 
 describe("what was typed", () => {
@@ -224,11 +224,11 @@ describe("commands", () => {
   });
 
   it("are there once for each plugin", () => {
-    const registry = new CommandTable();
-    const undo = registry.add(pluginCommand({}));
-    expect(() => registry.add(pluginCommand({}))).toThrow("twice");
+    const table = new CommandTable();
+    const undo = table.add(pluginCommand({}));
+    expect(() => table.add(pluginCommand({}))).toThrow("twice");
     undo();
-    registry.add(pluginCommand({}));
-    expect(registry.list()).toHaveLength(1);
+    table.add(pluginCommand({}));
+    expect(table.list()).toHaveLength(1);
   });
 });

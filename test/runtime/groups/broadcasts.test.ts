@@ -143,7 +143,7 @@ describe("a reply", () => {
     expect(result.errors).toEqual({
       [a]: "its turn failed: the model is away",
       [b]: "its turn was interrupted",
-      [c ?? ""]: "its reply was cut off at a limit",
+      [c ?? ""]: "its reply reached a limit",
     });
     expect(result.by_member[a]).toMatchObject({ status: "error", text: "half" });
     expect(result).toMatchObject({ combined: `---\n${d}: fine`, timeouts: [] });

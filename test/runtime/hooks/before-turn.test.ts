@@ -64,7 +64,7 @@ describe("pre_turn", () => {
   it("is shown what was said before a fork, and not what its origin said since", async () => {
     const seen: HookContexts["pre_turn"][] = [];
     const runtime = await testRuntime(await tempDir(), testDriver(echo, { fork: true }));
-    runtime.hooks.registry.add(testPlugin("spy", [hook("pre_turn", (context) => void seen.push(context))]));
+    runtime.hooks.table.add(testPlugin("spy", [hook("pre_turn", (context) => void seen.push(context))]));
     const first = await answer(runtime, "one");
     const { session: fork } = await runtime.sessions.fork(first.id, {});
     await runtime.inbox.admit({ session: first.id, sender: human, body: "only the first" });

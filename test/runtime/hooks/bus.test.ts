@@ -20,13 +20,13 @@ const never = new AbortController().signal;
 /** A bus with plugins that live in this process. `onRecord` is called after each hook. */
 function bench(onRecord: (one: HookRecord) => void = () => {}) {
   const clock = fakeClock();
-  const registry = new HookTable();
+  const table = new HookTable();
   const records: HookRecord[] = [];
   const record = (one: HookRecord) => {
     records.push(one);
     onRecord(one);
   };
-  const bus = new HookBus({ registry, clock, log: silentLogger, timeoutMs: () => 50, record });
+  const bus = new HookBus({ table, clock, log: silentLogger, timeoutMs: () => 50, record });
   let order = 0;
   const trips: string[][] = [];
   const add = (plugin: string, hooks: TestHook[], runner?: HookRunner) => {
@@ -35,7 +35,7 @@ function bench(onRecord: (one: HookRecord) => void = () => {}) {
       trips.push(batch.hooks.map(({ name }) => `${plugin}.${name}`));
       return (runner ?? made.run)(batch, signal);
     };
-    return registry.add({ ...made, run });
+    return table.add({ ...made, run });
   };
   return { bus, clock, records, trips, add };
 }

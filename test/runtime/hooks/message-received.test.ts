@@ -121,7 +121,7 @@ describe("message_received", () => {
     const gate = gated();
     const driver = testDriver(gate.reply, { steer: true }, async ({ text }) => joined.push(text) > 0);
     const runtime = await testRuntime(await tempDir(), driver);
-    runtime.hooks.registry.add(testPlugin("loud", [shout]));
+    runtime.hooks.table.add(testPlugin("loud", [shout]));
     const { session } = await runtime.sessions.create({ prompt: "one" });
     await waitUntil("its turn runs", () => driver.turns.length === 1);
     await runtime.inbox.admit({ session: session.id, sender: human, body: "two", steer: true });
@@ -142,7 +142,7 @@ describe("what is made together with its message", () => {
     const { seen, plugin } = watching();
     const runtime = await team();
     await gather(runtime, "scouts", 2);
-    runtime.hooks.registry.add(plugin);
+    runtime.hooks.table.add(plugin);
     const { id, members } = await ask(runtime, "scouts");
     const sender = { kind: "group", group: "scouts", broadcast: id };
     await waitUntil("each member's turn begins", () => seen.length === members.length);
@@ -155,7 +155,7 @@ describe("what is made together with its message", () => {
     const { seen, plugin } = watching();
     const f = await forest();
     const root = await f.root();
-    f.runtime.hooks.registry.add(plugin);
+    f.runtime.hooks.table.add(plugin);
     const call = f.call(root, "agent", { agent_name: "offline", task_prompt: "look" });
     await waitUntil("a pooled agent has it", async () => (await f.runtime.store.read.pool.list()).length === 1);
     const [pooled] = await f.runtime.store.read.pool.list();

@@ -47,7 +47,7 @@ describe("observers", () => {
     await first.stop();
     const { hooks, told } = watch("session_start");
     const second = await testRuntime(dir, testDriver(echo));
-    second.hooks.registry.add(testPlugin("spy", hooks));
+    second.hooks.table.add(testPlugin("spy", hooks));
     await second.inbox.admit({ session: session.id, sender: human, body: "again" });
     await waitUntil("the start is told", () => told("session_start").length === 1);
     expect(told("session_start")).toMatchObject([{ resumed: true }]);
@@ -101,7 +101,7 @@ describe("observers", () => {
     runtime.hooks.started();
     await waitUntil("the start is told", () => early.told("on_startup").length === 1);
     const late = watch("on_startup");
-    runtime.hooks.registry.add(testPlugin("late", late.hooks));
+    runtime.hooks.table.add(testPlugin("late", late.hooks));
     await waitUntil("the late one is told", () => late.told("on_startup").length === 1);
     expect(early.told("on_startup")).toEqual([{ projectRoot: dir, version: "test" }]);
     await runtime.hooks.close("asked to", never);
@@ -146,7 +146,7 @@ describe("subagents", () => {
     const seen: [string, unknown][] = [];
     const events = ["subagent_spawned", "subagent_ended", "on_handoff"] as const;
     const hooks = events.map((event) => hook(event, (context) => void seen.push([event, context])));
-    f.runtime.hooks.registry.add(testPlugin("spy", hooks));
+    f.runtime.hooks.table.add(testPlugin("spy", hooks));
     const root = await f.root();
     const child = await f.spawn(root, { label: "child", task: "look" });
     await f.say(child.session, "found it");
@@ -171,7 +171,7 @@ describe("subagents", () => {
       return `${context.content}, gently`;
     });
     const root = await f.root();
-    f.runtime.hooks.registry.add(testPlugin("spy", [change]));
+    f.runtime.hooks.table.add(testPlugin("spy", [change]));
     const child = await f.spawn(root, { label: "child", task: "look" });
     expect((await f.turnOf(child.session)).prompt.text).toContain("look, gently");
     const row = await f.runtime.store.read.sessions.get(child.session);

@@ -28,7 +28,7 @@ export async function start(hooks: readonly TestHook[], reply: TestReply = echo,
   const dir = await tempDir();
   const driver = testDriver(reply);
   const runtime = await testRuntime(dir, driver, wrap === undefined ? {} : { wrap });
-  const undo = runtime.hooks.registry.add(testPlugin("spy", hooks));
+  const undo = runtime.hooks.table.add(testPlugin("spy", hooks));
   return { dir, driver, runtime, undo };
 }
 

@@ -100,7 +100,7 @@ describe("after kill -9", () => {
     for (const id of [next, last]) await waitForTask(client, id);
     expect(await task(client, cut)).toMatchObject({
       status: "failed",
-      error: "interrupted: Aegis stopped while the task was under way",
+      error: "interrupted: Aegis stopped while the task was running",
       result: "holding one",
       attempts: 1,
     });
@@ -113,7 +113,7 @@ describe("after kill -9", () => {
     expect(told.map((message) => [message.sender, message.body])).toEqual([
       [
         { kind: "queue", name: "work", task: cut, status: "error" },
-        "interrupted: Aegis stopped while the task was under way\n\nThe worker's last message was:\n\nholding one",
+        "interrupted: Aegis stopped while the task was running\n\nThe worker's last message was:\n\nholding one",
       ],
       [{ kind: "queue", name: "work", task: next, status: "ok", verified: false }, "did two"],
       [{ kind: "queue", name: "work", task: last, status: "ok", verified: false }, "did three"],

@@ -20,7 +20,7 @@ it.each([
   const { session } = await runtime.sessions.create({ prompt: "one" });
   await turnsEnded(runtime, 1);
   const declaration = { name: "judge", event: "pre_tool_use", priority: 0, timeoutMs: 1000, strict: false } as const;
-  runtime.hooks.registry.add({ plugin: "strict", order: 0, hooks: [declaration], run: async () => [] });
+  runtime.hooks.table.add({ plugin: "strict", order: 0, hooks: [declaration], run: async () => [] });
   for (const body of ["two", "three"]) {
     await runtime.inbox.admit({ session: session.id, sender: { kind: "human" }, body });
   }

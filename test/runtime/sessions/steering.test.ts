@@ -81,7 +81,7 @@ describe("a message that steers", () => {
 
   it("waits for the next turn when the harness does not take it", async () => {
     const { gate, driver, runtime, steer } = await inTurn(async () => false);
-    expect((await steer("two")).text).toContain("its harness did not take it into the turn under way");
+    expect((await steer("two")).text).toContain("its harness did not accept it into the running turn");
     gate.open(0);
     gate.open(1);
     await turnsEnded(runtime, 2);

@@ -141,7 +141,7 @@ describe("a turn", () => {
     writeTree(dir, { ".agents/skills/new/SKILL.md": simplePage("cake", "Bake a cake") });
     rmSync(join(dir, "skills/tea"), { recursive: true });
     const text = await say("hello again");
-    expect(text).toContain("New:\n- cake: Bake a cake\nNo longer there: tea");
+    expect(text).toContain("New:\n- cake: Bake a cake\nRemoved: tea");
     expect(await say("hello once more")).toBe("hello once more");
   });
 
@@ -306,6 +306,6 @@ describe("skills of plugins", () => {
     const undo = skills.skills.add(parsePluginSkill(brought));
     expect(await given("a quilt please")).toEqual(["quilt"]);
     undo();
-    expect(await say("a quilt please")).toContain("No longer there: quilt");
+    expect(await say("a quilt please")).toContain("Removed: quilt");
   });
 });

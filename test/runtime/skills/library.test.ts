@@ -16,7 +16,7 @@ import { SkillLibrary } from "../../../src/runtime/skills/library.ts";
 import { SkillMatcher } from "../../../src/runtime/skills/matcher.ts";
 import { skillRoots } from "../../../src/runtime/skills/places.ts";
 import { parsePluginSkill } from "../../../src/runtime/skills/plugin-skill.ts";
-import { buildCatalog } from "../../../src/runtime/skills/skill-list.ts";
+import { buildSkillList } from "../../../src/runtime/skills/skill-list.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { libraryOf, load, never, parsed, rootAt, simplePage, writeTree } from "./fixtures.ts";
 
@@ -191,7 +191,12 @@ it("five thousand are all loaded, told of in bounded room, and found", async () 
   const state = await load(rootAt(root, { flat: true }));
   expect(state.diagnostics).toEqual([]);
   expect(state.skills).toHaveLength(5_000);
-  const { text, size } = buildCatalog(state.skills, { budget: 16_000, rank: () => 0, canLoad: true, canSearch: true });
+  const { text, size } = buildSkillList(state.skills, {
+    budget: 16_000,
+    rank: () => 0,
+    canLoad: true,
+    canSearch: true,
+  });
   expect(text.length).toBeLessThan(4 * 16_000 + 1_000);
   expect(size.left_out).toBeGreaterThan(0);
   expect(text).toContain(`${size.left_out} more are not listed. Ask \`search_skills\``);

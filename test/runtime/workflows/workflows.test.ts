@@ -163,7 +163,7 @@ it("withdraws its question when it is cancelled, and refuses an answer after the
     async () => (await runtime.asks.list({ status: "withdrawn", limit: 10 })).length === 1,
   );
   const second = await runtime.workflows.start({ workflow: "asker", args: { seconds: 0.1 } });
-  expect((await ended(runtime, second.id)).error?.message).toBe("nobody answered within 0.1 s: Well?");
+  expect((await ended(runtime, second.id)).error?.message).toBe("no person answered within 0.1 s: Well?");
   const [expired] = await runtime.asks.list({ status: "expired", limit: 10 });
   if (!expired) throw new Error("no ask");
   await expect(runtime.asks.answer(expired.id, { choice: null, text: "late" })).rejects.toThrow("expired already");

@@ -153,9 +153,9 @@ function personAt(cx: CliContext, yes: boolean, signal: AbortSignal) {
       if (yes || !cx.interactive) return preset;
       return (await askYesNo(cx, question, preset, signal)) ?? preset;
     },
-    async agree(question: string): Promise<"yes" | "no" | "nobody"> {
+    async agree(question: string): Promise<"yes" | "no" | "unavailable"> {
       if (yes) return "yes";
-      if (!cx.interactive) return "nobody";
+      if (!cx.interactive) return "unavailable";
       return (await askYesNo(cx, question, false, signal)) === true ? "yes" : "no";
     },
   };

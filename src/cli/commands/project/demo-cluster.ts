@@ -85,7 +85,7 @@ async function play(tour: Tour, stage: ClusterStage): Promise<void> {
   const cut = events.filter((event) => event.type === "turn.ended" && event.data.reason === "lost").length;
   tour.show(
     `${orders} orders packed, each once; ${stories.length} stories told, each once`,
-    `${cut} turns were cut and done again; ${events.length} events without a gap`,
+    `${cut} turns were interrupted and repeated; ${events.length} events without a gap`,
   );
 }
 

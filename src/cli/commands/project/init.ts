@@ -208,7 +208,7 @@ ${why === null ? "" : `  # Chosen because ${why.replaceAll(/\s+/g, " ")}.\n`}  $
     # effort: medium       # low, medium or high
     # read only reads, write edits files, full runs anything, auto lets the harness decide and ask
     permission: ${permission}
-    # prompt: prompts/${slug}.md   # a file with standing instructions
+    # prompt: prompts/${slug}.md   # a file with permanent instructions
 
 ${extras.length === 0 ? exampleColleague(scalar(harness)) : extras.map(extraText).join("\n")}
 # The longest chain of messages from agent to agent.

@@ -74,7 +74,7 @@ function notesOf(tree: TreeChanges): string[] {
   const list = (names: readonly string[]) => names.slice(0, 10).map(oneLine).join(", ");
   return [
     ...tree.problems,
-    ...(tree.truncated.length === 0 ? [] : [`the patch is cut or left out for: ${list(tree.truncated)}`]),
+    ...(tree.truncated.length === 0 ? [] : [`the patch is shortened or omitted for: ${list(tree.truncated)}`]),
     ...(tree.skipped.length === 0
       ? []
       : [`untracked files that are too large to record: ${list(tree.skipped.map(({ path }) => path))}`]),

@@ -1,20 +1,22 @@
 /** Session commands that make one request and print its result. */
-
+import { whyWords } from "../../../client/views/why.ts";
+import { timeOfDay } from "../../../client/views/words.ts";
 import type { ApiOutput } from "../../../contract/api.ts";
 import { isId, type MessageId, newId } from "../../../contract/ids.ts";
 import { ensureProjectDaemon, noProject } from "../../daemon/connection.ts";
 import { tellProblems } from "../../format/attention.ts";
-import { tableOptions } from "../../format/columns.ts";
+import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
 import { sessionLabel } from "../../format/session-names.ts";
 import { problemLines, sessionTable } from "../../format/session-table.ts";
-import { plural } from "../../format/text.ts";
+import { oneLine, plural } from "../../format/text.ts";
+import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { given } from "../../program/given.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { lossLines } from "../project/store.ts";
-import type { sessionCommands } from "./spec.ts";
+import type { sessionCommands, subagentCommands } from "./spec.ts";
 
 export const ps: Handler<typeof sessionCommands.ps> = async (cx, args) => {
   if (args.allProjects) return (await import("./all-projects.ts")).psEverywhere(cx, args);
@@ -102,3 +104,33 @@ export function messageId(text: string): MessageId {
     `"${text}" is not a message's id: expected msg_ and 26 letters and digits, as in ${newId("msg", Date.now())}`,
   );
 }
+
+export const pool: Handler<typeof subagentCommands.pool> = async (cx) => {
+  const answer = await cx.call("listPool");
+  if (answer.agents.length === 0) return cx.show(answer, `The pool is empty; it keeps up to ${answer.max} agents.`);
+  const { style } = cx;
+  const header = heading(style, ["AGENT", "SESSION", "STATE", "TASKS", "LAST USED", "ID"]);
+  const rows = answer.agents.map((one): Cell[] => [
+    { text: one.key, paint: style.cyan },
+    { text: one.handle },
+    { text: one.stale ? `${one.state} (changed)` : one.state, paint: one.state === "busy" ? style.green : style.dim },
+    { text: String(one.uses) },
+    { text: relativeTime(one.last_used_at, Date.now()) },
+    { text: one.session },
+  ]);
+  cx.show(answer, () => [...columns(header, rows, cx.columns), style.dim(`${answer.agents.length} of ${answer.max}`)]);
+};
+
+const shown = 80;
+
+export const why: Handler<typeof sessionCommands.why> = async (cx, args) => {
+  const answer = await cx.call("why", { path: { message: args.message as MessageId } });
+  cx.show(answer, () =>
+    answer.links.map((link, index) => {
+      const time = link.at === null ? "" : ` ${cx.style.dim(timeOfDay(link.at))}`;
+      const text = link.text === "" ? "" : `  ${cx.style.dim(oneLine(link.text).slice(0, shown))}`;
+      const last = index === answer.links.length - 1;
+      return `${index === 0 ? " " : "←"} ${last ? cx.style.cyan(whyWords(link)) : whyWords(link)}${time}${text}`;
+    }),
+  );
+};

@@ -165,7 +165,7 @@ export const sessionCommands = {
     summary: "Show what caused a message, back to the person or the schedule it began with",
     arguments: { message: argument("<message>", "a message's id (msg_…)") },
     examples: ["aegis why msg_01k5x0000000000000000000ab"],
-    run: (cx, args): Exit => import("./why.ts").then((it) => it.why(cx, args)),
+    run: (cx, args): Exit => import("./sessions.ts").then((it) => it.why(cx, args)),
   }),
   close: command({
     path: "close",
@@ -232,6 +232,6 @@ export const subagentCommands = {
     group,
     summary: "List the idle agents in the pool",
     examples: ["aegis pool", "aegis pool --json"],
-    run: (cx, args): Exit => import("./pool.ts").then((it) => it.pool(cx, args)),
+    run: (cx, args): Exit => import("./sessions.ts").then((it) => it.pool(cx, args)),
   }),
 };

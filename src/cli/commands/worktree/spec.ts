@@ -103,6 +103,6 @@ export const claimCommands = {
     group,
     summary: "List the files that sessions have claimed in the shared folder",
     examples: ["aegis claims", "aegis claims --json"],
-    run: (cx, args): Exit => import("./claims.ts").then((it) => it.claims(cx, args)),
+    run: (cx, args): Exit => import("./worktree.ts").then((it) => it.claims(cx, args)),
   }),
 };

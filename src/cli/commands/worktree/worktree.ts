@@ -1,7 +1,8 @@
-/** `aegis worktree`. */
+/** `aegis worktree` and `aegis claims`: the git worktrees of sessions, and the files that they have claimed. */
 import { type Cell, columns, heading } from "../../format/columns.ts";
+import { duration } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
-import type { worktreeCommands } from "./spec.ts";
+import type { claimCommands, worktreeCommands } from "./spec.ts";
 
 export const list: Handler<typeof worktreeCommands.list> = async (cx) => {
   const answer = await cx.call("listWorktrees");
@@ -30,4 +31,20 @@ export const list: Handler<typeof worktreeCommands.list> = async (cx) => {
 export const remove: Handler<typeof worktreeCommands.remove> = async (cx, args) => {
   const answer = await cx.call("removeWorktree", { path: { session: args.session } });
   cx.show(answer, `removed ${answer.worktree.dir ?? "the worktree"}; its files are kept: aegis rescue list`);
+};
+
+export const claims: Handler<typeof claimCommands.claims> = async (cx) => {
+  const answer = await cx.call("listClaims");
+  if (answer.claims.length === 0) return cx.show(answer, "No session has claimed a file.");
+  const { style } = cx;
+  const now = Date.now();
+  const header = heading(style, ["SESSION", "FOR", "HELD", "WAITING", "FILE"]);
+  const rows = answer.claims.map((one): Cell[] => [
+    { text: one.handle, paint: style.cyan },
+    { text: one.kind === "edit" ? "an edit" : "its turn" },
+    { text: duration(Math.max(0, now - one.since)) },
+    { text: one.waiting.length === 0 ? "-" : one.waiting.join(", ") },
+    { text: one.path },
+  ]);
+  cx.show(answer, () => columns(header, rows, cx.columns));
 };

@@ -51,7 +51,7 @@ export class FileClaims {
   readonly #holds: Holds;
   readonly #ledger: Ledger;
   readonly #edits = new Map<string, Edit>();
-  /** Calls of the present turns that were refused: whatever a harness says about their end, they changed nothing. */
+  /** Calls of the present turns that were refused: they changed nothing, regardless of how the harness reports their end. */
   readonly #refusals = new Map<SessionId, Set<string>>();
 
   constructor(options: FileClaimsOptions) {

@@ -12,8 +12,8 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Consent } from "../../../lib/consent.ts";
 import { openRepository, type Repository } from "../../../lib/git/repository.ts";
 import { GitRunError, line, type RunGit } from "../../../lib/git/run.ts";
-import { Lanes } from "../../../lib/lanes.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
+import { SerialByKey } from "../../../lib/serial.ts";
 import type { SessionRow, Store } from "../../../store/store.ts";
 import type { Checks } from "../../checks/checks.ts";
 import type { ReceiptViews } from "../../checks/views.ts";
@@ -58,7 +58,7 @@ const mostKnown = 10_000;
 
 export class Landings {
   readonly #options: LandingsOptions;
-  readonly #lanes = new Lanes();
+  readonly #serial = new SerialByKey();
 
   constructor(options: LandingsOptions) {
     this.#options = options;
@@ -86,7 +86,7 @@ export class Landings {
         throw new AegisError("conflict", `${session.handle} is working; land it when its turn has ended`);
       await tx.landings.insert(row);
     });
-    return this.#view(await this.#lanes.run(queue, () => this.#go(row)));
+    return this.#view(await this.#serial.run(queue, () => this.#go(row)));
   }
 
   async list(): Promise<LandingView[]> {
@@ -108,7 +108,7 @@ export class Landings {
     await releaseCommits(this.#options, ended);
     for (const row of await store.read.landings.open()) {
       if (!isHere(store, await store.read.sessions.get(row.session))) continue;
-      void this.#lanes
+      void this.#serial
         .run(queue, () => this.#go(row))
         .catch((error: unknown) =>
           this.#options.log.error("a landing stopped", { id: row.id, error: errorText(error) }),

@@ -27,7 +27,7 @@ export type GateNews =
 
 export type GateEnforcerOptions = {
   store: GateStore;
-  registry: HookTable;
+  table: HookTable;
   hash: (holder: Pick<GateHolder, "name" | "place">) => Promise<string>;
   /** Whether the user trusted this content of the plugin, or the plugin regardless of its content. */
   isAgreed: (holder: Pick<GateHolder, "name" | "place">, hash: string) => Promise<boolean>;
@@ -111,7 +111,7 @@ export class GateEnforcer {
 
   /** Replaces missing hooks by refusing hooks in one step. */
   settle(holders: readonly GateHolder[]): void {
-    const { registry, record } = this.#options;
+    const { table, record } = this.#options;
     const before = this.#missing;
     this.#missing = new Map();
     for (const [plugin, gate] of Object.entries(this.#records)) {
@@ -122,7 +122,7 @@ export class GateEnforcer {
       if (missing !== null) this.#missing.set(plugin, missing);
     }
     if (this.#problem !== null) this.#missing.set(allOfThem, { hooks: [everyTool], reason: this.#problem });
-    const undo = [...this.#missing].map(([plugin, missing]) => registry.add(refusing(plugin, missing)));
+    const undo = [...this.#missing].map(([plugin, missing]) => table.add(refusing(plugin, missing)));
     this.#undo();
     this.#undo = () => {
       for (const one of undo) one();
@@ -152,7 +152,7 @@ export class GateEnforcer {
 
   #missingOf(record: GateRecord, holder: GateHolder | undefined): Missing | null {
     const { hooks } = record;
-    if (holder === undefined) return { hooks, reason: "it is no longer there" };
+    if (holder === undefined) return { hooks, reason: "it was removed" };
     if (holder.hooks === null) return { hooks, reason: `it is not loaded: ${holder.reason ?? "unknown"}` };
     const place = this.#options.store.placeOf(record);
     if (place !== holder.place)

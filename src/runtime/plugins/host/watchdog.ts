@@ -1,6 +1,6 @@
 /** Detects a worker that stops answering while a caller waits for it. An idle worker is not watched. */
 
-export type PulseOptions = {
+export type WatchdogOptions = {
   /** How long it may be busy without answering. */
   limitMs: number;
   isBusy: () => boolean;
@@ -12,13 +12,13 @@ export type PulseOptions = {
 const beatMs = 250;
 
 export class WorkerWatchdog {
-  readonly #options: PulseOptions;
+  readonly #options: WatchdogOptions;
   #ping: { id: number; at: number; limit: number } | null = null;
   #doubt: PromiseWithResolvers<void> | null = null;
   #beat: NodeJS.Timeout | null = null;
   #last = 0;
 
-  constructor(options: PulseOptions) {
+  constructor(options: WatchdogOptions) {
     this.#options = options;
   }
 

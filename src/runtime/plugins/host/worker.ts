@@ -58,7 +58,7 @@ export class PluginWorker {
   #death: Death | null = null;
   /** The last reported load step; null if nothing is loading. */
   #loading: { file: string; step: LoadStep } | null = null;
-  readonly #pulse: WorkerWatchdog;
+  readonly #watchdog: WorkerWatchdog;
   readonly #unwatch: () => void;
   readonly #started: ReturnType<Processes["mark"]>;
 
@@ -103,7 +103,7 @@ export class PluginWorker {
     // Only output that Node writes past the worker's capture arrives here.
     for (const stream of [this.#worker.stdout, this.#worker.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
-    this.#pulse = new WorkerWatchdog({
+    this.#watchdog = new WorkerWatchdog({
       limitMs: options.limits.unresponsiveMs,
       isBusy: () => this.#calls.count > 0,
       ping: (id) => this.#post({ type: "ping", id }),
@@ -114,9 +114,9 @@ export class PluginWorker {
     });
     this.#calls = new OpenCalls({
       post: (message) => this.#post(message),
-      onBegin: () => this.#pulse.watch(),
+      onBegin: () => this.#watchdog.watch(),
       // Distinguishes a stuck worker from a slow one.
-      onGiveUp: () => this.#pulse.demand(lateMs),
+      onGiveUp: () => this.#watchdog.demand(lateMs),
     });
     this.#unwatch = watchMemory(this.#worker, {
       limitMb: memoryMb,
@@ -138,7 +138,7 @@ export class PluginWorker {
 
   /** Settles when it is known whether the worker still runs; null if that is not in question. */
   get doubt(): Promise<void> | null {
-    return this.#pulse.doubt;
+    return this.#watchdog.doubt;
   }
 
   /** The number of running calls. */
@@ -210,7 +210,7 @@ export class PluginWorker {
         this.#fail(new PluginLoadError(wireMessage(message.error), message));
         break;
       case "pong":
-        this.#pulse.heard(message.id);
+        this.#watchdog.heard(message.id);
         break;
       case "log":
         this.#options.log(message.level, message.text);
@@ -255,7 +255,7 @@ export class PluginWorker {
   #dies(death: Death): void {
     if (this.#death !== null) return;
     this.#death = death;
-    this.#pulse.stop();
+    this.#watchdog.stop();
     this.#unwatch();
     this.#fail(new PluginLoadError(death.message, nowhere));
     this.#calls.fail(new PluginGone(this.plugin, death));

@@ -71,8 +71,8 @@ export function createTrust(options: TrustOptions): Trust {
         return { allowed: false, reason: "changed", message: "its files were changed since it was installed", fix };
       if (project.always) return { allowed: true };
       if (known !== undefined)
-        return { allowed: false, reason: "changed", message: "its files were changed since it was trusted", fix };
-      return { allowed: false, reason: "untrusted", message: "nobody has agreed to run it here yet", fix };
+        return { allowed: false, reason: "changed", message: "its files have changed since you trusted it", fix };
+      return { allowed: false, reason: "untrusted", message: "you have not agreed to run it here yet", fix };
     },
     async judge(item) {
       const project = await readProject(options);
@@ -80,7 +80,7 @@ export function createTrust(options: TrustOptions): Trust {
       const known = project.items[itemKey(item.kind, item.name)];
       if (project.always || known === item.hash) return { allowed: true };
       const changed = known !== undefined;
-      const message = changed ? "it was changed since it was trusted" : "nobody has agreed to it here yet";
+      const message = changed ? "it has changed since you trusted it" : "you have not agreed to it here yet";
       return {
         allowed: false,
         reason: changed ? "changed" : "untrusted",

@@ -1,5 +1,5 @@
 /** Runs work with the same key one after the other, in the order of the calls. Work with other keys is not delayed. */
-export class Lanes {
+export class SerialByKey {
   readonly #last = new Map<string, Promise<void>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {

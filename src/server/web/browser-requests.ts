@@ -1,4 +1,4 @@
-/** The web app at the server's door: what is public, who a cookie belongs to, and the exchange of a code. */
+/** Requests of browsers: what everyone may load, which browser a cookie belongs to, and the exchange of a code. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { routes } from "../../contract/routes.ts";
@@ -14,8 +14,8 @@ const bodyBytes = 1024;
 /** Serves a file of the web app. Loaded with the first request for one. */
 export type ServeFile = (path: string, incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-export type WebGate = {
-  /** Whether the request is for the app itself, which everybody may load: it holds no data. */
+export type BrowserRequests = {
+  /** Whether the request is for the app itself, which everyone may load: it holds no data. */
   isPublic(request: IncomingMessage): boolean;
   /** Whether the request carries the cookie of a browser. */
   hasCookie(request: IncomingMessage): boolean;
@@ -26,7 +26,11 @@ export type WebGate = {
   serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
 };
 
-export function createWebGate(options: { access: WebAccess; port: number; serveFile: ServeFile }): WebGate {
+export function createBrowserRequests(options: {
+  access: WebAccess;
+  port: number;
+  serveFile: ServeFile;
+}): BrowserRequests {
   const { access, port, serveFile } = options;
   // Cookies are shared by all ports of a host, so that the name tells the daemons apart.
   const names = [`aegis_${port}`, `__Host-aegis_${port}`];
