@@ -12,7 +12,7 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import type { OverflowFiles } from "../../lib/overflow.ts";
 import type { Redact, RedactedStream } from "../../lib/redact.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
-import type { Transact } from "../../store/transact.ts";
+import { type Transact, whileAway } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
 import { Drains } from "./drains.ts";
@@ -73,12 +73,14 @@ export class Turns {
   #abandoned = false;
 
   constructor(options: TurnsOptions) {
-    const { log, conversations, extensions } = options;
+    const { log, clock, conversations, extensions } = options;
     this.#options = options;
     this.#delivery = new Delivery({ ...options, contributors: extensions.contributors });
     this.#drains = new Drains(
       async (session, signal) => {
-        while (!signal.aborted && (await this.next(session))) {}
+        const next = () => this.next(session);
+        const repetition = { clock, log, signal, what: "the start of a turn", details: { session } };
+        while (!signal.aborted && (await whileAway(next, repetition))) {}
       },
       (session, error) => log.error("a session stopped draining", { session, error: errorText(error) }),
     );
