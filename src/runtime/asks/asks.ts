@@ -298,8 +298,8 @@ export class Asks {
 
   /** Another node stored the settlement. The event has no secrets, so the answer is read from the row. */
   async #settledElsewhere(id: AskId): Promise<void> {
-    const { store, clock, log } = this.#options;
-    while (!this.#timers.signal.aborted) {
+    const { store, clock, log, stopping } = this.#options;
+    while (!this.#timers.signal.aborted && stopping?.aborted !== true) {
       const waiters = this.#waiting.get(id);
       if (waiters === undefined) return;
       try {
