@@ -30,10 +30,22 @@ export class Lifecycle {
     for (const part of this.#parts) await part.start?.();
   }
 
-  /** Work that is still running at the deadline is left as after a crash; the next start recovers it. */
+  /**
+   * Work that is still running at the deadline is left as after a crash; the next start recovers it. A part that fails
+   * does not keep the others running: its error is thrown when all of them have stopped.
+   */
   async stop(deadline: AbortSignal): Promise<void> {
-    for (const part of this.#parts.toReversed()) await part.stop?.(deadline);
-    for (const part of this.#parts.toReversed()) await part.settle?.(deadline);
+    const errors: unknown[] = [];
+    const attempt = async (step: () => unknown) => {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    };
+    for (const part of this.#parts.toReversed()) await attempt(() => part.stop?.(deadline));
+    for (const part of this.#parts.toReversed()) await attempt(() => part.settle?.(deadline));
+    if (errors.length > 0) throw errors[0];
   }
 }
 

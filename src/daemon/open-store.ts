@@ -35,7 +35,8 @@ export async function openStore(options: OpenStoreOptions, scope: AsyncDisposabl
     refuseEmbeddedSessions(storePath(root));
     // Only projects with a cluster load this code and the driver.
     const { openPostgresStore } = await import("../store/postgres/store.ts");
-    const store = await openPostgresStore({
+    const { patientStore } = await import("../store/patient.ts");
+    const opened = await openPostgresStore({
       ...{ url: cluster.url, schema: cluster.schema, log },
       waitMs: patient ? Number.POSITIVE_INFINITY : joinWaitMs,
       history,
@@ -49,6 +50,7 @@ export async function openStore(options: OpenStoreOptions, scope: AsyncDisposabl
         maxSessions: cluster.maxSessions,
       },
     });
+    const store = patientStore(opened, log);
     scope.defer(() => store.close());
     return store;
   }

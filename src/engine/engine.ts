@@ -112,7 +112,10 @@ export type StepWork<T> = {
    * is available to `perform`, also after a restart. Without `begin`, nothing is written before the end.
    */
   begin?(tx: StoreTx, key: string): Promise<Begun>;
-  /** Must be idempotent. Must return JSON or nothing. */
+  /**
+   * Must be idempotent. Must return JSON or nothing. Is called again if it throws `StoreAwayError`, until the run stops:
+   * a lost database does not fail a run.
+   */
   perform(step: StepInProgress): Promise<T>;
   /** Part of the transaction that records a successful end. */
   end?(tx: StoreTx, result: T, key: string): Promise<void>;

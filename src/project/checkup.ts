@@ -13,10 +13,11 @@ import { projectProcesses } from "../lib/project-processes.ts";
 import { AgentTable } from "../runtime/registry/agents.ts";
 import { DriverTable } from "../runtime/registry/drivers.ts";
 import type { Examination } from "../store/postgres/examine.ts";
+import type { OpenSession } from "../store/session-tables.ts";
 import { inspect, refuseUnusable } from "../store/sqlite/inspect.ts";
 import { newestVersion } from "../store/sqlite/migrate.ts";
 import { migrations } from "../store/sqlite/migrations/list.ts";
-import { type OpenSession, openSessions } from "../store/sqlite/open-sessions.ts";
+import { openSessions } from "../store/sqlite/open-sessions.ts";
 import { costDiagnostics } from "./agents/costs.ts";
 import { AgentFiles } from "./agents/files.ts";
 import { agentPlaces } from "./agents/places.ts";
@@ -73,8 +74,16 @@ export async function suggestAgents(root: string, env: Env): Promise<Suggestion>
   };
 }
 
+/** The open sessions in the database of the project's cluster; null without a cluster. Throws if they cannot be read. */
+export async function clusterSessionsOf(root: string, env: Env): Promise<OpenSession[] | null> {
+  const cluster = await readCluster(root, env, harnessNames(root, env));
+  if (cluster === null) return null;
+  const { openSessionsIn } = await import("../store/postgres/open-sessions.ts");
+  return openSessionsIn(cluster);
+}
+
 /**
- * Returns the project's open sessions; an empty list for state that is not known to belong to the user. Throws if the
+ * Returns the open sessions in the project's embedded database; an empty list for state that is not known to belong to the user. Throws if the
  * state cannot be read.
  */
 export async function openSessionsOf(root: string, env: Env): Promise<OpenSession[]> {

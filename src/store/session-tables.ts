@@ -16,6 +16,9 @@ export type SessionRow = Session & {
   fork_point: ForkPoint | null;
 };
 
+/** What commands without a daemon read of a session. */
+export type OpenSession = Pick<Session, "handle" | "agent" | "harness">;
+
 export type ForkPoint = {
   /** The fork shares the history up to this event. */
   seq: number;

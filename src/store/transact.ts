@@ -1,4 +1,4 @@
-/** Writes that must not be lost: a full disk only delays them. */
+/** Writes and other work that must not be lost: a full disk or a database that is away only delays them. */
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { type Backoff, backoffMs } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -24,6 +24,36 @@ export function createTransact(options: { store: Store; clock: Clock; log: Logge
       }
     }
   };
+}
+
+export type Repetition = {
+  clock: Clock;
+  log: Logger;
+  /** When it aborts, the last error is thrown. */
+  signal: AbortSignal;
+  /** What is repeated, for the log: `a tool call`. */
+  what: string;
+  details?: Record<string, unknown>;
+  /** How long. Default: until the database is back. */
+  forMs?: number;
+  longestDelayMs?: number;
+};
+
+/** Does the work again while it meets a lost database. The work must be idempotent: a part of it may have been done. */
+export async function whileAway<T>(work: () => Promise<T>, repetition: Repetition): Promise<T> {
+  const { clock, log, signal, what, details = {}, forMs = Number.POSITIVE_INFINITY, longestDelayMs } = repetition;
+  const until = clock.now() + forMs;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const delay = backoffMs({ ...backoff, longestMs: longestDelayMs ?? backoff.longestMs }, failures);
+      if (!(error instanceof StoreAwayError) || signal.aborted || clock.now() + delay > until) throw error;
+      log.warn(`${what} met a lost database; trying again`, { ...details, error: errorText(error), delay_ms: delay });
+      await clock.sleep(delay, signal).catch(() => {});
+      if (signal.aborted) throw error;
+    }
+  }
 }
 
 /** The database does not answer now. Nothing of the unit was stored, or a repetition with the same key finds it. */

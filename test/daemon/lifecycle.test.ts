@@ -23,6 +23,13 @@ describe("a lifecycle", () => {
     ]);
   });
 
+  it("stops every part, also when one of them fails", async () => {
+    const broken: Part = { name: "broken", stop: () => Promise.reject(new Error("the store is gone")) };
+    record.length = 0;
+    await expect(new Lifecycle([part("a"), broken]).stop(AbortSignal.abort())).rejects.toThrow("the store is gone");
+    expect(record).toEqual(["stop a", "settle a"]);
+  });
+
   it("gives every part the deadline", async () => {
     const never = new Promise<void>(() => {});
     const slow: Part = { name: "slow", stop: (deadline) => before(never, deadline) };

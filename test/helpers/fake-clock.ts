@@ -6,6 +6,8 @@ export type FakeClock = Clock & {
   advance(ms: number): Promise<void>;
   /** Resolves once at least `count` sleepers wait: only then does advancing reach them. */
   sleepers(count: number): Promise<void>;
+  /** Sets the clock to another time, as a person does. Sleepers sleep as long as before. */
+  set(by: number): void;
   /** How many sleep now. */
   readonly sleeping: number;
 };
@@ -58,6 +60,10 @@ export function fakeClock(start = 0): FakeClock {
       }
       now = end;
       await settle();
+    },
+    set(by) {
+      now += by;
+      for (const sleeper of sleeping) sleeper.at += by;
     },
     sleepers: (count) =>
       new Promise((resolve) => {

@@ -399,6 +399,31 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(woke).toEqual([begun + 30 * day]);
     });
 
+    it.each([
+      { how: "while it sleeps", restarts: false },
+      { how: "and the run continues elsewhere", restarts: true },
+    ])("sleeps no longer than it was told when the clock is set back $how", async ({ restarts }) => {
+      const body: Body = async (context) => {
+        await context.sleep(1_000);
+        return [await context.receive("never", { timeoutMs: 1_000 }), "awake"];
+      };
+      engine.define(define("work", body));
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      while ((await engine.steps(id)).length === 0) await new Promise((resolve) => setImmediate(resolve));
+      under.clock.set(-3_600_000);
+      const next = restarts ? await under.crash() : engine;
+      if (restarts) {
+        next.define(define("work", body));
+        await next.launch();
+      }
+      await until(() => under.clock.sleeping > 0);
+      await under.clock.advance(1_000);
+      while ((await next.steps(id)).length < 2) await new Promise((resolve) => setImmediate(resolve));
+      under.clock.set(-3_600_000);
+      await under.clock.advance(1_000);
+      expect((await next.settled(id, AbortSignal.timeout(scaled(20_000)))).result).toEqual([null, "awake"]);
+    });
+
     it("keeps a signal that came early, gives each to one receiver, and gives up in time", async () => {
       const body: Body = async (context) => {
         const both = await Promise.all([context.receive("go"), context.receive("go")]);

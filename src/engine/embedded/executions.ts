@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { toJson } from "../../lib/strict-json.ts";
 import type { RunRow, StepRow, Store } from "../../store/store.ts";
-import type { Transact } from "../../store/transact.ts";
+import { type Transact, whileAway } from "../../store/transact.ts";
 import type { Definition, RunHooks } from "../engine.ts";
 import { type Ending, Execution } from "./execution.ts";
 import { isExpected, runErrorOf } from "./failures.ts";
@@ -26,7 +26,15 @@ export type ExecutionsOptions = {
   onSettled: (id: RunId) => void;
 };
 
-type Running = { execution: Execution | null; done: Promise<void>; abandoned: Error | null };
+type Running = {
+  execution: Execution | null;
+  done: Promise<void>;
+  abandoned: Error | null;
+  /** Aborts when the run is abandoned. */
+  stopped: AbortController;
+};
+/** What earlier executions left: steps, and places of log lines. */
+type Recorded = { steps: StepRow[]; logged: Set<string> };
 
 /** A step that does not stop within this time is abandoned. */
 const letGoMs = 5_000;
@@ -56,7 +64,12 @@ export class Executions {
 
   /** Calls the body of a run that this executor holds. */
   begin(row: RunRow, definition: Definition, { force }: { force: boolean }): void {
-    const running: Running = { execution: null, done: Promise.resolve(), abandoned: null };
+    const running: Running = {
+      execution: null,
+      done: Promise.resolve(),
+      abandoned: null,
+      stopped: new AbortController(),
+    };
     this.#running.set(row.id, running);
     running.done = this.#follow(running, row, definition, force)
       .catch((error: unknown) => {
@@ -75,6 +88,7 @@ export class Executions {
     const running = this.#running.get(id);
     if (!running) return;
     running.abandoned = reason;
+    running.stopped.abort(reason);
     const done = Promise.all([running.execution?.abandon(reason), running.done]);
     await Promise.race([done, patience()]);
   }
@@ -87,11 +101,10 @@ export class Executions {
   }
 
   async #follow(running: Running, row: RunRow, definition: Definition, force: boolean): Promise<void> {
-    const { store, book, hooks } = this.#options;
+    const { book, hooks } = this.#options;
     const run = publicRun(row);
     const isFresh = row.resumes === 0 && row.forked_from === null;
-    const steps = isFresh ? [] : await store.read.steps.list(row.id);
-    const logged = isFresh ? new Set<string>() : await this.#loggedPlaces(row.id);
+    const { steps, logged } = isFresh ? nothingRecorded() : await this.#recorded(row.id, running.stopped.signal);
     if (running.abandoned) return;
     let replayed: Promise<void> = Promise.resolve();
     const recording = new Recording(steps);
@@ -124,6 +137,13 @@ export class Executions {
     await hooks.afterEnd(ended);
   }
 
+  /** A run that could not be read would stay with this executor and not continue. */
+  #recorded(run: RunId, signal: AbortSignal): Promise<Recorded> {
+    const { store, clock, log } = this.#options;
+    const read = async () => ({ steps: await store.read.steps.list(run), logged: await this.#loggedPlaces(run) });
+    return whileAway(read, { clock, log, signal, what: "the start of a run", details: { run } });
+  }
+
   async #loggedPlaces(run: RunId): Promise<Set<string>> {
     const places = new Set<string>();
     const { events } = this.#options.store.read;
@@ -136,6 +156,10 @@ export class Executions {
       if (page.length < logPage) return places;
     }
   }
+}
+
+function nothingRecorded(): Recorded {
+  return { steps: [], logged: new Set() };
 }
 
 function judge(

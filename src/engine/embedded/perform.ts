@@ -1,8 +1,10 @@
 /** Performs a step and records its outcome. */
 import type { Json } from "../../contract/run.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/log.ts";
 import { toJson } from "../../lib/strict-json.ts";
 import type { StepRow, StoreTx } from "../../store/store.ts";
+import { whileAway } from "../../store/transact.ts";
 import type { StepSpec } from "../engine.ts";
 import type { Ask } from "./ask.ts";
 import { checkpointMethod } from "./recording.ts";
@@ -15,7 +17,7 @@ export async function performStep(
   ask: Ask,
   key: string,
   before: StepRow | null,
-  { records, clock }: { records: Records; clock: Clock },
+  { records, clock, log }: { records: Records; clock: Clock; log: Logger },
 ): Promise<StepRow | null> {
   const { work, scope, spec } = ask;
   const { begin, end } = work;
@@ -36,7 +38,9 @@ export async function performStep(
       begun = true;
       if (scope.over) return null;
     }
-    result = await work.perform({ key, begun: value, again: before !== null, signal: scope.signal });
+    const perform = () => work.perform({ key, begun: value, again: before !== null, signal: scope.signal });
+    const details = { run: ask.name.run, step: spec.label };
+    result = await whileAway(perform, { clock, log, signal: scope.signal, what: "a step", details });
     outcome = { result: resultText(result, spec) };
   } catch (error) {
     if (error instanceof LostRun) throw error;

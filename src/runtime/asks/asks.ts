@@ -209,9 +209,17 @@ export class Asks {
   }
 
   async #join(question: Question): Promise<{ ask: Ask; waiters: Waiters }> {
-    let joined: Waiters | null = null;
+    let joined = null as Waiters | null;
+    const leave = () => {
+      if (joined === null) return;
+      joined.count -= 1;
+      joined.takers -= 1;
+      joined = null;
+    };
     try {
       return await this.#options.store.transact(async (tx) => {
+        // The unit is run again after a lost connection.
+        leave();
         const ask = await this.#open(tx, question);
         const waiters = ask.status === "open" ? this.#waitersOf(ask.id) : noWaiters();
         waiters.count += 1;
@@ -220,10 +228,7 @@ export class Asks {
         return { ask, waiters };
       });
     } catch (error) {
-      if (joined !== null) {
-        (joined as Waiters).count -= 1;
-        (joined as Waiters).takers -= 1;
-      }
+      leave();
       throw error;
     }
   }
@@ -293,8 +298,8 @@ export class Asks {
 
   /** Another node stored the settlement. The event has no secrets, so the answer is read from the row. */
   async #settledElsewhere(id: AskId): Promise<void> {
-    const { store, clock, log } = this.#options;
-    while (!this.#timers.signal.aborted) {
+    const { store, clock, log, stopping } = this.#options;
+    while (!this.#timers.signal.aborted && stopping?.aborted !== true) {
       const waiters = this.#waiting.get(id);
       if (waiters === undefined) return;
       try {

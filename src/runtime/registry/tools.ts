@@ -8,14 +8,13 @@ import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { type Decision, refuse, type ScopedTool, scopeOf } from "../../contract/tool-access.ts";
 import { isReservedTool } from "../../contract/tool-names.ts";
 import type { SideBySide, ToolOutcome, ToolSpec } from "../../drivers/driver.ts";
-import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { cutText } from "../../lib/cut-text.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { OverflowFiles } from "../../lib/overflow.ts";
 import type { Redact } from "../../lib/redact.ts";
 import type { SessionRow } from "../../store/store.ts";
-import { StoreAwayError } from "../../store/transact.ts";
+import { whileAway } from "../../store/transact.ts";
 import { withoutClaim } from "./from-handle.ts";
 import { parseInput, schemaOf, type ToolInput } from "./tool-input.ts";
 
@@ -116,7 +115,7 @@ export const longestToolOutput = 256 * 1024;
 
 /** How long a call waits for a database that is away, as during the failover of a cluster. */
 const longestAwayMs = 30_000;
-const backoff: Backoff = { firstMs: 200, longestMs: 2_000 };
+const longestAwayDelayMs = 2_000;
 
 /** Reserved for the note about what was cut. */
 const noteRoom = 512;
@@ -226,21 +225,15 @@ export class ToolTable {
   }
 
   /** Repeats a call of a built-in tool that met a lost database. Its key makes the repetition idempotent. */
-  async #repeated(tool: Tool, input: unknown, context: ToolContext): Promise<unknown> {
+  #repeated(tool: Tool, input: unknown, context: ToolContext): Promise<unknown> {
     const { clock, log } = this.#options;
-    const until = clock.now() + longestAwayMs;
-    for (let failures = 1; ; failures += 1) {
-      try {
-        // Only `defineTool` creates tools, and it infers `run`'s input from this schema.
-        return await tool.run(parseInput(tool.name, tool.input, input) as never, context);
-      } catch (error) {
-        const delay = backoffMs(backoff, failures);
-        const isAway = tool.plugin === undefined && error instanceof StoreAwayError;
-        if (!isAway || context.signal.aborted || clock.now() + delay > until) throw error;
-        log.warn("a tool call met a lost database; trying again", { tool: tool.name, error: errorText(error) });
-        await clock.sleep(delay, context.signal);
-      }
-    }
+    // Only `defineTool` creates tools, and it infers `run`'s input from this schema.
+    const run = async () => tool.run(parseInput(tool.name, tool.input, input) as never, context);
+    if (tool.plugin !== undefined) return run();
+    return whileAway(run, {
+      ...{ clock, log, signal: context.signal, what: "a tool call", details: { tool: tool.name } },
+      ...{ forMs: longestAwayMs, longestDelayMs: longestAwayDelayMs },
+    });
   }
 
   /** Returns the result if it fits; otherwise its beginning and the file with the full result. */

@@ -9,8 +9,9 @@ import type { Attachment, Message } from "../../contract/message.ts";
 import { messageSeparator } from "../../contract/message-header.ts";
 import type { Addition, Conversation, TurnEnded } from "../../drivers/driver.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/log.ts";
 import { unlessAborted } from "../../lib/until-aborted.ts";
-import type { Transact } from "../../store/transact.ts";
+import { type Transact, whileAway } from "../../store/transact.ts";
 import { renderParts } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
 import { recordHandOver } from "./hand-over.ts";
@@ -43,6 +44,7 @@ export type Begun = {
 export type DeliveryOptions = {
   transact: Transact;
   clock: Clock;
+  log: Logger;
   conversations: Conversations;
   /** The path of an attachment's content. */
   attachmentPath: (attachment: Attachment) => string;
@@ -117,7 +119,12 @@ export class Delivery {
 
   #open({ session, messages }: Begun, wantsRecord: boolean, signal: AbortSignal): Promise<Conversation | "aborted"> {
     const about = messages.map(({ body }) => body).join("\n");
-    return unlessAborted(this.#options.conversations.get(session, { wantsRecord, about }), signal);
+    const { clock, log, conversations } = this.#options;
+    const repetition = { clock, log, signal, what: "the opening of a conversation", details: { session } };
+    return unlessAborted(
+      whileAway(() => conversations.get(session, { wantsRecord, about }), repetition),
+      signal,
+    );
   }
 
   /** Opens the conversation to find out what the harness has, and records the decision about the messages. */

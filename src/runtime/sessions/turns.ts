@@ -8,6 +8,7 @@ import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/dri
 import { errorText, type Logger } from "../../lib/log.ts";
 import { SerialByKey } from "../../lib/serial.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
+import { whileAway } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
 import { Drains } from "./drains.ts";
@@ -59,12 +60,14 @@ export class Turns {
   #abandoned = false;
 
   constructor(options: TurnsOptions) {
-    const { log, conversations, extensions } = options;
+    const { log, clock, conversations, extensions } = options;
     this.#options = options;
     this.#delivery = new Delivery({ ...options, contributors: extensions.contributors });
     this.#drains = new Drains(
       async (session, signal) => {
-        while (!signal.aborted && (await this.next(session))) {}
+        const next = () => this.next(session);
+        const repetition = { clock, log, signal, what: "the start of a turn", details: { session } };
+        while (!signal.aborted && (await whileAway(next, repetition))) {}
       },
       (session, error) => log.error("a session stopped draining", { session, error: errorText(error) }),
     );

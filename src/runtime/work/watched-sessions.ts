@@ -7,6 +7,7 @@ import type { SessionId } from "../../contract/ids.ts";
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store } from "../../store/store.ts";
+import { whileAway } from "../../store/transact.ts";
 import { Drains } from "../sessions/drains.ts";
 import { endEvents } from "./session-events.ts";
 
@@ -37,7 +38,7 @@ export class WatchedSessions<Work> {
     this.#checks = new Drains(
       async (session) => {
         const watched = this.#sessions.get(session);
-        if (watched) await options.check(session, watched.work);
+        if (watched) await this.#whileAway(session, () => options.check(session, watched.work));
       },
       (session, error) => {
         if (this.#stop.signal.aborted) return;
@@ -77,7 +78,7 @@ export class WatchedSessions<Work> {
     const timers = new AbortController();
     this.#sessions.set(session, { work, timers });
     if (deadline === null) return;
-    const expired = sleepUntil(clock, deadline, timers.signal).then(expire);
+    const expired = sleepUntil(clock, deadline, timers.signal).then(() => this.#whileAway(session, expire));
     expired.catch((error: unknown) => {
       if (timers.signal.aborted) return;
       log.error(`the time limit of a ${name} could not be enforced`, { session, error: errorText(error) });
@@ -118,6 +119,18 @@ export class WatchedSessions<Work> {
   stop(): void {
     this.#stop.abort();
     for (const { timers } of this.#sessions.values()) timers.abort();
+  }
+
+  /** Nothing else would look again soon. */
+  #whileAway(session: SessionId, work: () => Promise<void>): Promise<void> {
+    const { clock, log, name } = this.#options;
+    return whileAway(work, {
+      clock,
+      log,
+      signal: this.#stop.signal,
+      what: `a look at a ${name}`,
+      details: { session },
+    });
   }
 
   /** Resolves when every end found so far is stored and its session has left. */

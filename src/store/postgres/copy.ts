@@ -4,15 +4,13 @@
  */
 import type { Client } from "pg";
 import { AegisError } from "../../contract/errors.ts";
-import { silentLogger } from "../../lib/log.ts";
 import type { RawTable } from "../copy-rows.ts";
-import { Connections } from "./connections.ts";
-import { applicationName, loadDriver } from "./driver.ts";
-import { postgresError } from "./errors.ts";
+import { applicationName } from "./driver.ts";
 import { PostgresRows } from "./raw.ts";
 import { prepareTables, readVersion, schemaVersion } from "./schema.ts";
 import { readFacts, refuseUnusable, requireNotifications } from "./server.ts";
 import type { Place } from "./url.ts";
+import { withClient } from "./with-client.ts";
 
 export type CopyPlace = {
   /** Names the server for people. */
@@ -102,23 +100,6 @@ async function inTransaction<T>(
     await client.query("COMMIT");
     return result;
   });
-}
-
-/** A connection that ends without a commit leaves nothing. */
-async function withClient<T>(place: Place, work: (client: Client, connections: Connections) => Promise<T>): Promise<T> {
-  const connections = new Connections(await loadDriver(), place, silentLogger);
-  try {
-    const client = await connections.connect("setup", () => {});
-    try {
-      return await work(client, connections);
-    } finally {
-      await client.end().catch(() => {});
-    }
-  } catch (error) {
-    throw postgresError(error, connections.where);
-  } finally {
-    await connections.pool.end();
-  }
 }
 
 /** Every node has a connection that listens as long as it runs. */

@@ -1,8 +1,6 @@
 /** Reads the open sessions of a database without a daemon. Changes nothing. */
-import type { Session } from "../../contract/session.ts";
+import type { OpenSession } from "../session-tables.ts";
 import { Connection } from "./connection.ts";
-
-export type OpenSession = Pick<Session, "handle" | "agent" | "harness">;
 
 export function openSessions(path: string): OpenSession[] {
   const connection = new Connection(path, { readOnly: true });

@@ -5,11 +5,12 @@ import { dirname, join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { parse, stringify } from "yaml";
 import type { Agent } from "../../../contract/agent.ts";
-import { AegisError } from "../../../contract/errors.ts";
+import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { configFileName, findProjectRoot } from "../../../lib/daemon-file.ts";
 import { writeAtomic } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
+import { localFileName } from "../../../project/config/files.ts";
 import type { Handler } from "../../program/command.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import { ignoreInGit } from "./git-ignore.ts";
@@ -27,8 +28,10 @@ export type InitArgs = {
   others?: readonly (Found & { starts: boolean })[];
   /** Names that agent files already declare; init does not replace those agents. */
   named?: readonly string[];
-  /** The open sessions of the project; their agents must be kept. */
+  /** The open sessions in the project's embedded database; their agents must be kept. */
   sessions?: () => Promise<OpenSession[]>;
+  /** The same in the database of its cluster, which then has all of them; null without a cluster. */
+  clusterSessions?: () => Promise<OpenSession[] | null>;
   harnesses: readonly string[];
 };
 
@@ -41,7 +44,9 @@ type Permission = (typeof permissions)[number];
 type Choice = { slug: string; harness: string; model: string | null; permission: Permission; why: string | null };
 
 export const initHere: Handler<typeof projectCommands.init> = async (cx, args) => {
-  const { harnessNames, openSessionsOf, suggestAgents } = await import("../../../project/checkup.ts");
+  const { clusterSessionsOf, harnessNames, openSessionsOf, suggestAgents } = await import(
+    "../../../project/checkup.ts"
+  );
   const { agent, why, others, named } = await suggestAgents(cx.cwd, cx.env);
   return init(cx, {
     ...args,
@@ -49,6 +54,7 @@ export const initHere: Handler<typeof projectCommands.init> = async (cx, args) =
     others: others.map(({ agent: other, starts }) => ({ ...other, starts })),
     named,
     sessions: () => openSessionsOf(cx.cwd, cx.env),
+    clusterSessions: () => clusterSessionsOf(cx.cwd, cx.env),
     harnesses: harnessNames(cx.cwd, cx.env),
   });
 };
@@ -60,22 +66,27 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
     throw new AegisError("conflict", `${path} already exists`, {
       hint: "edit it, use aegis config, or replace it with: aegis init --force",
     });
+  const cluster = await clusterBefore(path);
+  const isCluster = cluster !== null || (await clusterBefore(join(cx.cwd, localFileName))) !== null;
+  const inCluster = await sessionsInCluster(args, isCluster);
   const outer = replaced ? cx.cwd : findProjectRoot(dirname(cx.cwd));
   const choice = args.yes || !cx.interactive ? suggestion(args) : await ask(cx, args);
   if (choice === null) {
     cx.warn("Nothing was written.");
     return exitCodes.interrupted;
   }
-  const check = (extra: readonly Extra[]) => problemsOf(cx.cwd, path, template(choice, extra), args.harnesses);
+  const fileText = (extra: readonly Extra[]) => template(choice, extra) + clusterText(cluster);
+  const check = (extra: readonly Extra[]) => problemsOf(cx.cwd, path, fileText(extra), args.harnesses);
   refuse(await check([]));
   const { extras, notes } = await moreAgents({
     ...args,
     choice,
     before: await agentsBefore(path),
-    sessions: await sessionsOf(cx, args),
+    sessions: inCluster ?? (await sessionsOf(cx, args)),
     check,
   });
-  const text = template(choice, extras);
+  const text = fileText(extras);
+  if (cluster !== null) notes.push("the cluster section was kept, because the data of the project is in its database");
   refuse(await check(extras));
   const { editAsOwner } = await import("../../../project/trust/agree.ts");
   const { harnesses } = args;
@@ -169,6 +180,44 @@ async function sessionsOf(cx: CliContext, { sessions }: InitArgs): Promise<OpenS
     cx.warn("  their agents may be missing from the new file: see aegis ps");
     return [];
   }
+}
+
+/** Throws if the sessions may be in a database that cannot be asked: the new file could leave out their agents. */
+async function sessionsInCluster({ clusterSessions }: InitArgs, isCluster: boolean): Promise<OpenSession[] | null> {
+  let sessions: OpenSession[] | null;
+  try {
+    sessions = (await clusterSessions?.()) ?? null;
+  } catch (error) {
+    const given = isAegisError(error) ? error : new AegisError("unavailable", errorText(error));
+    throw new AegisError(given.code, `nothing was written: the open sessions cannot be read: ${given.message}`, {
+      hint: given.hint ?? "start the database, or edit the file instead",
+      cause: error,
+    });
+  }
+  if (sessions === null && isCluster && clusterSessions !== undefined)
+    throw new AegisError("invalid", "nothing was written: the cluster cannot be asked for its open sessions", {
+      hint: "the configuration is invalid: correct what aegis config show reports, then run this again",
+    });
+  return sessions;
+}
+
+/** The cluster section of a configuration file; null if it has none. Throws if it cannot be read. */
+async function clusterBefore(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  try {
+    const value: unknown = parse(text);
+    return isRecord(value) ? (value.cluster ?? null) : null;
+  } catch {
+    if (!/^cluster\s*:/m.test(text)) return null;
+    throw new AegisError("invalid", `nothing was written: ${path} has a cluster section and is not valid YAML`, {
+      hint: "correct what aegis config show reports, then run this again",
+    });
+  }
+}
+
+function clusterText(cluster: unknown): string {
+  if (cluster === null) return "";
+  return `\n# Kept from the file before: the data of the project is in this database.\n${stringify({ cluster })}`;
 }
 
 /** The agents of the file being replaced; null if there is no readable file. */

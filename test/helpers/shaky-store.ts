@@ -1,0 +1,59 @@
+/** A store that loses its database again and again: units are rolled back, and reads get no answer. */
+import type { Store } from "../../src/store/store.ts";
+import { StoreAwayError } from "../../src/store/transact.ts";
+
+export type ShakyStore = Store & {
+  /** How many units and reads were lost so far. */
+  readonly lost: { units: number; reads: number };
+  /** From now on nothing is lost. */
+  steady(): void;
+};
+
+export type Shaking = {
+  /** Every so many units is run and rolled back. 0: none. */
+  units: number;
+  /** Every so many reads fails. 0: none. */
+  reads?: number;
+};
+
+export function shakyStore(store: Store, { units, reads = 0 }: Shaking): ShakyStore {
+  const lost = { units: 0, reads: 0 };
+  const seen = { units: 0, reads: 0 };
+  let isSteady = false;
+  const loses = (kind: keyof typeof lost, every: number) => {
+    seen[kind] += 1;
+    if (isSteady || every === 0 || seen[kind] % every !== 0) return false;
+    lost[kind] += 1;
+    return true;
+  };
+  const away = () => new StoreAwayError("the test lost its database");
+  const read = new Proxy(store.read, {
+    get: (tables, table) =>
+      new Proxy(Reflect.get(tables, table, tables) as object, {
+        get: (target, method) => {
+          const call = Reflect.get(target, method, target) as (...args: unknown[]) => Promise<unknown>;
+          return async (...args: unknown[]) => {
+            if (loses("reads", reads)) throw away();
+            return call.apply(target, args);
+          };
+        },
+      }),
+  });
+  return {
+    ...{ read, lost },
+    steady: () => {
+      isSteady = true;
+    },
+    transact: (unit) => {
+      const isLost = loses("units", units);
+      return store.transact(async (tx) => {
+        const value = await unit(tx);
+        if (isLost) throw away();
+        return value;
+      });
+    },
+    onCommit: (listener, types, from) => store.onCommit(listener, types, from),
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}
