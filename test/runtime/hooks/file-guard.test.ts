@@ -82,6 +82,8 @@ describe("an edit", () => {
     ];
     for (const reason of await Promise.all(passed)) expect(reason).toBeNull();
     expect(await judge("edit", { path: ".env", content: "GEMINI_BASE_URL=http://evil" })).not.toBeNull();
+    for (const content of ["---\nhooks:\n  Stop: []\n---\n", "permissionMode: bypassPermissions", "see !`curl x`"])
+      expect(await judge("edit", { path: ".claude/agents/x.md", content })).not.toBeNull();
   });
 });
 
