@@ -63,6 +63,15 @@ agents:
 
 it.each([
   ["claude-code", ".claude/settings.json", '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
+  ["claude-code", ".claude/agents/helper.md", "---\nname: helper\nhooks:\n  PreToolUse: []\n---\nYou help.\n"],
+  ["claude-code", ".claude/agents/free.md", "---\nname: free\npermissionMode: bypassPermissions\n---\nYou help.\n"],
+  ["claude-code", ".claude/skills/tidy/SKILL.md", '---\nname: tidy\n"hooks": {}\n---\nTidy up.\n'],
+  ["claude-code", ".claude/commands/state.md", "Look at this: !`touch started`\n"],
+  [
+    "copilot",
+    ".github/agents/helper.agent.md",
+    "---\nname: helper\nmcp-servers:\n  x: { command: x }\n---\nYou help.\n",
+  ],
   ["codex", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
   ["gemini", ".gemini/settings.json", "{}"],
   ["opencode", "opencode.json", "{}"],
@@ -75,6 +84,31 @@ it.each([
   const refused = await ask(project, "real");
   expect(refused.error?.message).toMatch(/harness .* is not trusted here/);
   expect(existsSync(join(project.root, "started"))).toBe(false);
+});
+
+it("starts Claude Code beside pages that only speak, and not once one names a script that changed", async () => {
+  const project = await agreedProject({
+    ".aegis.yaml":
+      "default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: claude-code, command: [bin/harness] }\n",
+    "bin/harness": "#!/bin/sh\ntouch started\n",
+    "tools/lint.sh": "true\n",
+  });
+  await put(
+    project,
+    ".claude/agents/plain.md",
+    "---\nname: plain\ntools: Read\n---\nTalk about hooks: and `!important`.\n",
+  );
+  expect((await ask(project, "real")).error?.message).not.toMatch(/is not trusted here/);
+  expect(existsSync(join(project.root, "started"))).toBe(true);
+  await put(
+    project,
+    ".claude/skills/tidy/SKILL.md",
+    "---\nname: tidy\nhooks:\n  Stop: [{ hooks: [{ type: command, command: tools/lint.sh }] }]\n---\nTidy up.\n",
+  );
+  expect((await ask(project, "real")).error?.message).toMatch(/harness .* is not trusted here/);
+  await project.aegis("trust", "--yes");
+  await put(project, "tools/lint.sh", "touch hooked\n");
+  expect((await ask(project, "real")).error?.message).toMatch(changed);
 });
 
 it.each([

@@ -55,3 +55,36 @@ it("gives every row of its tables a test", () => {
   const bare = rows.filter((row) => !/\.test\.ts|`(?:behaviour|lib|packages)\//.test(row.split("|").at(-2) ?? ""));
   expect(bare).toEqual([]);
 });
+
+/** What a row of the table of rights is about: its first cell without the names of commands and tools. */
+function rowName(text: string): string {
+  return text
+    .replace(/: `(?:aegis |aegis_|sessions_|agent`).*$/, "")
+    .replaceAll("`", "")
+    .trim();
+}
+
+it("gives each cell of the table of rights a test, and each such test a cell", () => {
+  const table = page.split(/\n\n/).find((block) => block.startsWith("| what is started |")) ?? "";
+  const cells = table
+    .split("\n")
+    .slice(2)
+    .flatMap((line) => {
+      const [, what = "", person = "–", agent = "–"] = line
+        .split(" | ")
+        .flatMap((part, at) => (at === 0 ? ["", part.slice(2)] : [part]));
+      const name = rowName(what);
+      return [
+        ...(person.trim() === "–" ? [] : [`${name} · person`]),
+        ...(agent.trim() === "–" ? [] : [`${name} · agent`]),
+      ];
+    });
+  const declared = tests
+    .filter((path) => /\/rights-cells[\w-]*\.test\.ts$/.test(path))
+    .flatMap((path) => [
+      ...readFileSync(join(root, path), "utf8").matchAll(/^cell\(\s*"([^"]+)",\s*"(person|agent)"/gm),
+    ])
+    .map(([, name, column]) => `${name} · ${column}`);
+  expect(cells.length).toBeGreaterThan(25);
+  expect([...declared].sort()).toEqual([...cells].sort());
+});

@@ -3,16 +3,22 @@
  * names only, without semantics, so one pass over the text is enough.
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";
+import { hostKind } from "./hosts.ts";
 import { secretFile } from "./secret-files.ts";
 import { matchInParts } from "./text-search.ts";
+import { isFurtive } from "./weigh.ts";
 
 export type DecodedRun = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
 
 type Origin = "decoded" | "downloaded";
 
+/** `calls` means a function that returns the content. */
+type Source = { origin: Origin; at: number; line: string; calls: boolean };
+type Written = { origin: Origin; at: number; line: string };
+
 /** Patterns that decode unreadable content. */
-export const decodes = String.raw`(?:\b(?:g?base64|base32)\s{1,4}(?:-{1,2}[\w=]{1,12}\s{1,4}){0,3}(?:-d\b|-di\b|-id\b|--d(?:ecode)?\b)|\bopenssl\s{1,4}(?:enc\b|base64\b|aes)[^|;\n]{0,120}\s-d\b|\bxxd\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}-(?:r|p\s{0,3}-r|rp|r\s{0,3}-p)|\b(?:gunzip|zcat|gzip\s{1,4}-\w{0,3}d|bunzip2|xz\s{1,4}-\w{0,3}d)\b|\btr\s{1,4}["']?(?:a-za-z|\[a-z\]|a-z|a-m)\S{0,24}\s{1,4}["']?(?:n-za-m|\[n-z|n-z|b-za)\S{0,24}|\b(?:urlsafe_|standard_)?b(?:64|32|16)decode\b|\bdecode_base64\b|\bbase64\.(?:strict_|urlsafe_)?decode64\b|\bbase64_decode\b|\ba2b_(?:base64|hex)\b|\bunhexlify\b|\bbytes\.fromhex\b|\bcodecs\.decode\b|\b(?:zlib|gzip|lzma|bz2)\.decompress\b|\bmarshal\.loads\b|\batob\s{0,4}\(|\bbuffer\.from\s{0,4}\([^()\n]{0,200},\s{0,4}["'](?:base64|hex)["']|\bfrombase64string\b|\bstring\.fromcharcode\b|\bcertutil\b[^\n]{0,60}-decode\b|\bprintf\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\becho\s{1,4}-\w{0,3}e\w{0,3}\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\$'(?:\\+x[0-9a-f]{2}){4})`;
-const downloads = String.raw`(?:\$\(\s{0,4}(?:curl|wget)\s|\x60(?:curl|wget)\s|\brequests\.get\(|\burlopen\(|\bdownloadstring\b|\binvoke-(?:webrequest|restmethod)\b|\b(?:irm|iwr)\s)`;
+export const decodes = String.raw`(?:\b(?:g?base64|base32)\s{1,4}(?:-{1,2}[\w=]{1,12}\s{1,4}){0,3}(?:-d\b|-di\b|-id\b|--d(?:ecode)?\b)|\bopenssl\s{1,4}(?:enc\b|base64\b|aes)[^|;\n]{0,120}\s-d\b|\bxxd\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}-(?:r|p\s{0,3}-r|rp|r\s{0,3}-p)|\b(?:gunzip|zcat|gzip\s{1,4}-\w{0,3}d|bunzip2|xz\s{1,4}-\w{0,3}d)\b|\btr\s{1,4}["']?(?:a-za-z|\[a-z\]|a-z|a-m)\S{0,24}\s{1,4}["']?(?:n-za-m|\[n-z|n-z|b-za)\S{0,24}|\b(?:urlsafe_|standard_)?b(?:64|32|16)decode\b|\bdecode_base64\b|\bbase64\.(?:strict_|urlsafe_)?decode64\b|\bbase64_decode\b|\ba2b_(?:base64|hex)\b|\bunhexlify\b|\bbytes\.fromhex\b|\bcodecs\.decode\b|\b(?:zlib|gzip|lzma|bz2)\.decompress\b|\bmarshal\.loads\b|\batob\s{0,4}\(|\bbuffer\.from\s{0,4}\([^()\n]{0,200},\s{0,4}["'](?:base64|hex)["']|\bfrombase64string\b|\bstring\.fromcharcode\b|\bcertutil\b[^\n]{0,60}-decode\b|\bprintf\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\becho\s{1,4}-\w{0,3}e\w{0,3}\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\$'(?:\\+x[0-9a-f]{2}){4}|\|\s{0,4}rev\b|\brev\s{0,4}<<<)`;
+const downloads = String.raw`(?:\$\(\s{0,4}(?:curl|wget)\s|\x60(?:curl|wget)\s|\brequests\.get\(|\burlopen\(|\bhttpx\.get\(|\bfetch\(|\baxios(?:\.get)?\(|\buri\.open\(|\bdownloadstring\b|\binvoke-(?:webrequest|restmethod)\b|\b(?:irm|iwr)\s)`;
 
 /** Programs are often distributed compressed, which hides nothing. */
 const unpacks = /^(?:gunzip|zcat|gzip|bunzip2|xz)\b/;
@@ -30,6 +36,20 @@ const sendPattern =
 const nameBefore =
   /(?:^|[\s;&|(,{])(?:export\s{1,4}|local\s{1,4}|declare\s{1,4}|readonly\s{1,4}|const\s{1,4}|let\s{1,4}|var\s{1,4}|set\s{1,4}|my\s{1,4})?[$@]?([a-z_]\w{0,60})\s{0,4}(?::\s{0,2}\w{1,20}\s{0,4})?:?=(?!=)\s{0,4}/g;
 const named = /[$@{("'\s,[]([a-z_]\w{0,60})/g;
+/** Gives the same content another name. */
+const renamed =
+  /(?:^|[\s;&|(,{])(?:const\s{1,4}|let\s{1,4}|var\s{1,4}|my\s{1,4})?[$@]?([a-z_]\w{0,60})\s{0,4}=(?!=)\s{0,4}["']?(?:await\s{1,4})?(?:(?:\w{1,20}\.){0,2}(?:compile|str|bytes|bytearray|decode\w{0,20}|decompress|from|unescape|\w{0,10}b64decode)\s{0,2}\(\s{0,2})?\$?\{?([a-z_]\w{0,60})(?=[)}"'\s,;]|\.(?:text|content|body|read|decode|strip|trim|tostring)\b|$)/g;
+/** A function whose body contains the position. */
+const functionBefore =
+  /\b(?:def|function)\s{1,4}([a-z_]\w{0,60})\s{0,4}\([^)]{0,120}\)[^\0]{0,200}?\breturn\b[^\n]{0,120}$/;
+/** Where a download is stored. */
+const stored =
+  /\b(?:curl|wget|certutil|iwr|invoke-webrequest|bitsadmin)\b[^\n;&|]{0,240}?\s(?:-\w{0,6}o|--output|-outfile|--output-document)[\s=]{1,4}["']?([\w./~{}$%\\:-]{2,120})|\bcertutil\b[^\n;&|]{0,60}-urlcache[^\n;&|]{0,60}https?:\/\/[^\s;&|]{3,200}\s{1,4}["']?([\w./~{}$%\\:-]{2,120})/g;
+/** Opened by a viewer. */
+const document = /\.(?:png|jpe?g|gif|svg|webp|pdf|html?|txt|md|csv|json|ya?ml|xml|xlsx?|docx?|pptx?|mp[34]|wav|mov)$/;
+/** What was compared with a known value or signature is not run blindly. */
+const verifies =
+  /\b(?:sha(?:256|512|1)sum|shasum|gpg\s{1,4}--verify|cosign|minisign|codesign\s{1,4}-\w{0,3}v|get-filehash)\b/;
 const fileAfter = />\s{0,4}["']?([\w./~{}$-]{2,120})/;
 /** More than any legitimate file has. If there are more, the result says that they were not traced. */
 const mostNames = 5_000;
@@ -71,8 +91,8 @@ export function* findSentSecrets(text: string): Generator<DecodedRun | undefined
 
 /** Yields undefined where it may be interrupted. The text is folded. */
 export function* findDecodedRuns(text: string): Generator<DecodedRun | undefined> {
-  const names = new Map<string, { origin: Origin; at: number }>();
-  const files = new Map<string, number>();
+  const names = new Map<string, Source>();
+  const files = new Map<string, Written>();
   for (const found of matchInParts(text, sourcePattern)) {
     yield undefined;
     if (found === undefined) continue;
@@ -83,20 +103,48 @@ export function* findDecodedRuns(text: string): Generator<DecodedRun | undefined
     const origin: Origin = decodesPattern.test(found.match) ? "decoded" : "downloaded";
     const { before, after } = lineAround(text, found.index, found.match.length);
     // Decoded text may itself look like an assignment, so every name on the line counts.
-    for (const { 1: name = "" } of before.matchAll(nameBefore)) names.set(name, { origin, at: found.index });
+    const line = `${before}${found.match}${after}`;
+    const calls = /\blambda\b|=>/.test(before);
+    for (const { 1: name = "" } of before.matchAll(nameBefore))
+      names.set(name, { origin, at: found.index, line, calls });
+    const [, outer] = functionBefore.exec(text.slice(Math.max(0, found.index - 360), found.index)) ?? [];
+    if (outer !== undefined) names.set(outer, { origin, at: found.index, line, calls: true });
     const hides = origin === "decoded" && !unpacks.test(found.match);
     const file = hides ? fileAfter.exec(after)?.[1] : undefined;
     if (file !== undefined && !file.startsWith("/dev/") && !/\.env\b/.test(file))
-      files.set(baseName(file), found.index);
+      files.set(baseName(file), { origin, at: found.index, line });
   }
+  yield* findStored(text, files);
+  if (names.size > 0) yield* findRenamed(text, names);
   if (names.size > 0) yield* runsOfNames(text, names);
   if (files.size > 0) yield* runsOfFiles(text, files);
 }
 
-function* runsOfNames(
-  text: string,
-  names: Map<string, { origin: Origin; at: number }>,
-): Generator<DecodedRun | undefined> {
+function* findStored(text: string, files: Map<string, Written>): Generator<undefined> {
+  for (const found of matchInParts(text, stored)) {
+    yield undefined;
+    if (found === undefined || files.size > mostNames) continue;
+    const name = baseName(/([\w./~{}$%\\:-]{2,120})$/.exec(found.match)?.[1] ?? "");
+    const { before, after } = lineAround(text, found.index, found.match.length);
+    if (name !== "" && !files.has(name))
+      files.set(name, { origin: "downloaded", at: found.index, line: `${before}${found.match}${after}` });
+  }
+}
+
+function* findRenamed(text: string, names: Map<string, Source>): Generator<undefined> {
+  for (const found of matchInParts(text, renamed)) {
+    yield undefined;
+    if (found === undefined || names.size > mostNames) continue;
+    renamed.lastIndex = 0;
+    const [, name = "", from = ""] = renamed.exec(found.match) ?? [];
+    renamed.lastIndex = 0;
+    const source = names.get(from);
+    if (name !== "" && source !== undefined && source.at < found.index && !names.has(name))
+      names.set(name, { ...source, at: found.index });
+  }
+}
+
+function* runsOfNames(text: string, names: ReadonlyMap<string, Source>): Generator<DecodedRun | undefined> {
   for (const sink of matchInParts(text, sinkPattern)) {
     yield undefined;
     if (sink === undefined) continue;
@@ -105,42 +153,74 @@ function* runsOfNames(
     const argument = sink.match.startsWith("|") ? before.slice(-120) : after.slice(0, 120);
     for (const { 1: name = "" } of ` ${argument}`.matchAll(named)) {
       const source = names.get(name);
-      if (source === undefined || source.at > sink.index || !isUse(argument, name, sink.match.startsWith("|")))
-        continue;
-      yield source.origin === "decoded"
-        ? decodedRun("malicious", "payload.decode-run", "decodes a hidden program and runs it", sink.index, sink.match)
-        : decodedRun(
-            "suspicious",
-            "install.shell-pipe",
-            "runs the content that a server sends at that moment",
-            sink.index,
-            sink.match,
-          );
+      if (source === undefined || source.at > sink.index) continue;
+      if (!isUse(argument, name, sink.match.startsWith("|"), source.calls)) continue;
+      yield runOf(source, sink, argument);
       break;
     }
   }
 }
 
-/** A file that was written by a decoder and is then executed or made executable. */
-function* runsOfFiles(text: string, files: ReadonlyMap<string, number>): Generator<DecodedRun | undefined> {
-  const starts =
-    /(?:\bchmod\s{1,4}(?:-\w\s{1,4})?(?:[ugoa]{0,3}\+\w{0,2}x\w{0,2}|0?(?:[1357][0-7]{2}|[0-7][1357][0-7]|[0-7]{2}[1357]))\s{1,4}|(?:^|[\s;&|(])(?:(?:ba|z|da)?sh|source|\.|python[23]?|perl|node|open|start)\s{1,4}|(?:^|[\s;&|(])(?=[.~]?\/))["']?([\w./~{}$-]{2,120})/g;
-  for (const start of matchInParts(text, starts)) {
-    yield undefined;
-    if (start === undefined) continue;
-    const name = baseName(/([\w./~{}$-]{2,120})$/.exec(start.match)?.[1] ?? "");
-    const written = files.get(name);
-    if (written === undefined || start.index <= written || start.index - written > near) continue;
-    // Skip the place where the file is written.
-    if (/>\s{0,4}["']?$/.test(text.slice(Math.max(0, start.index - 4), start.index + 1))) continue;
-    yield decodedRun(
+function runOf(source: Source, sink: { index: number; match: string }, argument: string): DecodedRun {
+  if (source.origin === "decoded")
+    return decodedRun(
       "malicious",
       "payload.decode-run",
       "decodes a hidden program and runs it",
-      start.index,
-      start.match,
+      sink.index,
+      sink.match,
     );
+  // Inside of a program there is no installer: it loads code of which nobody has seen a line.
+  const inProgram = /^(?:exec|eval|execsync|os\.|subprocess|child_process|vm\.|new function)/.test(sink.match);
+  if (inProgram && /^\s{0,2}\(/.test(argument) && addressOf(source.line) === "strange")
+    return decodedRun(
+      "malicious",
+      "payload.remote-code",
+      "runs code that a server sends, inside of a program",
+      sink.index,
+      sink.match,
+    );
+  const severity = isFurtive(source.line) ? "malicious" : "suspicious";
+  return decodedRun(
+    severity,
+    "install.shell-pipe",
+    "runs the content that a server sends at that moment",
+    sink.index,
+    sink.match,
+  );
+}
+
+function addressOf(line: string): "strange" | "other" {
+  const [url] = /https?:\/\/[^\s"'\x60)>|]{3,300}/.exec(line) ?? [];
+  return url !== undefined && /^(?:other|throwaway)$/.test(hostKind(url)) ? "strange" : "other";
+}
+
+/** A file that was written by a decoder or a download and is then executed or made executable. */
+function* runsOfFiles(text: string, files: ReadonlyMap<string, Written>): Generator<DecodedRun | undefined> {
+  const starts =
+    /(?:\bchmod\s{1,4}(?:-\w\s{1,4})?(?:[ugoa]{0,3}\+\w{0,2}x\w{0,2}|0?(?:[1357][0-7]{2}|[0-7][1357][0-7]|[0-7]{2}[1357]))\s{1,4}|(?:^|[\s;&|(])(?:(?:ba|z|da)?sh|source|\.|python[23]?|perl|node|open|start(?:\s{1,4}\/b)?|start-process|nohup|exec)\s{1,4}|(?:^|[\n;&|(\x60])[ \t]{0,8}(?:sudo\s{1,4})?(?!(?:(?:ba|z|da)?sh|source|python[23]?|perl|node|open|start|start-process|nohup|exec|chmod)\s)(?=["']?[.~$%]?[\w/\\%]))["']?([\w./~{}$%\\:-]{2,120})/g;
+  for (const start of matchInParts(text, starts)) {
+    yield undefined;
+    if (start === undefined) continue;
+    const name = baseName(/([\w./~{}$%\\:-]{2,120})$/.exec(start.match)?.[1] ?? "");
+    const written = files.get(name);
+    if (written === undefined || start.index <= written.at || start.index - written.at > near) continue;
+    // Skip the place where the file is written.
+    if (/>\s{0,4}["']?$/.test(text.slice(Math.max(0, start.index - 4), start.index + 1))) continue;
+    yield runOfFile(text, written, start);
   }
+}
+
+function runOfFile(text: string, written: Written, start: { index: number; match: string }): DecodedRun | undefined {
+  const { index, match } = start;
+  if (/\b(?:open|start)\s/.test(match) && document.test(match)) return undefined;
+  if (written.origin === "decoded")
+    return decodedRun("malicious", "payload.decode-run", "decodes a hidden program and runs it", index, match);
+  // Making a download executable is how most programs are installed.
+  if (match.includes("chmod") || verifies.test(text.slice(written.at, index))) return undefined;
+  const { before, after } = lineAround(text, index, match.length);
+  const severity = isFurtive(`${written.line}\n${before}${match}${after}`) ? "malicious" : "suspicious";
+  return decodedRun(severity, "install.download-run", "downloads a program and runs it", index, match);
 }
 
 function decodedRun(
@@ -154,11 +234,11 @@ function decodedRun(
 }
 
 /** The executed program comes first or after a shell and its `-c`; other positions are only arguments. */
-function isUse(argument: string, name: string, piped: boolean): boolean {
-  const word = String.raw`[$@]?\{?${name}(?![\w(=])`;
+function isUse(argument: string, name: string, piped: boolean, calls: boolean): boolean {
+  const word = String.raw`(?:await\s{1,4})?[$@]?\{?${name}(?![\w${calls ? "" : "("}=])`;
   const place = piped
     ? String.raw`[\s"'$({]${word}`
-    : String.raw`^[\s()"'\x60<]{0,6}(?:\[?\s{0,2}["'](?:/bin/)?(?:ba|z|da)?sh["'],\s{0,4}["']-c["'],\s{0,4})?(?:(?:compile|str|string|decodeuricomponent|unescape|atob)\s{0,2}\(\s{0,2})?["']?${word}`;
+    : String.raw`^[\s()"'\x60<$]{0,10}(?:\[?\s{0,2}["'](?:/bin/)?(?:ba|z|da)?sh["'],\s{0,4}["']-c["'],\s{0,4})?(?:(?:compile|str|string|decodeuricomponent|unescape|atob)\s{0,2}\(\s{0,2})?["']?${word}`;
   return new RegExp(place).test(argument);
 }
 
@@ -167,7 +247,7 @@ function tooMany(index: number): DecodedRun {
 }
 
 function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
 function lineAround(text: string, index: number, length: number): { before: string; after: string } {

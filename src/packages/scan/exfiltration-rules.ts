@@ -80,6 +80,13 @@ export const exfiltrationRules: readonly ScanRule[] = [
     },
     { words: ["os.environ"], anchor: String.raw`(?:dict\(|json\.dumps\()\s{0,4}(?:dict\()?os\.environ`, line: sends },
   ]),
+  ...forms("malicious", "exfiltration.store", "sends the content of a store of secrets away", [
+    {
+      words: ["secret", "keychain", "password", "token", "credential", "vault"],
+      anchor: String.raw`\b(?:kubectl\s[^|\n]{0,40}\bget\s{1,4}secrets?\b|security\s{1,4}(?:find-\w{3,10}-password|dump-keychain)|gpg\s[^|\n]{0,40}--export-secret-\w{3,8}|gh\s{1,4}auth\s{1,4}token|aws\s{1,4}configure\s{1,4}export-credentials|gcloud\s{1,4}auth\s{1,4}print-\w{4,8}-token|vault\s{1,4}kv\s{1,4}get|op\s{1,4}item\s{1,4}get)`,
+      after: /\|.{0,160}\b(?:curl|wget|nc|ncat|netcat)\s/,
+    },
+  ]),
   ...forms("malicious", "exfiltration.drop-point-secrets", "sends secrets to a place where anybody can collect them", [
     { words: dropPointWords, anchor: dropPoint, line: secretWord, unless: warns },
     { words: messengerWords, anchor: messenger, line: takesEverything },

@@ -74,15 +74,19 @@ const known: ReadonlySet<string> = new Set([
 
 /** Known repositories on hosts where anyone can have one. */
 const knownPaths =
-  /^(?:raw\.githubusercontent\.com|github\.com)\/(?:nvm-sh|homebrew|ohmyzsh|pyenv|rust-lang|docker|kubernetes|helm|cli|astral-sh|oven-sh|denoland|nodejs|python|golang|microsoft|google|aws|hashicorp|anthropics|openai|openclaw|junegunn|mikefarah|jqlang|stedolan|bazelbuild|k3s-io|k3d-io|argoproj|derailed|aquasecurity|anchore|semgrep|projectdiscovery|fnproject|gitleaks|trufflesecurity|github|git-for-windows|powershell|scoopinstaller|chocolatey|sharkdp|burntsushi|ggml-org|ggerganov|yt-dlp|ffmpeg|imagemagick|jgm|tesseract-ocr|ub-mannheim|ollama)\//;
+  /^(?:raw\.githubusercontent\.com|github\.com)\/(?:nvm-sh|homebrew|ohmyzsh|pyenv|rust-lang|docker|kubernetes|helm|cli|astral-sh|oven-sh|denoland|nodejs|python|golang|microsoft|google|aws|hashicorp|anthropics|openai|openclaw|junegunn|mikefarah|jqlang|stedolan|bazelbuild|k3s-io|k3d-io|argoproj|derailed|aquasecurity|anchore|semgrep|projectdiscovery|fnproject|gitleaks|trufflesecurity|github|git-for-windows|powershell|scoopinstaller|chocolatey|sharkdp|burntsushi|ggml-org|ggerganov|yt-dlp|ffmpeg|imagemagick|jgm|tesseract-ocr|ub-mannheim|ollama|login|settings|apps)\//;
 
 /** Anonymous hosts: pastes, short links, file drops and tunnels. */
 const throwaway =
   /(?:^|\.)(?:haste|paste|ghost|priv(?:ate)?|text|z?ero?)bin\.|(?:^|\.)(?:glot\.io|rentry\.(?:co|org)|pastebin\.com|paste\.(?:ee|rs|mozilla\.org|debian\.net|sh)|hastebin\.\w{2,8}|ghostbin\.\w{2,8}|dpaste\.(?:com|org)|ix\.io|sprunge\.us|termbin\.com|0bin\.net|privatebin\.\w{2,8}|controlc\.com|justpaste\.it|telegra\.ph|write\.as|textbin\.\w{2,8}|pastes?\.io|0x0\.st|transfer\.sh|file\.io|gofile\.io|anonfiles?\.\w{2,8}|bashupload\.com|catbox\.moe|mediafire\.com|mega\.(?:nz|io)|zippyshare\.\w{2,8}|sendspace\.com|wetransfer\.com|we\.tl|dropmefiles\.com|workupload\.com|pixeldrain\.com|krakenfiles\.com|cdn\.discordapp\.com|drive\.google\.com|docs\.google\.com|dropbox\.com|1drv\.ms|notion\.site|bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|cutt\.ly|rb\.gy|shorturl\.at|t\.ly|tiny\.cc|ow\.ly|rebrand\.ly|s\.id|ngrok(?:-free)?\.(?:app|io|dev)|trycloudflare\.com|loca\.lt|serveo\.net|bore\.pub|localhost\.run|duckdns\.org|no-ip\.\w{2,4}|ddns\.net)$/;
 
-/** Registries where a name costs almost nothing and few known projects are, and chats that anyone can open. */
-const cheapNames =
-  /\.(?:top|xyz|click|sbs|cfd|icu|cyou|buzz|rest|monster|quest|lol|bond|shop|online|site|space|fun|cc|pw|tk|ml|ga|cf|gq)$|(?:^|\.)(?:t\.me|discord\.gg)$/;
+/** Hosts that give everybody a name for nothing, and chats that anyone can open. */
+const freeHosting =
+  /(?:^|\.)(?:t\.me|discord\.gg|(?:vercel|netlify|web|firebaseapp|replit|railway|lovable|framer|glitch|bolt|streamlit|base44)\.app|firebaseapp\.com|(?:pages|workers|r2|fly|deno|repl|azurestaticapps)\.dev|(?:github|gitlab|gitbook|webflow|codeberg)\.io|surge\.sh|onrender\.com|herokuapp\.com|(?:glitch|repl)\.(?:me|co)|blogspot\.\w{2,6}|(?:wordpress|weebly|wixsite|webnode|000webhostapp|azurewebsites)\.(?:com|net)|carrd\.co|canva\.site|neocities\.org|bitbucket\.org|sourceforge\.net)$/;
+
+/** Registries in which known projects have their names. A name in any other one costs almost nothing. */
+const usualNames =
+  /\.(?:com|org|net|io|dev|sh|ai|app|co|so|edu|gov|int|mil|tools|build|run|land|systems|software|pub|cloud|page|(?!tk|ml|ga|cf|gq|cc|pw|su|ws|la|to|li|gg)[a-z]{2})$/;
 
 const address = /^(?:\d{1,3}\.){3}\d{1,3}$/;
 const local =
@@ -92,7 +96,8 @@ const local =
 export function hostKind(url: string): HostKind {
   const [, host = "", path = ""] =
     /^(?:https?:\/\/)?(?:[^/@\s]{0,100}@)?([^/:?#\s]{1,253})(?::\d{1,5})?(\S{0,300})/.exec(url) ?? [];
-  if (local.test(host)) return "local";
+  // A single word is a placeholder or a name of this network.
+  if (local.test(host) || !host.includes(".")) return "local";
   if (address.test(host) || throwaway.test(host) || isGist(host, path)) return "throwaway";
   if (knownPaths.test(`${host}${path}`)) return "known";
   const labels = host.split(".");
@@ -103,7 +108,26 @@ export function hostKind(url: string): HostKind {
 /** A host that costs its owner almost nothing. Says little alone. */
 export function isCheap(url: string): boolean {
   const [, host = ""] = /^(?:https?:\/\/)?([^/:?#\s]{1,253})/.exec(url) ?? [];
-  return hostKind(url) === "other" && cheapNames.test(host);
+  return hostKind(url) === "other" && (freeHosting.test(host) || !usualNames.test(host) || borrowsName(host));
+}
+
+/** The name of a known project in the host of another. */
+function borrowsName(host: string): boolean {
+  const labels = host.split(".");
+  return knownNames.some(
+    (name) => host.includes(name) && !labels.includes(name) && !labels.includes(`${name}usercontent`),
+  );
+}
+
+const knownNames: readonly string[] = [
+  ...["openclaw", "clawhub", "clawd", "moltbot", "claude", "anthropic", "openai", "chatgpt", "gemini", "google"],
+  ...["github", "microsoft", "apple-", "icloud", "docker", "homebrew", "nodejs", "python-", "telegram-", "metamask"],
+];
+
+/** A name in a registry where known projects have none. */
+export function hasUnusualName(url: string): boolean {
+  const [, host = ""] = /^(?:https?:\/\/)?([^/:?#\s]{1,253})/.exec(url) ?? [];
+  return hostKind(url) === "other" && !usualNames.test(host) && !/\.(?:example|test|invalid)$/.test(host);
 }
 
 function isGist(host: string, path: string): boolean {

@@ -5,40 +5,13 @@
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";
 import { type HostKind, hostKind, isCheap } from "./hosts.ts";
-import * as say from "./lure-words.ts";
-import { matchInParts, matchPart } from "./text-search.ts";
+import { Hits } from "./lure-hits.ts";
+import { byPrerequisite, byUnlocking, elsewhere, sectionAround } from "./lure-signals.ts";
+import { toldPassword } from "./lure-words.ts";
+import { matchInParts } from "./text-search.ts";
 
 export type Lure = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
 
-const features = {
-  visit: say.visitWords,
-  mention: say.mentionWords,
-  command: say.commandWords,
-  run: say.runWords,
-  paste: say.pasteWords,
-  copy: say.copyWords,
-  terminal: say.terminalWords,
-  anonymous: say.anonymousLink.source,
-  extract: say.extractWords,
-  archive: say.archiveWords,
-  download: say.downloadWords,
-  starts: say.startsProgram.source,
-  presses: say.presses.source,
-  threatens: say.threatens.source,
-  helper: say.namesHelper.source,
-  guard: say.lowersGuard.source,
-  locked: say.isLocked.source,
-  samples: say.handlesSamples.source,
-  others: say.tellsOfOthers.source,
-} as const;
-
-type Feature = keyof typeof features;
-
-const patterns = Object.entries(features).map(([name, source]) => [name as Feature, new RegExp(source, "g")] as const);
-
-const partLength = 8 * 1024;
-/** The distance from a link or a password within which words count. */
-const horizon = 1_000;
 const malicious = 4;
 
 const link =
@@ -54,7 +27,7 @@ type Link = { at: number; end: number; url: string; host: HostKind };
 export function* findLures(text: string): Generator<Lure | undefined> {
   const links = yield* findLinks(text);
   const passwords: { at: number; end: number }[] = [];
-  for (const told of matchInParts(text, say.toldPassword)) {
+  for (const told of matchInParts(text, toldPassword)) {
     if (told !== undefined) passwords.push({ at: told.index, end: told.index + told.match.length });
     yield undefined;
   }
@@ -65,12 +38,35 @@ export function* findLures(text: string): Generator<Lure | undefined> {
     [...links, ...passwords].map(({ at }) => at).sort((a, b) => a - b),
   );
   for (const one of links) {
-    yield pageCommands(text, one, hits);
+    const told = pageCommands(text, one, hits);
+    yield told;
+    if (told?.severity !== "malicious") yield signalled(text, one, hits);
     yield downloadAndRun(one, hits);
     yield remoteInstructions(text, one);
   }
   for (const told of passwords) yield lockedArchive(told, links, hits);
 }
+
+/** A lure in other words than the rules below know. */
+function signalled(text: string, { at, end, url, host }: Link, hits: Hits): Lure | undefined {
+  const place = { at, end, url, host, program: program.test(url), cheap: isCheap(url) };
+  const section = sectionAround(text, at, end);
+  // The address of a link is defined at the end of the page, far from the words that belong to it.
+  if (/(?:^|\n) {0,3}\[[^\]\n]{1,60}\]:\s{0,3}<?$/.test(text.slice(Math.max(0, at - 80), at))) return undefined;
+  if (hits.within("others", section.from, end)) return undefined;
+  const page = elsewhere(text, place, section, hits);
+  if (page >= 3) return lure(page, "lure.page-commands", messages.page, at, end);
+  const locked = byUnlocking(text, place, section, hits);
+  if (locked >= 3) return lure(locked, "lure.locked-archive", messages.locked, at, end);
+  const wanted = byPrerequisite(text, place, section, hits);
+  return wanted >= 3 ? lure(wanted, "lure.download-run", messages.program, at, end) : undefined;
+}
+
+const messages = {
+  page: "tells you to run commands from a web page that can change at any time",
+  locked: "tells you to open a locked archive, which no scanner can look into, and to run what is in it",
+  program: "tells you to download a program from a stranger and to run it",
+} as const;
 
 /** Visit this page, copy the command, run it in the terminal. */
 function pageCommands(text: string, { at, end, url, host }: Link, hits: Hits): Lure | undefined {
@@ -101,15 +97,7 @@ function pageCommands(text: string, { at, end, url, host }: Link, hits: Hits): L
     score -= 1;
   if (host === "known") score = Math.min(score - 3, malicious - 1);
   if (hits.within("others", at - 200, end)) score = Math.min(score, malicious - 1);
-  return score < 2
-    ? undefined
-    : lure(
-        score,
-        "lure.page-commands",
-        "tells you to run commands from a web page that can change at any time",
-        at,
-        end,
-      );
+  return score < 2 ? undefined : lure(score, "lure.page-commands", messages.page, at, end);
 }
 
 const showsSomething = /^[\s)>\]*_\x60]{0,6}(?:shows|displays|prints|gives|hands)\b/;
@@ -147,8 +135,7 @@ function lockedArchive({ at, end }: { at: number; end: number }, links: readonly
   if (!starts) score = Math.min(score, malicious - 1);
   const studied = hits.within("samples", at - 400, end + 300) && !hits.within("threatens", at - 700, end + 900);
   if (studied) score = Math.min(score, malicious - 1);
-  const message = "tells you to open a locked archive, which no scanner can look into, and to run what is in it";
-  return score < 3 ? undefined : lure(score, "lure.locked-archive", message, at, end);
+  return score < 3 ? undefined : lure(score, "lure.locked-archive", messages.locked, at, end);
 }
 
 /** Download this program and start it, or nothing will work. */
@@ -161,27 +148,33 @@ function downloadAndRun({ at, end, url, host }: Link, hits: Hits): Lure | undefi
   if (isCheap(url)) score += 1;
   if (hits.within("locked", at - 200, end + 200)) score += 1;
   if (sameOwner(url)) score -= 1;
-  const message = "tells you to download a program from a stranger and to run it";
-  return score < 3 ? undefined : lure(score, "lure.download-run", message, at, end);
+  return score < 3 ? undefined : lure(score, "lure.download-run", messages.program, at, end);
 }
 
 /** The instructions are on another page, where they can change. */
 function remoteInstructions(text: string, { at, end, host }: Link): Lure | undefined {
   if (host === "local" || host === "known") return undefined;
   const before = text.slice(Math.max(0, at - 80), at);
-  const after = text.slice(end, end + 120);
-  if (!/\b(?:fetch|load|read|curl|open|get|retrieve|download)\b/.test(before)) return undefined;
-  const obeys =
-    /\b(?:follow|obey|execute|do|carry out|act on)\b[^.\n]{0,40}\b(?:instructions?|commands?|steps|what(?:ever)? (?:it|(?:the|that|this) (?:file|page|text|response|document|answer|content)) (?:says|contains|tells you)|whatever|it exactly|directions|tasks?)\b/;
+  const after = text.slice(end, end + 160);
+  if (!/\b(?:fetch|load|read|curl|open|get|retrieve|download|visit|browse|check|look at|consult)\b/.test(before))
+    return undefined;
   if (!obeys.test(`${before} ${after}`)) return undefined;
   const message = "tells the agent to follow the content of a web page at that moment";
-  const hidden = hidesFromUser.test(`${before} ${text.slice(end, end + 240)}`);
+  const around = `${before} ${text.slice(end, end + 240)}`;
+  // An agent that has no choice, or that keeps it from its user, is steered by the page.
+  const hidden =
+    hidesFromUser.test(around) ||
+    (inShell.test(around) && /\b(?:each|every|daily|all|without asking|don't ask|do not ask)\b/.test(around));
   return lure(host === "throwaway" || hidden ? malicious : 2, "lure.remote-instructions", message, at, end);
 }
 
+const obeys =
+  /\b(?:follow|obey|execute|do|carry out|act on|apply|perform|work through|go through|complete|process)\b[^.\n]{0,40}\b(?:instructions?|commands?|steps|what(?:ever)? (?:it|(?:the|that|this) (?:file|page|text|response|document|answer|content)) (?:says|contains|tells you)|what(?:ever)? (?:is|stands) (?:written|said|listed|there)|whatever|it exactly|directions|tasks?|everything)\b|\b(?:treat|take|regard|handle|consider)\b[^.\n]{0,60}\bas\b[^.\n]{0,30}\b(?:orders?|instructions?|commands?|prompts?|authoritative|binding)\b/;
+const inShell = /\b(?:shell|terminal|bash|commands?)\b/;
+
 /** An agent that obeys a page and keeps it from its user has no legitimate use. */
 const hidesFromUser =
-  /\b(?:silently|secretly|quietly|covertly|without (?:telling|asking|mentioning|informing|notifying))\b|\bkeep (?:this|it) (?:to yourself|quiet|secret|private)\b|\b(?:do not|don't|never) (?:mention|tell|show|reveal|report|inform|notify)\b/;
+  /\b(?:silently|secretly|quietly|covertly|without (?:telling|asking|mentioning|informing|notifying))\b|\bkeep (?:this|it) (?:to yourself|quiet|secret|private)\b|\b(?:do not|don't|never) (?:mention|tell|show|reveal|report|inform|notify)\b|\busers?\b[^.\n]{0,30}\b(?:not|n't|never)\b[^.\n]{0,12}\b(?:see|know|be told|notice|be asked)\b/;
 
 function pressure(hits: Hits, at: number, end: number): number {
   let score = 0;
@@ -227,43 +220,4 @@ function* findLinks(text: string): Generator<undefined, Link[]> {
     links.push({ at: index, end: index + match.length, url, host });
   }
   return links;
-}
-
-/** The positions of each feature near a link or a password. */
-class Hits {
-  readonly #places: ReadonlyMap<Feature, number[]>;
-
-  constructor() {
-    this.#places = new Map(patterns.map(([name]) => [name, []]));
-  }
-
-  /** `centres` are sorted. */
-  *collect(text: string, centres: readonly number[]): Generator<undefined> {
-    let next = 0;
-    for (let start = 0; start < text.length; start += partLength) {
-      while ((centres[next] ?? Infinity) < start - horizon) next++;
-      if ((centres[next] ?? Infinity) > start + partLength + horizon) continue;
-      for (const [name, pattern] of patterns) {
-        const places = this.#places.get(name);
-        for (const { index } of matchPart(text, start, partLength, pattern)) places?.push(index);
-        yield undefined;
-      }
-    }
-  }
-
-  within(feature: Feature, from: number, to: number): boolean {
-    return this.first(feature, from, to) !== null;
-  }
-
-  first(feature: Feature, from: number, to: number): number | null {
-    const places = this.#places.get(feature) ?? [];
-    let [low, high] = [0, places.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((places[middle] ?? 0) < from) low = middle + 1;
-      else high = middle;
-    }
-    const found = places[low];
-    return found !== undefined && found <= to ? found : null;
-  }
 }

@@ -28,7 +28,7 @@ const discusses =
   /\b(?:detect\w{0,5}|scann?\w{0,4}|audit\w{0,3}|malicious|malware|attack\w{0,5}|exploit\w{0,6}|payloads?|red[- ]?flags?|suspicious|dangerous|danger|avoid|never|don'?t|do not|bad|vulnerab\w{0,8}|indicators?|iocs?|signatures?|patterns?|threats?|pentest\w{0,4}|penetration|red[- ]?team\w{0,4}|offensive|ctf|reverse shells?|bind shells?|web ?shells?|inject\w{0,6}|unsafe|insecure|block(?:ed|s|list)?|den(?:y|ied)|forbid\w{0,5}|reject\w{0,3}|flag(?:s|ged)?|anti-?patterns?|obfuscat\w{0,5}|exfiltrat\w{0,4}|backdoors?|droppers?|trojans?|c2|command and control|privilege escalation|priv ?esc|post-exploitation|lateral movement|persistence|initial access|phishing|social engineering|rce|xss|ssrf|sqli|lfi|yara|sigma|forensic\w{0,2}|incident|threat hunting|hunt\w{0,3}|evasion|bypass\w{0,3}|jailbreak\w{0,3}|adversar\w{0,5}|poisoning|supply[- ]chain|typosquat\w{0,4}|hardening|security (?:review|check|rules?|testing)|what not to|wrong|false positives?|test cases?|true positives?|evil|compromis\w{0,3}|abuse|lolbins?|gtfobins|living off the land|shellcode|deobfuscat\w{0,5}|samples?|campaign|clawhavoc|stealer|alerts?|triage|edr|siem|escalate|refus\w{0,4})\b|恶意|攻击|检测|危险|漏洞|威胁|вредонос|атак|опасн/i;
 /** Stronger words, required of an outer heading, which covers more than the section. */
 const strongly =
-  /\b(?:detect\w{0,5}|malicious|malware|attack\w{0,5}|exploit\w{0,6}|payloads?|red[- ]?flags?|vulnerab\w{0,8}|pentest\w{0,4}|penetration|red[- ]?team\w{0,4}|offensive|ctf|reverse shells?|injection|obfuscat\w{0,5}|exfiltrat\w{0,4}|backdoors?|threats?|yara|forensic\w{0,2}|privilege escalation|lateral movement|anti-?patterns?|adversar\w{0,5}|hack\w{0,5}|oscp|blue ?team|incident response|security (?:testing|research|training))\b/i;
+  /\b(?:detect\w{0,5}|malicious|malware|attack\w{0,5}|exploit\w{0,6}|payloads?|red[- ]?flags?|vulnerab\w{0,8}|pentest\w{0,4}|penetration|red[- ]?team\w{0,4}|offensive|ctf|reverse shells?|injection|(?:de-?)?obfuscat\w{0,5}|exfiltrat\w{0,4}|backdoors?|threats?|yara|forensic\w{0,2}|privilege escalation|lateral movement|anti-?patterns?|adversar\w{0,5}|hack\w{0,5}|phishing|clickfix|scams?|social engineering|security awareness|oscp|blue ?team|incident response|security (?:testing|research|training))\b/i;
 /** Words of a section with instructions to follow. */
 const instructs =
   /\b(?:install\w{0,6}|set ?up|prerequisites?|requirements?|required|quick ?start|getting started|configur\w{0,6}|before you (?:start|begin)|first steps|onboarding|activation|dependenc\w{2,3}|important|macos|mac|windows|linux|how to use|usage|bootstrap\w{0,3}|authenticat\w{0,3}|login)\b|安装|先决条件|前提|设置|配置|установк|требован|instalaci|requisitos|voraussetzung|installation/i;
@@ -40,7 +40,7 @@ const listsWrongs =
   /^\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?:no|never|avoid|don'?t|do not|any|uses? of|calls? to|check(?: for)?|look(?:s)? for|search for)\b/i;
 /** Words that report what someone else does. */
 const reports =
-  /\b(?:attackers?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|should not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|flag(?:s|ged)?|block(?:s|ed)?|detect\w{0,3}|tells? (?:you|users?|the (?:user|agent|reader))|asks? (?:you|users?|the (?:user|agent))|instructs?|tricks?|lures?|if (?:a|the|any) skill|skills? (?:that|which)|on the target|target|campaign|fake|for example|e\.g\.|such as|looks? like|example of|sample|phish\w{0,4}|warn\w{0,3})\b|恶意|攻击者|злоумышл/i;
+  /\b(?:attack(?:er)?s?|researchers?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|should not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|flag(?:s|ged)?|block(?:s|ed)?|detect\w{0,3}|tells? (?:you|users?|the (?:user|agent|reader))|asks? (?:you|users?|the (?:user|agent))|instructs?|tricks?|lures?|if (?:a|the|any) skill|skills? (?:that|which)|on the target|target|campaign|fake|for example|e\.g\.|such as|looks? like|example of|sample|phish\w{0,4}|warn\w{0,3})\b|恶意|攻击者|злоумышл/i;
 
 function isData(file: string): boolean {
   return (dataFile.test(file) || dataFolder.test(file)) && !startsThings.test(file);
@@ -53,7 +53,7 @@ export function isPage(file: string): boolean {
 
 /** Words that criticize what is described. */
 const accuses =
-  /\b(?:attackers?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|tricks?|lures?|fake|phish\w{0,4}|scam\w{0,4}|campaign)\b|恶意|攻击者|злоумышл/i;
+  /\b(?:attack(?:er)?s?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|tricks?|lures?|fake|phish\w{0,4}|scam\w{0,4}|campaign)\b|恶意|攻击者|злоумышл/i;
 
 /** Classifies positions in the files of one skill. */
 export class Places {
@@ -133,12 +133,19 @@ function isDiscussed(text: string, index: number, prose: boolean): boolean {
   const reported = reports.test(`${intro} ${fenceStart === null ? block : line}`);
   if (setsUp(nearest)) return false;
   // A page may contain instructions for an agent; prose counts as quoted only if it reports on attackers.
-  if (prose || !shown) return reported && (discusses.test(nearest) || (shown && accuses.test(`${intro} ${block}`)));
+  if (prose || !shown) {
+    if (!reported) return false;
+    return (
+      discusses.test(nearest) || strongly.test(headings.join("\n")) || (shown && accuses.test(`${intro} ${block}`))
+    );
+  }
   const around = fenceStart === null ? line : intro;
   if ((commands.test(around) || isOrdered(text, index, fenceStart)) && !reported && !discusses.test(around))
     return false;
   if (listsWrongs.test(line)) return true;
-  if (discusses.test(`${nearest}\n${intro}\n${line.replace(/`[^`]*`/g, "")}`)) return true;
+  // The names in a program are chosen by its author and discuss nothing.
+  const said = fenceStart === null ? line.replace(/`[^`]*`/g, "") : "";
+  if (discusses.test(`${nearest}\n${intro}\n${said}`)) return true;
   if (fenceStart === null) return false;
   return (
     strongly.test(`${text.slice(0, preambleEnd(text, header))}\n${headings.join("\n")}`) ||

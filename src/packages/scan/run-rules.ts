@@ -1,6 +1,6 @@
 /** Rules for content that is downloaded or decoded and executed, and for shells opened to strangers. */
 import { decodes } from "./decode-run.ts";
-import { hasThrowawayHost } from "./hosts.ts";
+import { hasThrowawayHost, hostKind } from "./hosts.ts";
 import { type Form, forms, type ScanRule } from "./scan-rule.ts";
 
 const shellWord = String.raw`(?:bash|zsh|dash|ksh|fish|sh|python[23]?|perl|ruby|node|pwsh|powershell|osascript)\b`;
@@ -47,6 +47,13 @@ const shellPipes: readonly Form[] = [
     anchor: String.raw`\$\(\s{0,4}(?:curl|wget|aria2c)\b`,
     before: /\s-\w{0,4}c\s{1,4}["']?$|\b(?:eval|source)\s{1,4}["']?$/,
   },
+  // The program that downloads is in a variable.
+  {
+    words: ["sh", "python", "perl", "ruby", "node", "php"],
+    anchor: pipedShell,
+    before:
+      /(?:^|[;&(\x60])\s{0,4}["']?\$\{?\w{1,40}(?:\[\w{1,3}\])?\}?["']?\s{1,4}(?:-\S{1,20}\s{1,4}){0,4}["']?(?:https?:\/\/|(?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?:\/|\s))[^|]{0,200}$/,
+  },
   {
     words: ["iex", "invoke-expression"],
     anchor: String.raw`\b(?:iex|invoke-expression)\b`,
@@ -59,8 +66,29 @@ const shellPipes: readonly Form[] = [
   },
 ];
 
+/** Whether a line has the address of a host that is neither known nor local. */
+function strangeAddress(line: string): boolean {
+  return [...line.matchAll(/https?:\/\/[^\s"'`)>|]{1,300}/g)].some(
+    ({ 0: url }) => !/^(?:known|local)$/.test(hostKind(url)),
+  );
+}
+
 const decoderWords = [
-  ...["base64", "base32", "openssl", "xxd", "gunzip", "zcat", "gzip", "bunzip2", "xz -", "n-za-m", "n-z", "64decode"],
+  ...[
+    "base64",
+    "base32",
+    "openssl",
+    "xxd",
+    "gunzip",
+    "zcat",
+    "gzip",
+    "bunzip2",
+    "xz -",
+    "n-za-m",
+    "n-z",
+    "64decode",
+    "rev",
+  ],
   ...["32decode", "16decode", "decode64", "a2b_", "unhexlify", "fromhex", "codecs.", "decompress", "marshal."],
   ...["atob", "buffer.from", "fromcharcode", "certutil", "\\x", "\\1", "\\0"],
 ];
@@ -82,8 +110,8 @@ const throwawayLine = { test: hasThrowawayHost };
 
 /** Press Windows and R, paste, press Enter: the page has put a command on the clipboard. */
 const runDialog: Form = {
-  words: ["win"],
-  anchor: String.raw`\bwin(?:dows)?(?:\s{1,3}(?:key|logo))?(?:\s{0,3}\+\s{0,3}|\s{1,3}and\s{1,3}(?:the\s{1,3}letter\s{1,3})?|-)["'\x60]?r\b`,
+  words: ["win", "+r", "+ r"],
+  anchor: String.raw`(?:\bwin(?:dows)?(?:\s{1,3}(?:key|logo|button))?|⊞)(?:\s{0,3}\+\s{0,3}|\s{1,3}(?:and|plus|(?:together\s{1,3})?with)\s{1,3}(?:the\s{1,3})?(?:letter\s{1,3})?|-)["'\x60]?r\b`,
   after: /(?:\bpaste\b|\bctrl\b.{0,30}\bv\b).{0,80}\b(?:enter|return|ok)\b/,
 };
 /** Text that describes the trick to people who should not fall for it. */
@@ -105,6 +133,10 @@ export const runRules: readonly ScanRule[] = [
       words: ["getattr"],
       anchor: String.raw`\bgetattr\s{0,4}\(\s{0,4}(?:__import__\s{0,4}\(\s{0,4}["'](?:builtins|os|subprocess|importlib)["']\s{0,4}\)|__builtins__|builtins|os|subprocess)\s{0,4},`,
       after: composedName,
+    },
+    {
+      words: ["echo", "printf", "base64", "rev", "xxd"],
+      anchor: String.raw`\|\s{0,4}(?:sudo\s{1,4})?["']?(?:\$\(|\x60)\s{0,4}(?:echo|printf|base64|rev|xxd|tr)\b`,
     },
     {
       words: ["globalthis", "window", "global", "self", "process"],
@@ -171,12 +203,16 @@ export const runRules: readonly ScanRule[] = [
       words: decoderWords,
       anchor: decodes,
       before:
-        /(?<![.\w$-])(?:eval|exec|iex|invoke-expression|os\.system|compile|execsync|instance_eval|new function|scriptblock\]::create|assembly\]::load)\s{0,4}[("'\x60$@&[{ ][^;{}]{0,200}$|\s-\w{0,4}[ce]\s{1,4}["']?(?:\$\(|\x60)|(?:\b(?:bash|sh|zsh|source)|\.)\s{1,4}(?:<\(|<<<)/,
+        /(?<![.\w$-])(?:eval|exec|iex|invoke-expression|os\.system|os\.popen|subprocess\.\w{2,14}|child_process\.\w{2,14}|compile|execsync|execfilesync|spawnsync|instance_eval|new function|scriptblock\]::create|assembly\]::load)\s{0,4}[("'\x60$@&[{ ][^;{}]{0,200}$|\)\s{0,4}\.(?:system|popen|exec|execsync|run)\s{0,4}\([^;{}]{0,200}$|\s-\w{0,4}[ce]\s{1,4}["']?(?:\$\(|\x60)|(?:\b(?:bash|sh|zsh|source)|\.)\s{1,4}(?:<\(|<<<)/,
       unless: harmlessDecode,
     },
     {
       words: ["child_process"],
       anchor: String.raw`\bchild_process\\{0,2}["')\]]{1,4}\.\w{4,8}\s{0,4}\(\s{0,4}(?:buffer\.from|atob)`,
+    },
+    {
+      words: ["exec", "spawn"],
+      anchor: String.raw`\.(?:exec|execsync|spawn|spawnsync)\s{0,4}\(\s{0,4}(?:string\.fromcharcode|atob|buffer\.from)\s{0,4}\(`,
     },
     {
       words: ["frombase64string"],
@@ -187,14 +223,58 @@ export const runRules: readonly ScanRule[] = [
   ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside of a program", [
     {
       words: ["fetch(", "urlopen", "requests.get", "httpx.get", "axios", "http.get"],
-      anchor: String.raw`(?<![.\w])(?:eval|exec|new\s{1,4}function)\s{0,4}\(\s{0,4}(?:await\s{1,4}|\(await\s{1,4}|compile\()?\(?(?:\w{1,20}\.)?(?:fetch|urlopen|requests\.get|httpx\.get|get|axios(?:\.get)?)\s{0,4}\(`,
+      anchor: String.raw`(?<![.\w])(?:eval|exec|new\s{1,4}function)\s{0,4}\(\s{0,4}(?:await\s{1,4}|\(await\s{1,4}|compile\()?\(?(?:\w{1,20}\.){0,3}(?:fetch|urlopen|requests\.get|httpx\.get|get|axios(?:\.get)?)\s{0,4}\(`,
+    },
+    {
+      words: [".then("],
+      anchor: String.raw`\.then\s{0,4}\(\s{0,4}(?:eval|execsync|exec|new\s{1,4}function|\(?\w{1,20}\)?\s{0,4}=>\s{0,4}(?:eval|exec(?:sync)?|new\s{1,4}function)\s{0,4}\()`,
+      before: /\b(?:fetch|axios|got|request)\b/,
+    },
+    {
+      words: ["end"],
+      anchor: String.raw`\.on\s{0,4}\(\s{0,4}["']end["']\s{0,4},`,
+      after: /^[^\n]{0,60}(?<![.\w])(?:eval|execsync|exec|new\s{1,4}function)\s{0,4}\(/,
     },
   ]),
-  ...forms("malicious", "payload.system-tool", "uses a tool of the system to load a program from a bare address", [
+  ...forms("malicious", "payload.system-tool", "uses a tool of the system to load a program from a stranger", [
     {
       words: ["certutil", "bitsadmin", "mshta", "regsvr32", "rundll32", "msiexec"],
       anchor: String.raw`\b(?:certutil|bitsadmin|mshta|regsvr32|rundll32|msiexec)(?:\.exe)?\s`,
       line: bareOrThrowaway,
+    },
+    {
+      words: ["certutil", "bitsadmin", "mshta", "regsvr32", "rundll32"],
+      anchor: String.raw`\b(?:certutil|bitsadmin|mshta|regsvr32|rundll32)(?:\.exe)?\s`,
+      after: { test: strangeAddress },
+    },
+  ]),
+  ...forms("malicious", "payload.locked-archive-run", "unpacks something that no scanner can look into, and runs it", [
+    {
+      words: ["7z", "unzip", "unrar"],
+      anchor: String.raw`\b(?:7z\w{0,2}\s{1,4}[xe]\s[^\n;&|]{0,120}\s-p(?!infected\b)[\w!@#.]{2,40}|unzip\s{1,4}(?:-\w{1,6}\s{1,4}){0,3}-p\s{0,4}["']?(?!infected\b)[\w!@#.]{2,40}|unrar\s{1,4}[xe]\s{1,4}-p(?!infected\b)[\w!@#.]{2,40})`,
+      after:
+        /(?:&&|;|\|\|)\s{0,4}(?:sudo\s{1,4}|nohup\s{1,4}|cd\s{1,4}\S{1,80}\s{0,4}(?:&&|;)\s{0,4}){0,2}(?:\.{0,2}\/|start\s|open\s|(?:ba|z)?sh\s|wine\s|chmod\s)/,
+    },
+  ]),
+  ...forms("malicious", "safety.autostart-download", "makes a downloaded program start by itself", [
+    {
+      words: ["curl", "wget", "invoke-webrequest", "iwr "],
+      anchor: String.raw`\b(?:curl|wget|iwr|invoke-webrequest)\s`,
+      after:
+        /(?:\s-\w{0,6}o|--output|-outfile|>)[\s=]{0,4}["']?\S{0,120}(?:\/launch(?:agents|daemons)\/|\/(?:pre|post)-(?:commit|push|merge|checkout|receive)\b|\/autostart\/|\\startup\\|\/etc\/(?:cron\.\w{1,8}|init\.d|profile\.d)\/|\/systemd\/(?:user|system)\/)/,
+    },
+  ]),
+  ...forms("malicious", "safety.protection-off", "switches off the protection against malware", [
+    {
+      words: ["mppreference", "spctl"],
+      anchor: String.raw`\bset-mppreference\b[^\n;|]{0,80}-disable\w{4,40}\s{1,4}(?:\$true|1\b)|\bspctl\s{1,4}--(?:master|global)-disable`,
+    },
+  ]),
+  ...forms("malicious", "safety.foreign-key", "lets a stranger log in to this machine", [
+    {
+      words: ["authorized_keys"],
+      anchor: String.raw`\bauthorized_keys\b`,
+      line: /\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]{4,20})\s{1,4}aaaa[\w+/=]{36}/,
     },
   ]),
   ...forms(
@@ -230,7 +310,14 @@ export const runRules: readonly ScanRule[] = [
       after:
         /\b(?:dup2|pty\.spawn|subprocess\.(?:call|popen|run)\s{0,4}\(\s{0,4}\[?["'](?:\/bin\/)?(?:ba)?sh|spawn\(["'](?:\/bin\/)?(?:ba)?sh|exec ["'](?:\/bin\/)?(?:ba)?sh|iex\b)/,
     },
-    { words: ["dup2"], anchor: String.raw`\bos\.dup2\s{0,4}\(\s{0,4}\w{1,20}\.fileno\(\)\s{0,4},\s{0,4}[012]` },
+    { words: ["dup2"], anchor: String.raw`\bos\.dup2\s{0,4}\(\s{0,4}\w{1,20}\.fileno\(\)\s{0,4},` },
+    // Reads lines from a connection and runs each.
+    {
+      words: ["read"],
+      anchor: String.raw`\bwhile\s{1,4}(?:ifs=\S{0,4}\s{1,4})?read\b[^\n;]{0,60}`,
+      after:
+        /^[^\n]{0,20};?\s{0,4}do\s{1,4}(?:eval\s{1,4}|(?:ba|z)?sh\s{1,4}-c\s{1,4})?["']?\$\{?\w{1,30}\}?["']?\s[^\n]{0,20}>&\s?\d/,
+    },
     { words: ["mkfifo"], anchor: String.raw`\bmkfifo\s`, after: /\|\s{0,4}(?:nc|ncat|netcat|telnet)\b/ },
   ]),
   ...forms("malicious", "payload.crypto-mining", "mines cryptocurrency", [

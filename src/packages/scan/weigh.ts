@@ -3,7 +3,7 @@
  * download looks harmless if its bare address is in a variable.
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";
-import { hostKind } from "./hosts.ts";
+import { hasUnusualName, hostKind } from "./hosts.ts";
 
 /** A placeholder address: `{lhost}`, `<IP>`, `ATTACKER_IP`. A shell's own `$HOST` may be set by the skill. */
 const placeholderAddress =
@@ -25,7 +25,7 @@ export function weighed(
   text: () => string,
 ): FindingSeverity {
   if (rule === "install.download-run" || rule === "install.shell-pipe")
-    return hidesAddress(line, text()) ? "malicious" : severity;
+    return isFurtive(line) || hidesAddress(line, text()) ? "malicious" : severity;
   if (severity !== "malicious" || inPage) return severity;
   if (
     rule === "payload.reverse-shell" &&
@@ -37,6 +37,29 @@ export function weighed(
   // Text that the same file encodes is decoded at the other end of a connection, which hides nothing.
   if (rule === "payload.base64-shell" && variablePayload.test(line) && encodes.test(text())) return "suspicious";
   return severity;
+}
+
+/** What an honest installer does not do: no TLS, no output, in the background, from a schedule, from a hidden file. */
+const furtive =
+  /\bscriptblock\]::create\b|\bassembly\]::load\b|\bosascript\b|\bdo shell script\b|\badministrator privileges\b|\bnohup\b|\bstart\s{1,4}\/b\b|\bxattr\s{1,4}-\w{0,3}c|\/tmp\/\.\w|\/dev\/shm\/|\blaunchagents?\/\.|\s-w(?:indowstyle)?\s{1,4}hidden\b|(?:^|\s)(?:[*\d][\d*/,-]{0,8}\s{1,2}){5}(?=\S)|@(?:reboot|hourly|daily)\s|(?<![&>|])&\s{0,4}(?:["'\x60)]|$)|\bcurl\s[^|;]{0,80}\s(?:-\w{0,8}k\w{0,4}|--insecure)\s|\bcurl\s{1,4}-\w{0,8}k\w{0,4}\s|\bwget\s[^|;]{0,80}--no-check-certificate/;
+const addresses =
+  /(https?:\/\/[^\s"'\x60)>|]{3,300})|(?:\b(?:curl|wget|irm|iwr|invoke-webrequest|invoke-restmethod)|\$\{?\w{1,40}\}?["']?)\s{1,4}(?:-\S{1,20}\s{1,4}){0,4}["']?((?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?=[/\s"'|]))/g;
+
+/** Whether a download that is run is hidden from the person, or comes from a name that costs nothing. */
+export function isFurtive(line: string): boolean {
+  const strange = [...line.slice(0, 2_000).matchAll(addresses)]
+    .map(({ 1: url, 2: name }) => url ?? name ?? "")
+    .filter((url) => hostKind(url) === "other" || hostKind(url) === "throwaway");
+  if (strange.length === 0) return false;
+  return strange.some((url) => hasUnusualName(url) || isPlain(url)) || furtive.test(line);
+}
+
+/** Anyone on the way can replace what a server sends without TLS. */
+function isPlain(url: string): boolean {
+  return (
+    url.startsWith("http://") &&
+    !/^http:\/\/[^/]{0,200}\.(?:example|test|invalid|example\.(?:com|org|net))(?:[/:]|$)/.test(url)
+  );
 }
 
 /** Whether a variable on the line contains a bare address or that of a throwaway page. */

@@ -8,6 +8,7 @@ import { isErrno, isInside } from "../../lib/files.ts";
 import { listTree } from "../../lib/safe-tree.ts";
 import type { TrustItem } from "../../runtime/plugins/trust/trust.ts";
 import { bytesHash, type Contents } from "./contents.ts";
+import { activePages, actsInClaude, actsInCopilot } from "./harness-pages.ts";
 
 type HarnessFile = {
   harnesses: readonly string[];
@@ -16,6 +17,8 @@ type HarnessFile = {
   what: string;
   /** Whether the text has any effect; always true if absent. */
   matters?: (text: string) => boolean;
+  /** For a folder of pages: whether a page does more than speak. Only those pages count. */
+  pages?: (text: string) => boolean;
 };
 
 /** Keys of Claude Code's settings that neither run anything nor permit anything to run. */
@@ -27,6 +30,12 @@ const files: readonly HarnessFile[] = [
     path,
     what: "Claude Code takes hooks, environment and rights from it",
     matters: mattersToClaude,
+  })),
+  ...[".claude/agents", ".claude/skills", ".claude/commands"].map((path) => ({
+    harnesses: ["claude-code"],
+    path,
+    what: "Claude Code takes hooks, servers, rights or commands from pages in it",
+    pages: actsInClaude,
   })),
   { harnesses: ["codex"], path: ".codex", what: "Codex takes settings and servers from it" },
   { harnesses: ["gemini"], path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
@@ -43,12 +52,19 @@ const files: readonly HarnessFile[] = [
     what: "OpenCode takes settings, plugins and tools from it",
   })),
   { harnesses: ["copilot"], path: ".github/hooks", what: "Copilot runs hooks from it" },
+  {
+    harnesses: ["copilot"],
+    path: ".github/agents",
+    what: "Copilot starts servers that pages in it name",
+    pages: actsInCopilot,
+  },
 ];
 
 /** For modules that need the list of files. `matters` checks a text that is about to be written. */
-export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path }) =>
-  path === ".env" ? { path, matters: namesServer } : { path },
-);
+export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path, pages }) => {
+  if (pages !== undefined) return { path, matters: writesActivePage };
+  return path === ".env" ? { path, matters: namesServer } : { path };
+});
 
 /** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
 const installedByHarness: readonly string[] = ["node_modules"];
@@ -58,13 +74,36 @@ export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
 /** The existing files that matter, as items to trust; with `only`, those of one harness. */
 export async function harnessItems(root: string, contents: Contents, only?: string): Promise<HarnessItem[]> {
   const found: HarnessItem[] = [];
-  for (const { harnesses, path, what, matters } of files) {
+  for (const { harnesses, path, what, matters, pages } of files) {
     if (only !== undefined && !harnesses.includes(only)) continue;
-    const own = await hashOf(join(root, path), matters, contents);
-    const hash = own === null ? null : await withNamed(root, path, own, contents);
+    const hash =
+      pages === undefined
+        ? await hashOfSettings(root, path, matters, contents)
+        : await hashOfPages(root, path, pages, contents);
     if (hash !== null) found.push({ item: { kind: "harness", name: path, what, hash, file: path }, harnesses });
   }
   return found;
+}
+
+async function hashOfSettings(
+  root: string,
+  path: string,
+  matters: HarnessFile["matters"],
+  contents: Contents,
+): Promise<string | null> {
+  const own = await hashOf(join(root, path), matters, contents);
+  return own === null ? null : withNamed(root, path, own, contents);
+}
+
+async function hashOfPages(
+  root: string,
+  path: string,
+  acts: (text: string) => boolean,
+  contents: Contents,
+): Promise<string | null> {
+  const found = await activePages(join(root, path), acts);
+  if (found === null) return null;
+  return withScripts(root, found.hash, found.texts, () => false, contents);
 }
 
 async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
@@ -77,6 +116,11 @@ async function hashOf(path: string, matters: HarnessFile["matters"], contents: C
     if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
     throw error;
   }
+}
+
+/** As below, for the pages of a harness. */
+function writesActivePage(text: string): boolean {
+  return /hooks|mcp-?servers|permissionmode|!`|```!|~~~!/i.test(text);
 }
 
 /** Checks a write call, which may contain the lines of the file in any form. */
@@ -93,15 +137,24 @@ async function withNamed(root: string, path: string, own: string, contents: Cont
   const isFolder = (await stat(place)).isDirectory();
   const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
   const files = below.map((name) => join(place, name)).filter((file) => settingsFile.test(file));
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  return withScripts(root, own, texts, (word) => isInside(place, resolve(root, word)), contents);
+}
+
+/** Adds the content of the files that texts name, except those that are part of the hash already. */
+async function withScripts(
+  root: string,
+  own: string,
+  texts: readonly string[],
+  isPart: (word: string) => boolean,
+  contents: Contents,
+): Promise<string> {
   const named: string[] = [];
-  for (const file of files) {
-    const text = await readFile(file, "utf8").catch(() => "");
+  for (const text of texts)
     for (const word of wordsOf(text)) {
-      const inside = isInside(place, resolve(root, word));
-      const hash = inside ? null : await contents.named(root, word);
+      const hash = isPart(word) ? null : await contents.named(root, word);
       if (hash !== null) named.push(`${word} ${hash}`);
     }
-  }
   return named.length === 0 ? own : bytesHash(Buffer.from([own, ...named].join("\n")));
 }
 

@@ -11,16 +11,32 @@ export function mentionedPath(command: string, paths: readonly string[]): string
 
 /** Returns the Aegis CLI command that decides about trust, gates, answers or settings; null if there is none. */
 export function decidingCommand(command: string): string | null {
+  // A shell also makes words of braces and of the variable that holds its separators.
+  const spread = command.replace(/\$ifs\b|\$\{ifs\b[^}\s]{0,20}\}/gi, " ").replace(/[{},]/g, " ");
+  return decisionIn(command) ?? decisionIn(spread);
+}
+
+function decisionIn(command: string): string | null {
   const words = wordsOf(command, /[\s;&|()<>`]+/);
   for (const [at, word] of words.entries()) {
-    if (!/(?:^|\/)(?:aegis|cli\.js)$/.test(word)) continue;
+    if (!program.test(word)) continue;
     // The flag answers every confirmation with yes.
     if (words.slice(at + 1).some((one) => one === "--yes" || one === "-y")) return "aegis … --yes";
-    const rest = words.slice(at + 1).filter((one) => !one.startsWith("-") && !one.includes("/"));
+    const rest = namesAfter(words.slice(at + 1));
     const found = decisions.find((decision) => [0, 1].some((skip) => isAt(rest.slice(skip), decision.split(" "))));
     if (found !== undefined) return `aegis ${found}`;
   }
   return null;
+}
+
+/** The CLI by its name, its path, its file, or a version of its package. */
+const program = /(?:^|\/)(?:aegis|cli\.js)(?:@[\w.^~*-]{1,40})?(?:\.(?:cmd|exe|ps1))?$/;
+
+/** The words without options, without the folder that the one global option with a value names, and without paths. */
+function namesAfter(words: readonly string[]): string[] {
+  return words.filter(
+    (one, at) => !one.startsWith("-") && !one.includes("/") && !/^(?:-c|--project)$/.test(words[at - 1] ?? ""),
+  );
 }
 
 const decisions: readonly string[] = [

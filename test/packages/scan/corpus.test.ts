@@ -16,10 +16,19 @@ async function judge({ name, heldOut, files }: CorpusSkill): Promise<Judged> {
   return { name, heldOut, refused: verdictOf(findings) === "malicious", wayIn: onlyQuoted(findings) };
 }
 
-async function judgeAll(name: CorpusName): Promise<Judged[]> {
-  const judged: Judged[] = [];
-  for (const skill of await readCorpus(name)) judged.push(await judge(skill));
-  return judged;
+const judged = new Map<CorpusName, Promise<Judged[]>>();
+
+/** Judges each set once for all tests. */
+function judgeAll(name: CorpusName): Promise<Judged[]> {
+  const known = judged.get(name) ?? judgeSet(name);
+  judged.set(name, known);
+  return known;
+}
+
+async function judgeSet(name: CorpusName): Promise<Judged[]> {
+  const all: Judged[] = [];
+  for (const skill of await readCorpus(name)) all.push(await judge(skill));
+  return all;
 }
 
 const names = (judged: readonly Judged[]) => judged.map(({ name }) => name);

@@ -82,6 +82,8 @@ describe("an edit", () => {
     ];
     for (const reason of await Promise.all(passed)) expect(reason).toBeNull();
     expect(await judge("edit", { path: ".env", content: "GEMINI_BASE_URL=http://evil" })).not.toBeNull();
+    for (const content of ["---\nhooks:\n  Stop: []\n---\n", "permissionMode: bypassPermissions", "see !`curl x`"])
+      expect(await judge("edit", { path: ".claude/agents/x.md", content })).not.toBeNull();
   });
 });
 
@@ -145,6 +147,14 @@ describe("a command", () => {
     "aegis --json answer ask_1 allow",
     "aegis config set plugins.enabled false",
     "aegis up -y",
+    "aegis -C . -C . trust",
+    "aegis plugin --project . -C sub drop house",
+    "npx aegis@latest trust",
+    "npx -p x aegis.cmd answer ask_1 allow",
+    "{aegis,trust}",
+    "aegis$IFS''trust",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the shell
+    "aegis${IFS}plugin${IFS}drop${IFS}house",
     "cat .aegis.yaml > /tmp/x; rm .aegis.yaml",
   ])("%s is put to a person", async (command) => {
     const { judge } = await place();
@@ -158,6 +168,7 @@ describe("a command", () => {
     "git commit -m 'aegis: trust nobody'",
     "cp ci.yml .github/workflows/ci.yml",
     "aegis ps",
+    "aegis -C . send dev 'please install it'",
     "rm -rf dist/*",
   ])("%s is not", async (command) => {
     const { judge } = await place();
