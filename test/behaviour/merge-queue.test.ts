@@ -50,7 +50,7 @@ it("lists, pauses and resumes the merge queue, and cancels what waits, also afte
   expect(again.stderr).toContain("has ended: cancelled");
 
   process.kill((await daemonPid()) ?? 0, "SIGKILL");
-  await ada.ended;
+  expect((await ada.ended).stderr).toContain("continues when it runs again");
   await aegis("up");
   expect(await waiting(project, 1)).toMatchObject([{ id: first?.id, state: "new", queued_position: 1 }]);
   expect(await git("rev-list", "--count", "main")).toBe("1");

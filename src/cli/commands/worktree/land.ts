@@ -1,5 +1,6 @@
 /** `aegis land`: lands the work of a session on a branch, and lists landings. */
 import type { ApiOutput } from "../../../contract/api.ts";
+import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { mergeQueueName } from "../../../contract/landing.ts";
 import { receiptWords } from "../../../contract/receipt.ts";
 import { tableOptions } from "../../format/columns.ts";
@@ -24,7 +25,9 @@ export const land: Handler<typeof landCommands.land> = async (cx, args) => {
   };
   const { queue } = await cx.call("getQueue", { path: { queue: mergeQueueName } });
   if (queue.paused) cx.warn(`${mergeQueueName} is paused: the landing waits until it is resumed`);
-  const answer = await cx.call("landSession", { path: { session }, body });
+  const answer = await cx.call("landSession", { path: { session }, body }).catch((error: unknown) => {
+    throw isAegisError(error) && error.code === "unavailable" ? interrupted(session, error) : error;
+  });
   const { state, target, next, files, detail, receipt } = answer.landing;
   cx.show(answer, () => [
     `${session}: ${landWords[state]} ${target}${state === "landed" ? ` as ${next?.slice(0, 12)}` : ""}`,
@@ -34,6 +37,14 @@ export const land: Handler<typeof landCommands.land> = async (cx, args) => {
   ]);
   return state === "landed" || state === "nothing" ? exitCodes.ok : exitCodes.failed;
 };
+
+/** The daemon answered before, so the landing may be stored. */
+function interrupted(session: string, cause: AegisError): AegisError {
+  return new AegisError("unavailable", `lost the connection to the daemon while ${session} was landing`, {
+    hint: "a landing that the daemon had accepted continues when it runs again: aegis up, then aegis land",
+    cause,
+  });
+}
 
 async function list(cx: Terminal): Promise<void> {
   const answer: ApiOutput<"listLandings"> = await cx.call("listLandings");
