@@ -19,6 +19,8 @@ export type FollowOptions = {
    */
   live?: boolean | undefined;
   signal?: AbortSignal | undefined;
+  /** The daemon has answered the caller before: a first connection that fails is a lost one, and is tried again. */
+  reached?: boolean | undefined;
   /** Called when the daemon has accepted a connection, the first one and each later one. */
   onConnect?: () => void;
   /** Called before each reconnect with the error that ended the last connection. */
@@ -35,7 +37,7 @@ const maxAttempts = 25;
 
 /**
  * Follows the daemon's events: each event once, in order, across broken connections and restarts of the daemon.
- * Ends when the signal aborts. Throws if the first connection fails, if the daemon refuses the request, or if the
+ * Ends when the signal aborts. Throws if the first connection fails (unless `reached`), if the daemon refuses the request, or if the
  * daemon does not come back within about a minute and a half.
  *
  * @example
@@ -54,7 +56,7 @@ export async function* followEvents(
 ): AsyncGenerator<Followed, void, undefined> {
   const { signal, sleep = systemClock.sleep } = options;
   const position = { after: options.after };
-  let connectedOnce = false;
+  let connectedOnce = options.reached ?? false;
   let attempt = 0;
   while (!signal?.aborted) {
     const failuresBefore = attempt;

@@ -109,6 +109,8 @@ function reduceSession(session: SessionState, event: SessionEvent): SessionState
     case "worktree.removed":
     case "rescue.saved":
     case "rescue.failed":
+    case "land.queued":
+    case "land.started":
     case "land.ended":
     case "claim.refused":
     case "receipt.recorded":

@@ -6,6 +6,7 @@ import { claimSchema } from "./claim.ts";
 import { landHowSchema, landingViewSchema } from "./landing.ts";
 import { receiptViewSchema } from "./receipt.ts";
 import { rescueDetailSchema, rescueSchema } from "./rescue.ts";
+import { landingIdSchema } from "./schema-ids.ts";
 import { baseRefMaxLength, baseRefPattern, worktreeSchema, worktreeViewSchema } from "./worktree.ts";
 
 const rescuePath = z.object({ rescue: z.string().describe("a rescue's id, or a session's handle or id") });
@@ -32,9 +33,16 @@ export const copyEndpoints = {
   listLandings: {
     summary: "List landings, newest first",
     path: none,
-    query: none,
+    query: z.object({ open: flag.describe("only those that wait or run") }),
     body: none,
     output: z.object({ landings: z.array(landingViewSchema) }),
+  },
+  cancelLanding: {
+    summary: "Cancel a landing that waits in the merge queue",
+    path: z.object({ landing: landingIdSchema }),
+    query: none,
+    body: none,
+    output: z.object({ landing: landingViewSchema }),
   },
   listClaims: {
     summary: "List the files that sessions have claimed",

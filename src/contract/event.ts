@@ -286,6 +286,9 @@ export const eventSchemas = {
     why: claimRefusalSchema,
     by: z.string().nullable(),
   }),
+  /** A landing waits in the merge queue, or has begun. */
+  "land.queued": landingSchema.pick({ target: true, how: true, check: true }).extend({ landing: landingIdSchema }),
+  "land.started": landingSchema.pick({ target: true }).extend({ landing: landingIdSchema }),
   /** The result of a landing. */
   "land.ended": landingSchema
     .pick({ target: true, state: true, files: true, detail: true })

@@ -6,12 +6,17 @@ import { landingIdSchema, sessionIdSchema } from "./schema-ids.ts";
 export const landHowSchema = z.enum(["squash", "merge", "rebase"]);
 export type LandHow = z.infer<typeof landHowSchema>;
 
+/** The queue of all landings. No other queue may have this name. */
+export const mergeQueueName = "merge-queue";
+
 /**
- * `new` → `ready` (merged, not checked) → `checked` → `landed`. `waiting`: the checkout of the branch has to be clean
- * first. `conflict`: returned to the session. `failed`: the check failed. `nothing`: there was nothing to land.
+ * `new` (waits in the queue) → `planning` → `ready` (merged, not checked) → `checked` → `landed`. `waiting`: the checkout
+ * of the branch has to be clean first. `conflict`: returned to the session. `failed`: the check failed. `nothing`: there
+ * was nothing to land. `cancelled`: a person cancelled it while it waited.
  */
 export const landingStateSchema = z.enum([
   "new",
+  "planning",
   "ready",
   "checked",
   "waiting",
@@ -20,8 +25,12 @@ export const landingStateSchema = z.enum([
   "failed",
   "nothing",
   "landed",
+  "cancelled",
 ]);
 export type LandingState = z.infer<typeof landingStateSchema>;
+
+/** States of landings that have not ended. */
+export const openLandings: readonly LandingState[] = ["new", "planning", "ready", "checked", "returning"];
 
 export const landingSchema = z.object({
   id: landingIdSchema,
@@ -49,5 +58,9 @@ export const landingSchema = z.object({
 export type Landing = z.infer<typeof landingSchema>;
 
 /** Without a check, a landing has no receipt: it is unverified. */
-export const landingViewSchema = landingSchema.extend({ receipt: receiptViewSchema.nullable().default(null) });
+export const landingViewSchema = landingSchema.extend({
+  receipt: receiptViewSchema.nullable().default(null),
+  /** Position among the landings that wait, from 1; null if it does not wait. */
+  queued_position: z.number().int().nullable().default(null),
+});
 export type LandingView = z.infer<typeof landingViewSchema>;

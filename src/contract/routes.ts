@@ -105,6 +105,7 @@ export const routes = {
   listWorktrees: { method: "GET", path: "/v1/worktrees" },
   landSession: { method: "POST", path: "/v1/sessions/:session/land" },
   listLandings: { method: "GET", path: "/v1/landings" },
+  cancelLanding: { method: "POST", path: "/v1/landings/:landing/cancel" },
   listReceipts: { method: "GET", path: "/v1/receipts" },
   removeWorktree: { method: "POST", path: "/v1/worktrees/:session/remove" },
   listClaims: { method: "GET", path: "/v1/claims" },

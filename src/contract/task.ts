@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { onCrashSchema, slugPattern } from "./agent.ts";
 import { checkInputSchema } from "./check.ts";
+import { mergeQueueName } from "./landing.ts";
 import { requiredLabelsSchema } from "./node.ts";
 import { receiptViewSchema } from "./receipt.ts";
 import { messageIdSchema, sessionIdSchema, taskIdSchema } from "./schema-ids.ts";
@@ -14,7 +15,8 @@ export const queueNameMaxLength = 64;
 export const queueNameSchema = z
   .string()
   .max(queueNameMaxLength)
-  .regex(slugPattern, "expected lower-case letters and digits joined by - or _, starting with a letter");
+  .regex(slugPattern, "expected lower-case letters and digits joined by - or _, starting with a letter")
+  .refine((name) => name !== mergeQueueName, { error: "this is the name of the queue of landings; choose another" });
 
 /** The budget of a queue's tasks within a time window. Exactly one of the two limits is set. */
 export const budgetSchema = z
@@ -142,8 +144,8 @@ export type BudgetCheck = z.infer<typeof budgetCheckSchema>;
 
 export const queueViewSchema = z.object({
   name: z.string(),
-  /** `missing`: it has tasks but is no longer declared. */
-  source: z.enum(["config", "added", "missing"]),
+  /** `missing`: it has tasks but is no longer declared. `built-in`: the merge queue, whose entries are landings. */
+  source: z.enum(["config", "added", "missing", "built-in"]),
   settings: queueSettingsSchema.nullable(),
   paused: z.boolean(),
   tasks: z.record(taskStatusSchema, z.number().int()),

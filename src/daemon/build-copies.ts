@@ -98,6 +98,8 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
         ...{ store, clock, log, git, root, folder, boundaries, rescues, removal, inbox, signal, checks, receipts },
         consent: (command) => checkConsent("person", command),
       });
+      // Before the state of the files is recorded: a landing must not change them during the turn.
+      extensions.turnEdges.unshift({ begins: (session) => landings.free(session), ends: async () => {} });
       return { removal, landings };
     },
   };

@@ -210,6 +210,7 @@ function serve(
       worktrees: runtime.worktrees,
       removal: runtime.removal,
       landings: runtime.landings,
+      mergeQueue: runtime.landings.queue,
       claims: runtime.claims,
       receipts: runtime.receipts,
       rescues: runtime.rescues,

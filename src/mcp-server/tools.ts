@@ -30,7 +30,9 @@ export const tools: readonly McpTool[] = [
           ...{ name: slug, description, harness },
           ...(isDefault ? { default: true } : {}),
         })),
-        queues: queues.map(({ name, settings, tasks }) => ({ name, agent: settings?.agent ?? null, tasks })),
+        queues: queues.flatMap(({ name, source, settings, tasks }) =>
+          source === "built-in" ? [] : { name, agent: settings?.agent ?? null, tasks },
+        ),
         workflows: workflows.map(({ name, description, schema }) => ({ name, description, args: schema })),
       });
     },

@@ -17,7 +17,7 @@ export type CopyServices = {
   worktrees: Pick<Worktrees, "list" | "check">;
   removal: Pick<Removal, "remove">;
   receipts: Pick<ReceiptViews, "list">;
-  landings: Pick<Landings, "land" | "list">;
+  landings: Pick<Landings, "land" | "list" | "cancel">;
   claims: Pick<FileClaims, "list">;
   rescues: Pick<Rescues, "list" | "show" | "restore" | "prune">;
 };
@@ -31,7 +31,8 @@ export function copyHandlers(services: CopyServices) {
       const { how, check = null, to = null } = body;
       return { landing: await landings.land(session, { how, check, to }) };
     },
-    listLandings: async () => ({ landings: await landings.list() }),
+    listLandings: async ({ query }) => ({ landings: await landings.list(query) }),
+    cancelLanding: async ({ path }) => ({ landing: await landings.cancel(path.landing) }),
     listClaims: async () => ({ claims: await claims.list() }),
     listReceipts: async ({ query }) => ({ receipts: await receipts.list(query.of, query.limit) }),
     async removeWorktree({ path }) {

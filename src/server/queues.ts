@@ -1,5 +1,7 @@
 import { checkOf } from "../contract/check.ts";
 import { AegisError } from "../contract/errors.ts";
+import { mergeQueueName } from "../contract/landing.ts";
+import type { MergeQueue } from "../runtime/copies/landing/merge-queue.ts";
 import { derivedId } from "../runtime/inbox/derived-id.ts";
 import type { Queues } from "../runtime/queues/queues.ts";
 import type { Handlers } from "./adapter.ts";
@@ -22,25 +24,27 @@ export type QueueServices = {
     | "cancel"
     | "retry"
   >;
+  mergeQueue: Pick<MergeQueue, "list" | "queue" | "pause" | "resume" | "drain">;
   shown: Shown;
 };
 
-export function queueHandlers({ queues, shown }: QueueServices) {
+export function queueHandlers({ queues, mergeQueue, shown }: QueueServices) {
+  const named = (name: string) => (name === mergeQueueName ? mergeQueue : queues);
   return {
-    listQueues: async () => ({ queues: await queues.list() }),
+    listQueues: async () => ({ queues: [...(await queues.list()), ...(await mergeQueue.list())] }),
     async addQueue({ body }) {
       const { name, ...settings } = body;
       return { queue: await queues.add(name, settings) };
     },
-    getQueue: async ({ path }) => ({ queue: await queues.queue(path.queue) }),
+    getQueue: async ({ path }) => ({ queue: await named(path.queue).queue(path.queue) }),
     async removeQueue({ path, query }) {
       return { removed: true, cancelled: await queues.remove(path.queue, query) };
     },
-    pauseQueue: async ({ path }) => ({ queue: await queues.pause(path.queue) }),
-    resumeQueue: async ({ path }) => ({ queue: await queues.resume(path.queue) }),
+    pauseQueue: async ({ path }) => ({ queue: await named(path.queue).pause(path.queue) }),
+    resumeQueue: async ({ path }) => ({ queue: await named(path.queue).resume(path.queue) }),
     async drainQueue({ path, body }, signal) {
-      const drained = await queues.drain(path.queue, { signal, timeoutMs: body.timeout_s * 1_000 });
-      return { drained, queue: await queues.queue(path.queue) };
+      const drained = await named(path.queue).drain(path.queue, { signal, timeoutMs: body.timeout_s * 1_000 });
+      return { drained, queue: await named(path.queue).queue(path.queue) };
     },
     async enqueueTask({ path, body }, _signal, caller) {
       const { payload } = body;

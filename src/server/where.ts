@@ -114,6 +114,7 @@ export const routePlaces: Readonly<Record<RouteName, RoutePlace>> = {
   listWorktrees: "any",
   landSession: "session",
   listLandings: "any",
+  cancelLanding: "any",
   listReceipts: "receipts",
   removeWorktree: "session",
   listClaims: "gathered",

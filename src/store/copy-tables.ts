@@ -1,6 +1,6 @@
 /** The tables of working copies, part of the store port. */
-import type { SessionId, TurnId } from "../contract/ids.ts";
-import type { Landing } from "../contract/landing.ts";
+import type { LandingId, SessionId, TurnId } from "../contract/ids.ts";
+import type { Landing, LandingState } from "../contract/landing.ts";
 import type { Worktree } from "../contract/worktree.ts";
 
 /** The state of a working tree when a turn began or ended. */
@@ -61,6 +61,9 @@ export interface WorktreeTable extends WorktreeReads {
 }
 
 export interface LandingReads {
+  get(id: LandingId): Promise<Landing | null>;
+  /** How many landings are in each state. */
+  counts(): Promise<ReadonlyMap<LandingState, number>>;
   /** Newest first. */
   list(limit: number): Promise<Landing[]>;
   /** Those that have not ended, oldest first. */

@@ -10,7 +10,7 @@ type Source = { load(client: Client): Promise<Partial<Lists>>; events: readonly 
 export const listSources: Readonly<Record<ListName, Source>> = {
   queues: {
     load: async (client) => ({ queues: (await client.call("listQueues")).queues }),
-    events: ["queue.", "task.enqueued", "task.ended", "config.reloaded"],
+    events: ["queue.", "task.enqueued", "task.ended", "land.", "config.reloaded"],
   },
   schedules: {
     load: async (client) => ({ schedules: (await client.call("listSchedules")).schedules }),

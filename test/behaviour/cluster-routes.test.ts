@@ -213,6 +213,9 @@ const copyCases: Record<string, Case> = {
     const { landing } = await two.call("landSession", { ...path("copy"), body: { check: "grep -q fine made.txt" } });
     expect(landing).toMatchObject({ state: "landed", receipt: { state: "passed" } });
     await same(stage, (client) => client.call("listLandings"));
+    await same(stage, (client) => client.call("getQueue", { path: { queue: "merge-queue" } }));
+    const late = two.call("cancelLanding", { path: { landing: landing.id } });
+    await expect(late).rejects.toThrow("has ended: landed");
     await same(stage, (client) => client.call("listReceipts", { query: { of: "copy" } }));
     expect((await two.call("listReceipts", { query: {} })).receipts).toHaveLength(1);
   },

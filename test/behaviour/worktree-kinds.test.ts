@@ -85,6 +85,8 @@ it("leaves submodules alone, or has them by a setup command, and removes them wi
   await expect(closedAndRemoved(daemon, "full", dir)).rejects.toThrow(/lib/);
   expect(await readFile(join(dir, "lib/own.txt"), "utf8")).toBe("only here\n");
   await closedAndRemoved(daemon, "bare", await folderOf(daemon, "bare"));
+  const { rescue } = await daemon.client.call("getRescue", { path: { rescue: "bare" } });
+  expect(rescue.changed).toEqual(["added bare.txt"]);
   expect(await git("status", "--porcelain")).toBe("");
   expect(await ofLibrary("status", "--porcelain")).toBe("");
 });

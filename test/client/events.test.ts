@@ -137,6 +137,23 @@ test("a refusal and a daemon that was never there are thrown at once", async () 
   await expect(late.next()).rejects.toMatchObject({ code: "unavailable" });
 });
 
+test("a first connection that fails is tried again if the daemon was reached before", async () => {
+  const { server, services } = await start();
+  services.store.commit(notice("1"));
+  const attempts: number[] = [];
+  let refused = 0;
+  const restarting: typeof fetch = (input, init) => {
+    refused += 1;
+    return refused < 3 ? Promise.reject(new TypeError("fetch failed")) : fetch(input, init);
+  };
+  const items = followEvents(createClient({ url: server.url, token, fetch: restarting }), {
+    ...{ after: 0, sleep: atOnce, reached: true },
+    onReconnect: (attempt) => attempts.push(attempt),
+  });
+  expect(await collect(items, 1)).toEqual([1]);
+  expect(attempts).toEqual([1, 2]);
+});
+
 test("a daemon that stays away is given up", async () => {
   const { server, services } = await start();
   services.store.commit(notice("1"));

@@ -88,7 +88,11 @@ export function busyModel(): Model {
   };
   const parked = { ...run, id: busyRows.parkedRun, status: "parked" as const };
   const [queue] = model.lists.queues;
-  const added = queue === undefined ? [] : [{ ...queue, name: "adhoc", source: "added" as const }];
+  const more = [
+    { name: "adhoc", source: "added" as const },
+    { name: "merge-queue", source: "built-in" as const, settings: null },
+  ];
+  const added = queue === undefined ? [] : more.map((change) => ({ ...queue, ...change }));
   const members = [
     { session: sampleSessions.keen, handle: "keen-poincare", agent: "reviewer", state: "working" as const },
   ];

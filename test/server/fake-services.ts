@@ -2,6 +2,7 @@
 import type { Status } from "../../src/contract/api.ts";
 import { AegisError } from "../../src/contract/errors.ts";
 import { type MessageId, newId } from "../../src/contract/ids.ts";
+import { mergeQueueName } from "../../src/contract/landing.ts";
 import type { Message } from "../../src/contract/message.ts";
 import type { SessionView } from "../../src/contract/session.ts";
 import type { Turn } from "../../src/contract/turn.ts";
@@ -165,8 +166,18 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     worktrees: { list: async () => [], check: async () => {} },
     claims: { list: async () => [] },
     receipts: { list: async () => [] },
+    mergeQueue: {
+      list: async () => [],
+      queue: async () => noQueue(mergeQueueName),
+      pause: async () => noQueue(mergeQueueName),
+      resume: async () => noQueue(mergeQueueName),
+      drain: async () => noQueue(mergeQueueName),
+    },
     landings: {
       list: async () => [],
+      async cancel() {
+        throw new AegisError("not_found", "no landing here");
+      },
       async land() {
         throw new AegisError("invalid", "nothing to land here");
       },

@@ -167,6 +167,7 @@ const cases: Readonly<Record<string, Case | (() => Case)>> = {
     next: `read it${enter}`,
     last: calls("enqueueTask", { body: { payload: "read it" } }),
   },
+  "queue.landings": { at: on("dashboard", "queue:merge-queue"), effect: shows("lnd_1 waits (position 1) · main") },
   "queue.remove": confirmed(on("dashboard", "queue:adhoc"), "Remove the queue adhoc?", "removeQueue"),
   "schedule.run": { at: on("dashboard", "schedule:nightly"), effect: calls("runSchedule") },
   "schedule.toggle": {
@@ -315,6 +316,9 @@ const answers: Readonly<Record<string, unknown>> = {
   getChanges: { changes: { handle: "wry-hopper", git: true, files: [], omitted: 0, problems: [], patch: "" } },
   runEvents: { events: [] },
   listFirings: { firings: [] },
+  listLandings: {
+    landings: [{ id: "lnd_1", state: "new", target: "main", queued_position: 1, created_at: 0, detail: null }],
+  },
 };
 
 function stageOf(model: Model): Stage {

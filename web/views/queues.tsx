@@ -1,5 +1,6 @@
 /** Queues and their tasks. */
 import { useState } from "preact/hooks";
+import type { LandingView } from "../../src/contract/landing.ts";
 import type { TaskView } from "../../src/contract/task.ts";
 import { useAction } from "../app/busy.ts";
 import { client } from "../app/client.ts";
@@ -12,13 +13,18 @@ import { ActionButton, Page, StatusWord, Table } from "../parts/page.tsx";
 import { Receipt, Verified } from "../parts/receipt.tsx";
 
 const load = async () => {
-  const [{ queues }, { tasks }] = await Promise.all([client.call("listQueues"), client.call("listTasks")]);
-  return { queues, tasks };
+  const [{ queues }, { tasks }, { landings }] = await Promise.all([
+    client.call("listQueues"),
+    client.call("listTasks"),
+    client.call("listLandings"),
+  ]);
+  return { queues, tasks, landings };
 };
 
 export function QueuesPage() {
-  const { data, problem } = useResource(load, typeBegins("queue.", "task.", "receipt.", "changes."));
+  const { data, problem } = useResource(load, typeBegins("queue.", "task.", "land.", "receipt.", "changes."));
   if (data === null) return problem === null ? <Empty>Loading…</Empty> : <Problem text={problem} />;
+  const ofTasks = data.queues.filter(({ source }) => source !== "built-in");
   return (
     <Page title="Queues">
       <Problem text={problem} />
@@ -58,7 +64,8 @@ export function QueuesPage() {
           },
         ]}
       />
-      {data.queues.length === 0 ? null : <NewTask queues={data.queues.map(({ name }) => name)} />}
+      {ofTasks.length === 0 ? null : <NewTask queues={ofTasks.map(({ name }) => name)} />}
+      {data.landings.length === 0 ? null : <LandingTable landings={data.landings} />}
       <h2>Tasks</h2>
       <Table
         label="Tasks"
@@ -80,6 +87,42 @@ export function QueuesPage() {
         ]}
       />
     </Page>
+  );
+}
+
+function LandingTable({ landings }: { landings: readonly LandingView[] }) {
+  return (
+    <>
+      <h2>Landings</h2>
+      <Table
+        label="Landings"
+        rows={landings}
+        keyOf={(one) => one.id}
+        empty="No landing yet."
+        columns={[
+          {
+            name: "State",
+            cell: ({ state, queued_position: position }) => (position === null ? state : `waits (${position})`),
+          },
+          { name: "Branch", cell: (one) => visible(one.target) },
+          { name: "Session", cell: (one) => <SessionLink id={one.session} /> },
+          { name: "Check", cell: (one) => <Verified receipt={one.receipt} done={one.state === "landed"} /> },
+          { name: "Detail", wide: true, cell: (one) => oneLine(one.detail ?? "", 120) },
+          { name: "Age", number: true, cell: (one) => age(now() - one.created_at) },
+          {
+            name: "",
+            cell: ({ id, queued_position: position }) =>
+              position === null ? null : (
+                <ActionButton
+                  label="Cancel"
+                  kind="plain"
+                  work={() => client.call("cancelLanding", { path: { landing: id } })}
+                />
+              ),
+          },
+        ]}
+      />
+    </>
   );
 }
 

@@ -84,7 +84,7 @@ export class Chat {
     const onReconnect = (attempt: number) => {
       if (attempt === 1) this.#note("lost the connection to the daemon; reconnecting …");
     };
-    for await (const item of followEvents(this.client, { after, live: true, signal, onReconnect }))
+    for await (const item of followEvents(this.client, { after, live: true, signal, onReconnect, reached: true }))
       await this.take(item);
   }
 

@@ -231,6 +231,10 @@ function describe(event: Event, options: LineOptions): Text | null {
       return painted(style.dim, `${plural(event.data.files, "file")} of its worktree stored as ${event.data.ref}`);
     case "rescue.failed":
       return painted(style.red, `its worktree was kept: ${event.data.problem}`);
+    case "land.queued":
+      return painted(style.dim, `waits to land on ${event.data.target}`);
+    case "land.started":
+      return painted(style.dim, `is landing on ${event.data.target}`);
     case "land.ended": {
       const { state, target, detail } = event.data;
       const paint = state === "landed" ? style.green : style.yellow;
@@ -264,6 +268,7 @@ function describe(event: Event, options: LineOptions): Text | null {
 
 export const landWords: Readonly<Record<EventOf<"land.ended">["data"]["state"], string>> = {
   new: "waits for",
+  planning: "waits for",
   ready: "waits for",
   checked: "waits for",
   returning: "waits for",
@@ -272,6 +277,7 @@ export const landWords: Readonly<Record<EventOf<"land.ended">["data"]["state"], 
   failed: "not landed on",
   nothing: "nothing to land on",
   landed: "landed on",
+  cancelled: "cancelled, not landed on",
 };
 
 const claimWords: Readonly<Record<EventOf<"claim.refused">["data"]["why"], string>> = {

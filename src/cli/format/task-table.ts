@@ -11,7 +11,7 @@ export function queueTable(queues: readonly QueueView[], options: TableOptions):
   const rows = queues.map((queue): Cell[] => [
     { text: queue.name, paint: style.cyan },
     { text: queue.settings?.agent ?? "-" },
-    { text: queue.settings === null ? "-" : String(queue.settings.max_parallel) },
+    { text: String(queue.settings?.max_parallel ?? (queue.source === "built-in" ? 1 : "-")) },
     { text: count(queue.tasks.dispatched) },
     { text: count(queue.tasks.pending) },
     { text: count(queue.tasks.completed) },
@@ -38,10 +38,11 @@ export function taskTable(tasks: readonly TaskView[], options: TableOptions): st
   return columns(header, rows, options.width);
 }
 
-/** Why a queue does not start tasks; empty if it does. */
+/** Why a queue does not start tasks, or what it is. Empty for a declared queue that starts tasks. */
 export function queueState(queue: QueueView, now: number): string {
   if (queue.source === "missing") return "no longer declared";
   if (queue.paused) return "paused";
+  if (queue.source === "built-in") return "lands the work of sessions";
   if (queue.blocked_by.length === 0) return queue.source === "added" ? "added" : "";
   return queue.unblock_at === null
     ? "its budget waits for a running task"

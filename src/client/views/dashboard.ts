@@ -54,8 +54,13 @@ export function dashboard(state: State, lists: DashboardLists): Dashboard {
       kind: "queue",
       key: `queue:${queue.name}`,
       queue,
-      busy: running.filter((task) => task.queue === queue.name).length,
-      waiting: pending.filter((task) => task.queue === queue.name).length,
+      // The entries of a built-in queue are not tasks.
+      ...(queue.source === "built-in"
+        ? { busy: queue.tasks.dispatched ?? 0, waiting: queue.tasks.pending ?? 0 }
+        : {
+            busy: running.filter((task) => task.queue === queue.name).length,
+            waiting: pending.filter((task) => task.queue === queue.name).length,
+          }),
     })),
     inFlight: [
       ...running.sort((a, b) => (a.dispatched_at ?? 0) - (b.dispatched_at ?? 0)).map((task) => taskRow(task)),

@@ -2,6 +2,7 @@
  * Checks references and relations between entries: names that must exist, and keys that exclude or require each other.
  * Works on the raw data, before schema validation, so that all problems are reported together.
  */
+import { mergeQueueName } from "../../contract/landing.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { soleVariable } from "../../lib/variables.ts";
 import { type Finding, isRecord } from "./combine.ts";
@@ -26,6 +27,7 @@ export function checkReferences(config: unknown, known: KnownNames): Finding[] {
     ...checkName(["default_agent"], config.default_agent, "agent", agents),
     ...entries(config, "agents").flatMap(([slug, entry]) => checkAgent(["agents", slug], entry, agents, known)),
     ...entries(config, "queues").flatMap(([name, entry]) => [
+      ...checkReserved(["queues", name], name),
       ...checkName(["queues", name, "agent"], entry.agent, "agent", agents),
       ...checkBudgets(["queues", name, "budgets"], entry.budgets),
       ...checkNames(["queues", name, "producers"], entry.producers, "agent", agents),
@@ -78,6 +80,11 @@ function checkRights(path: KeyPath, { rights, producers }: Entry): Finding[] {
   if (rights !== "own" || (Array.isArray(producers) && producers.length > 0)) return [];
   const message = "expected the agents that may use a queue with rights: own, found nothing";
   return [{ path: [...path, "producers"], at: "key", missing: producers === undefined, message }];
+}
+
+function checkReserved(path: KeyPath, name: string): Finding[] {
+  if (name !== mergeQueueName) return [];
+  return [{ path, at: "key", message: `expected another name: ${mergeQueueName} is the queue of landings` }];
 }
 
 function checkSchedule(path: KeyPath, entry: Entry): Finding[] {

@@ -14,7 +14,8 @@ export type AnswersOptions = { store: Store; clock: Clock; inbox: Inbox; process
 export type Question = {
   session: SessionId;
   message: MessageId;
-  caller: SessionId;
+  /** The turn that asks, as of the beginning of the call: it may end before the agent has the task. Null without one. */
+  callerTurn: TurnId | null;
   /** The call is a repetition: another caller may hold the session now. */
   repeated: boolean;
   timeoutMs: number | null;
@@ -34,8 +35,7 @@ export class Answers {
   async get(question: Question): Promise<string> {
     const { session, timeoutMs } = question;
     const { read } = this.#options.store;
-    const callerTurn = await openTurn(read, question.caller);
-    const turn = await this.#wait(question, callerTurn).catch(async (error: unknown) => {
+    const turn = await this.#wait(question).catch(async (error: unknown) => {
       if (!question.stopping.aborted) await this.#cut(question);
       throw error;
     });
@@ -57,8 +57,9 @@ export class Answers {
     return turn.text === "" ? "The agent completed the task but said nothing about it." : turn.text;
   }
 
-  async #wait(question: Question, callerTurn: TurnId | null): Promise<TurnRow | null> {
+  async #wait(question: Question): Promise<TurnRow | null> {
     const { store, clock } = this.#options;
+    const { callerTurn } = question;
     return until({
       store,
       clock,
@@ -89,7 +90,7 @@ export class Answers {
   }
 }
 
-async function openTurn(read: StoreReads, session: SessionId): Promise<TurnId | null> {
+export async function openTurn(read: StoreReads, session: SessionId): Promise<TurnId | null> {
   const [turn] = await read.turns.list(session, 1);
   return turn === undefined || turn.ended_at !== null ? null : turn.id;
 }

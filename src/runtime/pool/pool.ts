@@ -2,7 +2,7 @@
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
-import { isId, type MessageId, type SessionId } from "../../contract/ids.ts";
+import { isId, type MessageId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import type { PooledAgentView } from "../../contract/subagent.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
@@ -25,7 +25,7 @@ import {
 import { starterOf } from "../rights/starter.ts";
 import type { Closed } from "../sessions/close.ts";
 import { hasForgotten } from "../sessions/memory.ts";
-import { Answers } from "./answers.ts";
+import { Answers, openTurn } from "./answers.ts";
 import { checkAgentName, checkPrompt, type Thoroughness, taskText, timeoutOf } from "./lease-request.ts";
 import { Leases, type LeasesOptions } from "./leases.ts";
 
@@ -85,7 +85,8 @@ export class Pool {
     const profile = this.#options.agents.get(call.agent);
     checkAllowed(rules, call.callerAgent, profile);
     const body = taskText(call.prompt, call.files, call.thoroughness);
-    return this.#perform(call, body, async (tx) => {
+    const turn = await openTurn(this.#options.store.read, call.caller.id);
+    return this.#perform({ ...call, turn }, body, async (tx) => {
       const place = await this.#place(tx, call, rules, profile);
       const acquired = await this.#leases.acquire(tx, {
         profile,
@@ -103,10 +104,11 @@ export class Pool {
     checkPrompt("message", call.text);
     const rules = this.#check(call);
     const { store, recall } = this.#options;
+    const turn = await openTurn(store.read, call.caller.id);
     // A repeated call only waits.
     if ((await store.read.messages.get(call.message)) === null)
       await recall(await store.transact((tx) => this.#known(tx, call, rules)));
-    return this.#perform(call, call.text, async (tx) => {
+    return this.#perform({ ...call, turn }, call.text, async (tx) => {
       const session = await this.#known(tx, call, rules);
       const lease = { id: call.message, holder: call.caller.id, since: this.#options.clock.now() };
       await this.#leases.hold(tx, session, lease, call.caller, false);
@@ -168,7 +170,7 @@ export class Pool {
 
   /** One transaction writes the lease and the message; a repeated call finds both and only waits. */
   async #perform(
-    call: PoolCall,
+    call: PoolCall & { turn: TurnId | null },
     body: string,
     take: (tx: StoreTx) => Promise<{ session: SessionId; closed: Closed[] }>,
   ): Promise<PoolAnswer> {
@@ -187,7 +189,7 @@ export class Pool {
       const result = await this.#answers.get({
         session,
         message: id,
-        caller: call.caller.id,
+        callerTurn: call.turn,
         repeated,
         timeoutMs: timeoutOf(call.thoroughness),
         signal: call.signal,

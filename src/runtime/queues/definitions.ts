@@ -1,5 +1,6 @@
 /** All queues: those of the configuration, which a reload may change, and those added at run time. */
 import { AegisError } from "../../contract/errors.ts";
+import { mergeQueueName } from "../../contract/landing.ts";
 import type { QueueSettings } from "../../contract/task.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { QueueReads } from "../../store/store.ts";
@@ -28,6 +29,10 @@ export class QueueDefinitions {
   async get(from: From, name: string): Promise<Queue> {
     const queue = await this.find(from, name);
     if (queue) return queue;
+    if (name === mergeQueueName)
+      throw new AegisError("invalid", `"${name}" is the queue of landings: it takes no tasks`, {
+        hint: "land the work of a session with: aegis land <session>",
+      });
     const names = await this.names(from);
     throw new AegisError("not_found", `no queue "${name}"${didYouMean(name, names)}`, {
       hint:

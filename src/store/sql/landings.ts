@@ -1,5 +1,6 @@
 /** Landings: work of sessions that becomes part of a branch. */
-import type { Landing } from "../../contract/landing.ts";
+import type { LandingId } from "../../contract/ids.ts";
+import type { Landing, LandingState } from "../../contract/landing.ts";
 import type { LandingTable } from "../store.ts";
 import { insertInto, insertRow, type Sql } from "./sql.ts";
 
@@ -18,6 +19,17 @@ export class SqlLandings implements LandingTable {
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  async get(id: LandingId): Promise<Landing | null> {
+    const [stored] = await this.#sql.all<Stored>(`${select} WHERE id = ?`, id);
+    return stored === undefined ? null : fromStored(stored);
+  }
+
+  async counts(): Promise<Map<LandingState, number>> {
+    const text = "SELECT state, count(*) AS count FROM landings GROUP BY state";
+    const rows = await this.#sql.all<{ state: LandingState; count: number }>(text);
+    return new Map(rows.map(({ state, count }) => [state, count]));
   }
 
   async list(limit: number): Promise<Landing[]> {

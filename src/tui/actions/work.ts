@@ -2,7 +2,9 @@
 import type { RunState } from "../../client/state.ts";
 import { needsYou } from "../../client/views/needs-you.ts";
 import { timeOfDay } from "../../client/views/words.ts";
+import type { LandingView } from "../../contract/landing.ts";
 import type { Firing } from "../../contract/schedule.ts";
+import { plainLine } from "../../lib/plain-text.ts";
 import type { App } from "../app-api.ts";
 import type { Row } from "../rows.ts";
 import type { Action } from "./action.ts";
@@ -107,11 +109,24 @@ const queueActions: readonly Action[] = [
     const work = queue.paused ? app.client.call("resumeQueue", { path }) : app.client.call("pauseQueue", { path });
     app.attempt(work, queue.paused ? "resumed" : "paused");
   }),
-  onRow({ id: "queue.enqueue", title: "new task", keys: ["n"], hint: 3, kind: "queue" }, (app, { queue }) =>
-    app.input(`New task for ${queue.name}`, "", (payload) => {
-      if (payload.trim() !== "")
-        app.attempt(app.client.call("enqueueTask", { path: { queue: queue.name }, body: { payload } }), "accepted");
-    }),
+  onRow(
+    { id: "queue.enqueue", title: "new task", keys: ["n"], hint: 3, kind: "queue" },
+    (app, { queue }) =>
+      app.input(`New task for ${queue.name}`, "", (payload) => {
+        if (payload.trim() !== "")
+          app.attempt(app.client.call("enqueueTask", { path: { queue: queue.name }, body: { payload } }), "accepted");
+      }),
+    ({ queue }) => queue.source !== "built-in",
+  ),
+  onRow(
+    { id: "queue.landings", title: "landings", keys: ["l"], hint: 3, kind: "queue" },
+    (app) =>
+      app.attempt(
+        app.client.call("listLandings").then(({ landings }) => {
+          app.text("landings", landings.map(landingLine).join("\n"));
+        }),
+      ),
+    ({ queue }) => queue.source === "built-in",
   ),
   onRow(
     { id: "queue.remove", title: "remove", keys: ["D"], hint: 6, kind: "queue" },
@@ -150,6 +165,11 @@ const scheduleActions: readonly Action[] = [
     ),
   ),
 ];
+
+function landingLine({ id, state, target, queued_position: position, created_at, detail }: LandingView): string {
+  const words = position === null ? state : `waits (position ${position})`;
+  return `${timeOfDay(created_at)} ${id} ${words} · ${target}${detail === null ? "" : ` · ${plainLine(detail)}`}`;
+}
 
 function firingLine({ slot, manual, status, result, error }: Firing): string {
   const day = new Date(slot).toISOString().slice(0, 10);

@@ -8,6 +8,7 @@ import {
   taskActivity,
 } from "../../client/views/dashboard.ts";
 import { age, preciseDuration, runningTime, shortId } from "../../client/views/words.ts";
+import type { QueueView } from "../../contract/task.ts";
 import { plainLine } from "../../lib/plain-text.ts";
 import { rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
@@ -124,9 +125,9 @@ function rowLines(cx: ViewContext, row: DashboardRow, width: number): string[] {
       const { queue, busy, waiting } = row;
       const { tasks, settings, paused } = queue;
       const parts = [
-        `${busy}/${settings?.max_parallel ?? 0} busy`,
+        `${busy}/${settings?.max_parallel ?? (queue.source === "built-in" ? 1 : 0)} busy`,
         `${waiting} waiting`,
-        ...(settings === null ? ["no longer declared"] : [`agent ${plainLine(settings.agent)}`]),
+        ...(settings === null ? [undeclared(queue)] : [`agent ${plainLine(settings.agent)}`]),
         `${tasks.completed ?? 0} done`,
         ...((tasks.failed ?? 0) > 0 ? [theme.paint("error", `${tasks.failed} failed`)] : []),
         ...(paused ? [theme.paint("wait", "‖ paused")] : []),
@@ -199,4 +200,8 @@ function rowLines(cx: ViewContext, row: DashboardRow, width: number): string[] {
 function actionTarget(action: (DashboardRow & { kind: "schedule" })["schedule"]["action"]): string {
   if (action.kind === "workflow") return action.workflow;
   return action.kind === "queue" ? action.queue : action.agent;
+}
+
+function undeclared({ source }: QueueView): string {
+  return source === "built-in" ? "landings" : "no longer declared";
 }

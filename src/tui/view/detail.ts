@@ -123,7 +123,11 @@ function queueDetail({ queue }: Row & { kind: "queue" }, width: number): Detail 
     lines: [
       cut(counts.join(" · "), width),
       ...(settings === null
-        ? ["It is no longer declared; its tasks are kept."]
+        ? [
+            queue.source === "built-in"
+              ? "Landings, one at a time: the work of sessions in worktrees."
+              : "It is no longer declared; its tasks are kept.",
+          ]
         : [
             cut(
               `agent ${plainLine(settings.agent)} · retries ${settings.retries} · timeout ${settings.timeout ?? "none"}`,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { PooledAgent } from "../../../src/contract/subagent.ts";
@@ -333,6 +333,26 @@ describe("a lease ends once", () => {
     expect((await call).is_error).toBe(true);
     expect(f.isWorking(session)).toBe(false);
     expect((await pool(f))[0]?.lease).toBeNull();
+  });
+
+  it("when the caller's turn ends just after the lease", async () => {
+    const f = await withHelper();
+    const root = await f.root();
+    const { turns } = f.runtime.store.read;
+    const list = turns.list.bind(turns);
+    const over = Promise.withResolvers<void>();
+    // A call that looks for its turn only now finds one that has ended.
+    const spy = vi.spyOn(turns, "list").mockImplementation(async (session, limit) => {
+      if (session === root && (await pool(f)).some(({ lease }) => lease !== null)) await over.promise;
+      return list(session, limit);
+    });
+    const call = f.call(root, "agent", { agent_name: "helper", task_prompt: "x" });
+    await leased(f);
+    await f.runtime.sessions.interrupt(root);
+    over.resolve();
+    expect((await call).is_error).toBe(true);
+    expect((await pool(f))[0]?.lease).toBeNull();
+    spy.mockRestore();
   });
 
   it("when the agent fails, and when its session is closed", async () => {

@@ -1,11 +1,15 @@
 /** `aegis queue …`: manages queues and enqueues tasks. */
 
+import type { Client } from "../../../client/client.ts";
 import { waitForTask } from "../../../client/wait-task.ts";
 import type { ApiOutput } from "../../../contract/api.ts";
-import { isId, type TaskId } from "../../../contract/ids.ts";
+import { AegisError } from "../../../contract/errors.ts";
+import { isId, type LandingId, type TaskId } from "../../../contract/ids.ts";
+import { mergeQueueName } from "../../../contract/landing.ts";
 import { receiptWords } from "../../../contract/receipt.ts";
-import type { Budget, QueueView, TaskView } from "../../../contract/task.ts";
+import type { Budget, CancelOutcome, QueueView, TaskView } from "../../../contract/task.ts";
 import { tableOptions } from "../../format/columns.ts";
+import { landingTable } from "../../format/landing-table.ts";
 import { budgetLine, queueState, queueTable, taskTable } from "../../format/task-table.ts";
 import { oneLine, plainText, plural } from "../../format/text.ts";
 import { duration } from "../../format/time.ts";
@@ -75,22 +79,32 @@ export const queueStatus: Handler<typeof queueCommands.status> = async (cx, args
       : [(await client.call("getQueue", { path: { queue: name } })).queue];
   const wanted = args.failed ? (["failed"] as const) : (["dispatched", "pending"] as const);
   const query = { limit: 100, ...given({ queue: name }) };
-  const lists = await Promise.all(wanted.map((status) => client.call("listTasks", { query: { ...query, status } })));
+  const ofTasks = name === mergeQueueName ? [] : wanted;
+  const lists = await Promise.all(ofTasks.map((status) => client.call("listTasks", { query: { ...query, status } })));
   const tasks = lists.flatMap((list) => list.tasks);
-  cx.show({ queues, tasks }, () => {
+  const hasLandings = queues.some(({ source }) => source === "built-in") && !args.failed;
+  const landings = hasLandings ? (await client.call("listLandings", { query: { open: true } })).landings : [];
+  cx.show({ queues, tasks, landings }, () => {
     if (!args.failed) cx.tell(queues.flatMap((queue) => queueLines(cx, queue)));
+    if (landings.length > 0) cx.tell(landingTable(landings, tableOptions(cx)));
+    if (name === mergeQueueName && landings.length === 0) return cx.print("No unfinished landings.");
+    if (tasks.length === 0 && landings.length > 0) return;
     if (tasks.length === 0) return cx.print(args.failed ? "No failed tasks." : "No unfinished tasks.");
     cx.tell(taskTable(tasks, tableOptions(cx)));
     if (args.failed) cx.warn("retry one with: aegis queue retry <task>");
   });
 };
 
-/** Exits with 1 if a task had already ended or does not exist. */
+/** Exits with 1 if a task or a landing had already ended or does not exist. */
 export const queueCancel: Handler<typeof queueCommands.cancel> = async (cx, args) => {
-  const ids = args.tasks.map(taskId);
+  const ids = args.tasks.map((text) => (isId("lnd", text) ? text : taskId(text)));
   const { client } = await cx.daemon();
-  const outcomes: ({ task: TaskId } & ApiOutput<"cancelTask">)[] = [];
-  for (const task of ids) outcomes.push({ task, ...(await client.call("cancelTask", { path: { task } })) });
+  const outcomes: ({ task: TaskId | LandingId } & ApiOutput<"cancelTask">)[] = [];
+  for (const task of ids)
+    outcomes.push({
+      task,
+      ...(isId("lnd", task) ? await cancelLanding(client, task) : await client.call("cancelTask", { path: { task } })),
+    });
   cx.show({ outcomes }, () => {
     for (const outcome of outcomes) {
       if (!outcome.ok) cx.warn(`aegis: ${outcome.error}`);
@@ -100,6 +114,16 @@ export const queueCancel: Handler<typeof queueCommands.cancel> = async (cx, args
   });
   return outcomes.every((outcome) => outcome.ok && "was" in outcome) ? exitCodes.ok : exitCodes.failed;
 };
+
+async function cancelLanding(client: Client, landing: LandingId): Promise<CancelOutcome> {
+  try {
+    await client.call("cancelLanding", { path: { landing } });
+    return { ok: true, status: "cancelled", was: "pending" };
+  } catch (error) {
+    if (!(error instanceof AegisError) || !["conflict", "not_found"].includes(error.code)) throw error;
+    return { ok: false, error: error.message };
+  }
+}
 
 export const queueRetry: Handler<typeof queueCommands.retry> = async (cx, args) => {
   const ids = args.tasks.map(taskId);

@@ -86,9 +86,12 @@ export const queueCommands = {
   }),
   cancel: command({
     path: "queue cancel",
-    summary: "Cancel pending or running tasks",
-    arguments: { tasks: task },
-    examples: ["aegis queue cancel tsk_01k5x0000000000000000000ab"],
+    summary: "Cancel pending or running tasks, or landings that wait",
+    arguments: { tasks: argument("<task...>", "ids of tasks (tsk_…) or landings (lnd_…)", "task") },
+    examples: [
+      "aegis queue cancel tsk_01k5x0000000000000000000ab",
+      "aegis queue cancel lnd_01k5x0000000000000000000ab",
+    ],
     run: (cx, args): Exit => import("./queue.ts").then((it) => it.queueCancel(cx, args)),
   }),
   retry: command({

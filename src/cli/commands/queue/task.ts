@@ -53,7 +53,7 @@ async function watch(cx: Terminal, client: Client, id: TaskId, signal: AbortSign
     for (const event of events as Event[]) if (event.seq <= after) show(event);
   }
   if (isOver(task)) return task;
-  for await (const item of followEvents(client, { after, live: !cx.json, signal })) {
+  for await (const item of followEvents(client, { after, live: !cx.json, signal, reached: true })) {
     if (item.kind === "delta") {
       if (item.delta.session === worker) printer.show(item);
       continue;

@@ -115,7 +115,7 @@ export async function followLines(
   const onReconnect = (attempt: number) => {
     if (attempt === 1) cx.warn("aegis: lost the connection; reconnecting …");
   };
-  for await (const item of followEvents(client, { ...options, onReconnect })) {
+  for await (const item of followEvents(client, { ...options, onReconnect, reached: true })) {
     if (item.kind === "delta") continue;
     names.learn(item.event);
     cx.show(item.event, () => void showEvents(cx, [item.event], names));

@@ -52,7 +52,7 @@ export class WaitingAsks {
   /** Shows asks of subagents, and of sessions with a task or a run of this session. Never throws. */
   async followOthers(after: number, signal: AbortSignal): Promise<void> {
     try {
-      for await (const item of followEvents(this.#options.client, { after, signal })) {
+      for await (const item of followEvents(this.#options.client, { after, signal, reached: true })) {
         if (item.kind !== "event" || item.event.session === this.#options.place().id) continue;
         const { event } = item;
         if (event.type === "ask.opened" && this.#isBelow(event.data.ask)) this.#opened(event.data.ask);

@@ -66,7 +66,7 @@ async function follow(
   return untilStopped(cx, async (left) => {
     try {
       if (isOpen) {
-        for await (const item of followEvents(client, { after, signal: left })) {
+        for await (const item of followEvents(client, { after, signal: left, reached: true })) {
           if (item.kind !== "event" || !("run" in item.event.data) || item.event.data.run !== id) continue;
           await view.take(item.event);
           if (isEnd(item.event)) break;

@@ -1,10 +1,12 @@
 /** `aegis land`: lands the work of a session on a branch, and lists landings. */
 import type { ApiOutput } from "../../../contract/api.ts";
+import { AegisError, isAegisError } from "../../../contract/errors.ts";
+import { mergeQueueName } from "../../../contract/landing.ts";
 import { receiptWords } from "../../../contract/receipt.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { tableOptions } from "../../format/columns.ts";
 import { landWords } from "../../format/event-line.ts";
+import { landingTable } from "../../format/landing-table.ts";
 import { oneLine, plainText } from "../../format/text.ts";
-import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";
@@ -21,7 +23,11 @@ export const land: Handler<typeof landCommands.land> = async (cx, args) => {
     ...(check === undefined ? {} : { check }),
     ...(to === undefined ? {} : { to }),
   };
-  const answer = await cx.call("landSession", { path: { session }, body });
+  const { queue } = await cx.call("getQueue", { path: { queue: mergeQueueName } });
+  if (queue.paused) cx.warn(`${mergeQueueName} is paused: the landing waits until it is resumed`);
+  const answer = await cx.call("landSession", { path: { session }, body }).catch((error: unknown) => {
+    throw isAegisError(error) && error.code === "unavailable" ? interrupted(session, error) : error;
+  });
   const { state, target, next, files, detail, receipt } = answer.landing;
   cx.show(answer, () => [
     `${session}: ${landWords[state]} ${target}${state === "landed" ? ` as ${next?.slice(0, 12)}` : ""}`,
@@ -32,18 +38,16 @@ export const land: Handler<typeof landCommands.land> = async (cx, args) => {
   return state === "landed" || state === "nothing" ? exitCodes.ok : exitCodes.failed;
 };
 
+/** The daemon answered before, so the landing may be stored. */
+function interrupted(session: string, cause: AegisError): AegisError {
+  return new AegisError("unavailable", `lost the connection to the daemon while ${session} was landing`, {
+    hint: "a landing that the daemon had accepted continues when it runs again: aegis up, then aegis land",
+    cause,
+  });
+}
+
 async function list(cx: Terminal): Promise<void> {
   const answer: ApiOutput<"listLandings"> = await cx.call("listLandings");
-  if (answer.landings.length === 0) return cx.show(answer, "Nothing was landed yet.");
-  const { style } = cx;
-  const header = heading(style, ["STATE", "BRANCH", "WHEN", "COMMIT", "CHECK", "SESSION"]);
-  const rows = answer.landings.map((one): Cell[] => [
-    { text: one.state, paint: one.state === "landed" ? style.green : style.yellow },
-    { text: one.target },
-    { text: relativeTime(one.created_at, Date.now()) },
-    { text: one.next?.slice(0, 12) ?? "-" },
-    { text: one.receipt?.state ?? "unverified" },
-    { text: one.session },
-  ]);
-  cx.show(answer, () => columns(header, rows, cx.columns));
+  const none = "Nothing was landed yet.";
+  cx.show(answer, () => (answer.landings.length === 0 ? none : landingTable(answer.landings, tableOptions(cx))));
 }

@@ -1,31 +1,31 @@
 /**
- * The merge queue: lands the work of sessions one at a time. A landing is a row, and each of its steps can be repeated,
+ * Lands the work of sessions, in the order of the merge queue. A landing is a row, and each of its steps can be repeated,
  * so it resumes there after a crash. The branch moves last, from the value that was checked, or not at all.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
-import { newId } from "../../../contract/ids.ts";
-import type { LandHow, Landing, LandingView } from "../../../contract/landing.ts";
+import { type LandingId, newId, type SessionId } from "../../../contract/ids.ts";
+import { type LandHow, type Landing, type LandingView, openLandings } from "../../../contract/landing.ts";
 import type { Worktree } from "../../../contract/worktree.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Consent } from "../../../lib/consent.ts";
 import { openRepository, type Repository } from "../../../lib/git/repository.ts";
 import { GitRunError, line, type RunGit } from "../../../lib/git/run.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
-import { SerialByKey } from "../../../lib/serial.ts";
 import type { SessionRow, Store } from "../../../store/store.ts";
 import type { Checks } from "../../checks/checks.ts";
 import type { ReceiptViews } from "../../checks/views.ts";
 import { derivedId } from "../../inbox/derived-id.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { isHere, requireHere } from "../../remote/node-of.ts";
+import { requireHere } from "../../remote/node-of.ts";
 import type { Boundaries } from "../boundaries.ts";
 import { commitTree, treeOf } from "../commits.ts";
 import type { Removal } from "../removal.ts";
 import type { Rescues } from "../rescue/rescues.ts";
 import { apply } from "./apply.ts";
 import { inScratch } from "./check.ts";
+import { endOf, MergeQueue } from "./merge-queue.ts";
 import { mergeTrees, plan } from "./plan.ts";
 import { holdCommit, releaseCommits } from "./refs.ts";
 
@@ -50,7 +50,6 @@ export type LandingsOptions = {
 
 export type LandRequest = { how: LandHow; check: string | null; to: string | null };
 
-const queue = "landings";
 /** How often a landing is planned again because the branch moved. */
 const mostPlans = 20;
 const checkTimeoutMs = 60 * 60_000;
@@ -58,10 +57,13 @@ const mostKnown = 10_000;
 
 export class Landings {
   readonly #options: LandingsOptions;
-  readonly #serial = new SerialByKey();
+  readonly queue: MergeQueue;
+  /** Sessions whose worktree a landing reads or changes now. */
+  readonly #quiet = new Map<SessionId, Promise<void>>();
 
   constructor(options: LandingsOptions) {
     this.#options = options;
+    this.queue = new MergeQueue({ ...options, run: (row) => this.#go(row) });
   }
 
   /** Waits for its turn in the queue and for the result. */
@@ -85,19 +87,42 @@ export class Landings {
       if ((await tx.sessions.get(session.id))?.state === "working")
         throw new AegisError("conflict", `${session.handle} is working; land it when its turn has ended`);
       await tx.landings.insert(row);
+      await tx.events.append(
+        { type: "land.queued", session: session.id, data: { landing: row.id, target, how, check } },
+        now,
+      );
     });
-    return this.#view(await this.#serial.run(queue, () => this.#go(row)));
+    return this.#view(await this.queue.ended(row.id));
   }
 
-  async list(): Promise<LandingView[]> {
-    const landings = await this.#options.store.read.landings.list(100);
-    const receipts = await this.#options.receipts.newest(landings.map(({ id }) => id));
-    return landings.map((landing) => ({ ...landing, receipt: receipts.get(landing.id) ?? null }));
+  /** Newest first. `open`: only those that have not ended. */
+  async list({ open }: { open: boolean }): Promise<LandingView[]> {
+    const { landings } = this.#options.store.read;
+    return this.#views(open ? (await landings.open()).reverse() : await landings.list(100));
+  }
+
+  /** Throws `conflict` if the landing does not wait. */
+  async cancel(id: LandingId): Promise<LandingView> {
+    return this.#view(await this.queue.cancel(id));
+  }
+
+  /** Resolves when no landing uses the worktree of the session, so that a turn may begin. */
+  async free(session: SessionId): Promise<void> {
+    await this.#quiet.get(session);
   }
 
   async #view(landing: Landing): Promise<LandingView> {
-    const receipts = await this.#options.receipts.newest([landing.id]);
-    return { ...landing, receipt: receipts.get(landing.id) ?? null };
+    const [view] = await this.#views([landing]);
+    return view ?? { ...landing, receipt: null, queued_position: null };
+  }
+
+  async #views(landings: readonly Landing[]): Promise<LandingView[]> {
+    const receipts = await this.#options.receipts.newest(landings.map(({ id }) => id));
+    const positions = await this.queue.positions();
+    return landings.map((landing) => ({
+      ...{ ...landing, receipt: receipts.get(landing.id) ?? null },
+      queued_position: positions.get(landing.id) ?? null,
+    }));
   }
 
   /** Continues the landings that an earlier daemon left. */
@@ -106,52 +131,61 @@ export class Landings {
     // A crash may have come between the end of a landing and the end of its reference.
     const ended = (await store.read.landings.list(mostKnown)).filter(({ ended_at }) => ended_at !== null);
     await releaseCommits(this.#options, ended);
-    for (const row of await store.read.landings.open()) {
-      if (!isHere(store, await store.read.sessions.get(row.session))) continue;
-      void this.#serial
-        .run(queue, () => this.#go(row))
-        .catch((error: unknown) =>
-          this.#options.log.error("a landing stopped", { id: row.id, error: errorText(error) }),
-        );
-    }
+    this.queue.nudge();
   }
 
   async #go(first: Landing): Promise<Landing> {
-    const ended = await this.#steps(first);
-    await releaseCommits(this.#options, [ended]);
-    return ended;
+    const last = await this.#steps(first);
+    if (last.ended_at !== null) await releaseCommits(this.#options, [last]);
+    return last;
   }
 
   async #steps(first: Landing): Promise<Landing> {
     let row = first;
     try {
-      for (let plans = 0; row.ended_at === null; ) {
+      for (let plans = 0; row.ended_at === null && row.state !== "new"; ) {
         this.#options.signal.throwIfAborted();
-        if (row.state === "new" && ++plans > mostPlans)
+        if (row.state === "planning" && ++plans > mostPlans)
           return await this.#put(row, { state: "failed", detail: `${row.target} keeps moving` });
         row = await this.#step(row);
       }
     } catch (error) {
-      if (!(error instanceof GitRunError)) throw error;
-      return this.#put(row, { state: "failed", detail: error.message });
+      if (this.#options.signal.aborted) throw error;
+      // Git, a rescue that could not store everything, or a repository that Aegis does not use.
+      const isKnown = error instanceof GitRunError || error instanceof AegisError;
+      if (!isKnown) this.#options.log.error("a landing failed", { id: row.id, error: errorText(error) });
+      return this.#put(row, { state: "failed", detail: errorText(error) });
     }
     return row;
+  }
+
+  /** Runs the work while no turn of the session can begin. If one runs, the landing waits in the queue again. */
+  async #whileQuiet(row: Landing, work: () => Promise<Landing>): Promise<Landing> {
+    const over = Promise.withResolvers<void>();
+    this.#quiet.set(row.session, over.promise);
+    try {
+      const session = await this.#options.store.read.sessions.get(row.session);
+      return session?.state === "working" ? await this.#put(row, { state: "new" }) : await work();
+    } finally {
+      this.#quiet.delete(row.session);
+      over.resolve();
+    }
   }
 
   async #step(row: Landing): Promise<Landing> {
     const { git, root } = this.#options;
     const repository = await openRepository(git, root);
-    if (row.state === "new") return this.#plan(repository, row);
+    if (row.state === "planning") return this.#whileQuiet(row, () => this.#plan(repository, row));
     const { old, next } = row;
-    if (old === null || next === null) return this.#put(row, { state: "new" });
-    if (row.state === "returning") return this.#giveBack(repository, row, next);
+    if (old === null || next === null) return this.#put(row, { state: "planning" });
+    if (row.state === "returning") return this.#whileQuiet(row, () => this.#giveBack(repository, row, next));
     if (row.state === "ready") {
       const tree = await treeOf(repository, next);
       if (row.check === null) return this.#put(row, { state: "checked", tree });
       return this.#check(repository, { ...row, check: row.check, next }, tree);
     }
     const applied = await apply(git, repository, { ...row, old, next });
-    if (applied.state === "moved") return this.#put(row, { state: "new", exit: null, tree: null });
+    if (applied.state === "moved") return this.#put(row, { state: "planning", exit: null, tree: null });
     if (applied.state === "waiting") return this.#put(row, { state: "waiting", detail: applied.why });
     const landed = await this.#put(row, { state: "landed", detail: null });
     void this.#options.removal.tidy(row.session);
@@ -246,10 +280,14 @@ export class Landings {
     const isOpen = session !== null && session.closed_at === null;
     const dir = worktree?.dir ?? null;
     if (isOpen && worktree !== null && dir !== null && existsSync(join(dir, ".git"))) {
-      await rescues.save(dir, { session: row.session, handle: session.handle, reason: `merge of ${row.target}` });
-      const own = await openRepository(git, dir);
-      await own.git(["read-tree", "--reset", "-u", merge]);
-      await repository.git(["update-ref", `refs/heads/${worktree.branch}`, merge]);
+      const branch = `refs/heads/${worktree.branch}`;
+      // After a crash the merge may be in the worktree already, with work of the agent on top of it.
+      if (line(await repository.git(["rev-parse", "--verify", branch])) !== merge) {
+        await rescues.save(dir, { session: row.session, handle: session.handle, reason: `merge of ${row.target}` });
+        const own = await openRepository(git, dir);
+        await own.git(["read-tree", "--reset", "-u", merge]);
+        await repository.git(["update-ref", branch, merge]);
+      }
       const files = row.files.join(", ");
       await this.#tell(
         row,
@@ -273,16 +311,11 @@ export class Landings {
   async #put(row: Landing, change: Partial<Landing>): Promise<Landing> {
     const { store, clock } = this.#options;
     const state = change.state ?? row.state;
-    const isOver = !["new", "ready", "checked", "returning"].includes(state);
+    const isOver = !openLandings.includes(state);
     const next: Landing = { ...row, ...change, ended_at: isOver ? clock.now() : null };
     await store.transact(async (tx) => {
       await tx.landings.update(next);
-      const { id, session, target, files, detail } = next;
-      if (isOver)
-        await tx.events.append(
-          { type: "land.ended", session, data: { landing: id, target, state, files, detail } },
-          clock.now(),
-        );
+      if (isOver) await tx.events.append(endOf(next), clock.now());
     });
     return next;
   }

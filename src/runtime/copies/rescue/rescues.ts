@@ -64,8 +64,12 @@ export class Rescues {
     const repository = await this.#repository();
     const name =
       rescue.head ?? (await repository.git(["hash-object", "-t", "tree", "/dev/null"])).stdout.toString().trim();
+    const { dirs, nested } = await readMeta(repository, rescue.ref);
+    // A submodule without files is an empty folder, and one with files is stored by its name: neither was deleted.
+    const folders = new Set([...dirs, ...nested].map(shown));
     const files = await diffTrees(repository, `${name}^{tree}`, `${rescue.ref}:worktree`);
-    return { ...rescue, changed: files.map(({ status, path }) => `${status} ${path}`) };
+    const changed = files.filter(({ submodule, path }) => !(submodule && folders.has(path)));
+    return { ...rescue, changed: changed.map(({ status, path }) => `${status} ${path}`) };
   }
 
   /** Creates a new worktree with the rescued files and index. The rescue is kept. */
