@@ -9,6 +9,8 @@ import { useCompileCache } from "../lib/compile-cache.ts";
 const loadedAfterMs = 3_000;
 
 useCompileCache();
+// The work goes on if the log cannot be written: `aegis serve`, which reads it, was killed, or the disk is full.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 // A killed daemon does not write its cache on exit.
 setTimeout(flushCompileCache, loadedAfterMs).unref();
 const { runFromCommandLine } = await import("./command-line.ts");
