@@ -49,7 +49,7 @@ export class ConfigService {
     const reading = settingsOptions(options);
     const { settings, problems } = await readSettings(reading);
     if (settings === null) {
-      throw new AegisError("invalid", `the configuration has ${problems.length} problem(s):\n${problems.join("\n")}`, {
+      throw new AegisError("invalid", `the configuration is not valid:\n${problems.join("\n")}`, {
         details: { problems },
       });
     }

@@ -116,6 +116,17 @@ describe("outgoing webhooks", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
+  it("is off before the first delivery if its address needs a permission, and says which", timeout, async () => {
+    const config = outgoing("http://127.0.0.1:9/x")[".aegis.yaml"].replace(", allow_private: true", "");
+    const project = await testProject({ ...outgoing("http://127.0.0.1:9/x"), ".aegis.yaml": config });
+    const { client } = await project.start({ env });
+    const channel = async () => (await client.call("listChannels")).channels[0];
+    await waitUntil("it has started", async () => ((await channel())?.state ?? "starting") !== "starting");
+    const fix = expect.stringContaining("webhooks.out.ci.allow_private");
+    expect(await channel()).toMatchObject({ state: "off", detail: expect.stringContaining("only https:"), fix });
+    await expect(client.call("testChannel", { path: { channel: "out:ci" } })).rejects.toMatchObject({ hint: fix });
+  });
+
   it("says which variable is missing", timeout, async () => {
     const project = await testProject(outgoing("https://example.com/x"));
     const { client } = await project.start();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -68,6 +69,19 @@ it("serves in the foreground with a log people can read, and refuses a second on
   serving.child.kill("SIGTERM");
   expect((await serving.ended).code).toBe(0);
   expect(await project.daemonPid()).toBeNull();
+});
+
+it("works on and stops cleanly after the command that shows its log was killed", async () => {
+  const project = await aegisProject();
+  const serving = project.start("serve");
+  await serving.shows("aegis is up");
+  const pid = await project.daemonPid();
+  serving.child.kill("SIGKILL");
+  await once(serving.child, "exit");
+  // The daemon writes both to its log, which has no reader any more.
+  expect(await project.json("spawn", "helper")).toMatchObject({ session: { agent: "helper" } });
+  expect(await project.json("down")).toMatchObject({ stopped: true, pid });
+  expect((await serving.ended).stderr).toBe("");
 });
 
 it("shows the log of a daemon that is gone, and follows one that runs", async () => {

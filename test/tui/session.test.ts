@@ -19,6 +19,17 @@ describe("the session screen", () => {
     await shows(/ 1 \S+ ✓/);
   });
 
+  it("wraps what a new user must know, so that none of it is cut in a narrow terminal", async () => {
+    const files = { ".aegis.yaml": "default_agent: dev\nagents:\n  dev: { harness: scripted }\n" };
+    const { pty, shows } = await openApp({ files, columns: 50, rows: 20 });
+    await shows("run: aegis doctor");
+    pty.type(keys.ctrlT);
+    await shows("▸ dev");
+    pty.type(keys.enter);
+    await shows("A new conversation with the agent");
+    await shows("run: aegis doctor");
+  });
+
   it("queues while the agent works, shows what waits, and takes it back", async () => {
     const { pty, shows, hides, open } = await openApp();
     pty.type("hold one\r");

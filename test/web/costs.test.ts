@@ -63,7 +63,7 @@ it("plots, compares, exports and follows what turns cost", async () => {
   expect(cells.every((row) => row[1] === "ada")).toBe(true);
   expect([2, 3, 5, 8, 9].map(sum)).toEqual([2, 0, 1000, 500, 2]);
   await page.getByLabel("Group by").selectOption("queue");
-  await page.getByText("No turn of this time belongs to a queue.").waitFor();
+  await page.getByText("No turn in this time was started by a queue.").waitFor();
   expect([errors, left]).toEqual([[], []]);
 
   for (const colorScheme of ["light", "dark"] as const) {

@@ -243,7 +243,7 @@ describe("an agent's Markdown", () => {
   it("is created, repaired from the list of problems, and copied from an agent of Aegis", async () => {
     const { page } = await openPage("#/catalog");
     await page.getByLabel("Name of a new agent").fill("writer");
-    await page.getByRole("button", { name: "Write it" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     const markdown = page.getByLabel("Markdown of writer");
     await markdown.fill("---\nname: writer\ndescription: Writes\n---\n\nYou write.\n");
     await page.getByRole("button", { name: "Save" }).click();

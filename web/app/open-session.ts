@@ -4,6 +4,7 @@ import type { SessionId } from "../../src/contract/ids.ts";
 import { Transcript } from "../model/transcript.ts";
 import { problemText } from "./busy.ts";
 import { client } from "./client.ts";
+import { failedToLoad } from "./resource.ts";
 import { clientName, onStream } from "./store.ts";
 
 /** Little enough that adding a page while the reader scrolls takes less than a frame or two. */
@@ -91,7 +92,7 @@ export function openSession(session: SessionId): OpenSession {
   }
 
   load().catch((error: unknown) => {
-    problem.value = problemText(error);
+    problem.value = failedToLoad(error);
   });
   return {
     ...{ session, transcript, version, shifted, more, problem, loaded },

@@ -1,8 +1,32 @@
-/** Data of one view: loaded when the view opens, and again when an event says that it has changed. */
+/**
+ * Data of one view: loaded when the view opens, when an event says that it has changed, and when the daemon is back: it
+ * may have read changed files, and a view that was opened while it was away has no data yet.
+ */
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Event } from "../../src/contract/event.ts";
 import { problemText } from "./busy.ts";
 import { onStream } from "./store.ts";
+import { onReconnect } from "./stream.ts";
+
+/** Counts how often views had to be opened again because they could not load without the daemon. */
+export const reopened = signal(0);
+let isMissing = false;
+
+/** The text of a problem that left a view without its data. The view is opened again when the daemon is back. */
+export function failedToLoad(error: unknown): string {
+  isMissing = true;
+  return problemText(error);
+}
+
+/** Returns a function that ends it. */
+export function reopenWhenBack(): () => void {
+  return onReconnect(() => {
+    if (!isMissing) return;
+    isMissing = false;
+    reopened.value += 1;
+  });
+}
 
 export type Resource<T> = { data: T | null; problem: string | null; reload(): void };
 
@@ -30,6 +54,7 @@ export function useResource<T>(
       gone = true;
     };
   }, [count, ...inputs]);
+  useEffect(() => onReconnect(() => setCount((before) => before + 1)), []);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onStream((items) => {

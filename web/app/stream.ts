@@ -2,7 +2,7 @@
  * The event stream of the page. It never gives up: while the daemon is away the page says since when, and tries again
  * at once when the browser is online or the page is looked at.
  */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { type Followed, followEvents } from "../../src/client/events.ts";
 import { isAegisError } from "../../src/contract/errors.ts";
 import { Batches } from "../model/batches.ts";
@@ -15,6 +15,17 @@ export type Connection =
   | { state: "refused"; message: string; hint: string | undefined };
 
 export const connection = signal<Connection>({ state: "connecting" });
+
+/** Calls `run` each time that the daemon answers again. Returns a function that ends it. */
+export function onReconnect(run: () => void): () => void {
+  let before = connection.peek().state;
+  return effect(() => {
+    const { state } = connection.value;
+    // Later, so that the effect does not depend on what `run` reads.
+    if (before === "cut" && state === "live") queueMicrotask(run);
+    before = state;
+  });
+}
 
 const longestMs = 5_000;
 const hiddenMs = 60_000;

@@ -137,7 +137,7 @@ export function Composer({ card }: { card: Card }) {
             </button>
           </span>
         ))}
-        <span class="hint dim">Enter sends, Shift+Enter adds a line, / runs a command, @ names a file</span>
+        <span class="hint dim">Enter: send · Shift+Enter: new line · /: command · @: file</span>
         {working ? (
           <>
             <select

@@ -22,7 +22,7 @@ export function Table<T>(props: {
   rows: readonly T[];
   columns: readonly TableColumn<T>[];
   keyOf: (row: T) => string;
-  empty: string;
+  empty: ComponentChildren;
 }) {
   const { rows, columns } = props;
   if (rows.length === 0) return <Empty>{props.empty}</Empty>;

@@ -30,7 +30,9 @@ function Overview() {
     .toSorted((a, b) => b.active_at - a.active_at);
   return (
     <Page title="Changes">
-      {cards.length === 0 ? <Empty>No open session has changed a file of a git project.</Empty> : null}
+      {cards.length === 0 ? (
+        <Empty>No open session has changed a file. Changes are recorded in git projects.</Empty>
+      ) : null}
       <ul class="changed-sessions">
         {cards.map((card) => (
           <li key={card.id}>

@@ -75,7 +75,7 @@ export function CostsPage() {
       {data === null ? (
         problem === null && <Empty>Loading…</Empty>
       ) : data.groups.length === 0 ? (
-        <Empty>No turn of this time belongs to a {data.by}.</Empty>
+        <Empty>{none(data.by)}</Empty>
       ) : (
         <Report report={data} measure={measure} />
       )}
@@ -181,6 +181,12 @@ function ByTime({ data, measure, bucket }: { data: Plotted; measure: Measure; bu
       ]}
     />
   );
+}
+
+/** Each turn has a session, an agent and a model; the others have started only some. */
+function none(by: UsageGrouping): string {
+  const isPart = by === "queue" || by === "workflow" || by === "schedule";
+  return isPart ? `No turn in this time was started by a ${by}.` : "No turn began in this time.";
 }
 
 function title(by: UsageGrouping): string {

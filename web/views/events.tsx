@@ -1,15 +1,16 @@
 /** The event log: newest first, filtered by type and session; a row opens to its whole data. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Event } from "../../src/contract/event.ts";
-import { problemText } from "../app/busy.ts";
 import { client } from "../app/client.ts";
+import { failedToLoad } from "../app/resource.ts";
 import { link } from "../app/router.ts";
 import { board, onStream } from "../app/store.ts";
-import { clock, oneLine, visible } from "../model/format.ts";
+import { clock, oneLine, plural, visible } from "../model/format.ts";
 import { Empty, Problem } from "../parts/facts.tsx";
 import { Page } from "../parts/page.tsx";
 
 const mostEvents = 1_000;
+const mostRows = 300;
 
 export function EventsPage() {
   const [events, setEvents] = useState<readonly Event[] | null>(null);
@@ -34,7 +35,7 @@ export function EventsPage() {
       )
       .then(
         (answer) => take(answer.events),
-        (error: unknown) => setProblem(problemText(error)),
+        (error: unknown) => setProblem(failedToLoad(error)),
       );
     return stop;
   }, []);
@@ -57,9 +58,11 @@ export function EventsPage() {
       }
     >
       <Problem text={problem} />
-      {shown.length === 0 ? <Empty>No event of the newest {mostEvents} fits.</Empty> : null}
+      {shown.length === 0 ? (
+        <Empty>None of the newest {mostEvents.toLocaleString("en-GB")} events matches the filter.</Empty>
+      ) : null}
       <ol class="events" aria-label="Events">
-        {shown.slice(0, 300).map((event) => (
+        {shown.slice(0, mostRows).map((event) => (
           <li key={event.seq}>
             <details>
               <summary>
@@ -81,6 +84,12 @@ export function EventsPage() {
           </li>
         ))}
       </ol>
+      {shown.length > mostRows ? (
+        <p class="dim">
+          These are the newest {mostRows}. The filter finds the newest {mostEvents.toLocaleString("en-GB")};{" "}
+          <code>aegis tail --after 0</code> prints them all.
+        </p>
+      ) : null}
     </Page>
   );
 }
@@ -102,10 +111,18 @@ function messageOf({ data }: Event): string | null {
   return typeof id === "string" && id.startsWith("msg_") ? id : null;
 }
 
-/** The first text of the data that a person can read. */
-function summaryOf({ data }: Event): string {
+/** Fields that tell a person nothing. */
+const internal = new Set(["call", "callback", "scope"]);
+
+/** The texts of the data that a person can read. */
+function summaryOf(event: Event): string {
+  const { data } = event;
+  if (event.type === "changes.recorded") {
+    const { files, added, deleted, problem } = event.data;
+    return problem ?? (files === 0 ? "no changes" : `${plural(files, "file")} +${added} −${deleted}`);
+  }
   const texts = Object.entries(data as Record<string, unknown>).flatMap(([key, value]) => {
-    if (typeof value === "string" && !/^[a-z]{3}_/.test(value) && key !== "call") return [value];
+    if (typeof value === "string" && !/^[a-z]{3}_/.test(value) && !internal.has(key)) return [value];
     if (key === "message" && typeof value === "object" && value !== null && "body" in value)
       return [String(value.body)];
     return [];

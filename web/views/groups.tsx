@@ -27,7 +27,11 @@ export function GroupsPage() {
   return (
     <Page title="Groups">
       <Problem text={problem} />
-      {data.length === 0 ? <Empty>There is no group. Start one with: aegis group spawn</Empty> : null}
+      {data.length === 0 ? (
+        <Empty>
+          There are no groups. Start one with <code>aegis group spawn</code>.
+        </Empty>
+      ) : null}
       {data.map(({ group, replies }) => (
         <Group key={group.id} group={group} replies={replies} />
       ))}

@@ -1,15 +1,13 @@
 /** Home: what needs a person, what works, what is done. */
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
-import { useAction } from "../app/busy.ts";
-import { client } from "../app/client.ts";
-import { go, link } from "../app/router.ts";
+import { link } from "../app/router.ts";
 import { board, status } from "../app/store.ts";
 import { asksOf, type Card, type Column, columns } from "../model/board.ts";
 import { oneLine, visible } from "../model/format.ts";
 import { AskForm } from "../parts/ask-form.tsx";
-import { Age, Cost, Diffstat, Empty, Meter, Problem, StateDot, shapeOf } from "../parts/facts.tsx";
+import { Age, Cost, Diffstat, Empty, Meter, StateDot, shapeOf } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { NewSession } from "../parts/new-session.tsx";
 
 const titles: Readonly<Record<Column, string>> = { needs: "Needs you", working: "Working", done: "Done" };
 const empty: Readonly<Record<Column, string>> = {
@@ -26,7 +24,7 @@ export function Home() {
   const cards = columns(board.value);
   return (
     <div class="home">
-      <NewSession />
+      <NewSession name={status.value?.default_agent ?? ""} />
       <div class="tabs" role="tablist" aria-label="Columns">
         {order.map((column) => (
           <button
@@ -123,38 +121,5 @@ function CardNow({ card, waits }: { card: Card; waits: boolean }) {
       {reason === "completed" ? null : <span class="err">{reason} </span>}
       {oneLine(text, 160)}
     </p>
-  );
-}
-
-function NewSession() {
-  const action = useAction();
-  const [text, setText] = useState("");
-  const agent = status.value?.default_agent ?? "";
-  const submit = async () => {
-    const worked = await action.run(async () => {
-      const { session } = await client.call("createSession", { body: { prompt: text } });
-      go("s", session.id);
-    });
-    if (worked) setText("");
-  };
-  return (
-    <form
-      class="new"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.trim() !== "") void submit();
-      }}
-    >
-      <input
-        aria-label="Start a session with this message"
-        placeholder={`Ask ${agent === "" ? "an agent" : agent} to do something`}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <button type="submit" class="primary" disabled={action.busy.value || text.trim() === ""}>
-        Start
-      </button>
-      <Problem text={action.problem.value} />
-    </form>
   );
 }

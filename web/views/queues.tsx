@@ -32,7 +32,11 @@ export function QueuesPage() {
         label="Queues"
         rows={data.queues}
         keyOf={(queue) => queue.name}
-        empty="The project has no queues. Declare one with: aegis config queue add"
+        empty={
+          <>
+            The project has no queues. Declare one with <code>aegis config queue add</code>.
+          </>
+        }
         columns={[
           { name: "Queue", cell: (queue) => <b>{visible(queue.name)}</b> },
           { name: "Agent", cell: (queue) => queue.settings?.agent ?? "" },
@@ -71,7 +75,7 @@ export function QueuesPage() {
         label="Tasks"
         rows={data.tasks}
         keyOf={(task) => task.id}
-        empty="No task yet."
+        empty="There are no tasks yet."
         columns={[
           { name: "Status", cell: (task) => <StatusWord status={task.status} /> },
           { name: "Queue", cell: (task) => visible(task.queue) },

@@ -1,26 +1,33 @@
-/** Schedules: the next times, and what past firings became. */
+/** Schedules, and a calendar of their next slots and past firings. */
 import type { ScheduleView } from "../../src/contract/schedule.ts";
 import { client } from "../app/client.ts";
 import { typeBegins, useResource } from "../app/resource.ts";
 import { now } from "../app/store.ts";
 import { age, duration, oneLine, visible, when } from "../model/format.ts";
+import { Calendar } from "../parts/calendar.tsx";
 import { Empty, Problem } from "../parts/facts.tsx";
 import { ActionButton, Page, StatusWord, Table } from "../parts/page.tsx";
+
+/** As many as the API lists. */
+const mostSlots = 100;
+const mostFirings = 1_000;
+/** The table lists the newest firings; the calendar has them all. */
+const listedFirings = 50;
 
 const load = async () => {
   const [{ schedules, held }, { firings }] = await Promise.all([
     client.call("listSchedules"),
-    client.call("listFirings"),
+    client.call("listFirings", { query: { limit: mostFirings } }),
   ]);
-  const upcoming = await Promise.all(
+  const planned = await Promise.all(
     schedules
       .filter((one) => one.next_at !== null)
       .map(async ({ name }) => {
-        const { times } = await client.call("nextFirings", { path: { schedule: name }, query: { count: 5 } });
+        const { times } = await client.call("nextFirings", { path: { schedule: name }, query: { count: mostSlots } });
         return times.map((at) => ({ at, name }));
       }),
   );
-  return { schedules, held, firings, upcoming: upcoming.flat().sort((a, b) => a.at - b.at) };
+  return { schedules, held, firings, planned: planned.flat() };
 };
 
 export function SchedulesPage() {
@@ -38,7 +45,11 @@ export function SchedulesPage() {
         label="Schedules"
         rows={data.schedules}
         keyOf={(one) => one.name}
-        empty="The project has no schedules. Declare one with: aegis schedule add"
+        empty={
+          <>
+            The project has no schedules. Declare one with <code>aegis schedule add</code>.
+          </>
+        }
         columns={[
           { name: "Schedule", cell: (one) => <b>{visible(one.name)}</b> },
           { name: "Starts", wide: true, cell: (one) => actionText(one) },
@@ -57,12 +68,13 @@ export function SchedulesPage() {
           { name: "", cell: (one) => <ScheduleActions schedule={one} /> },
         ]}
       />
-      <h2>Next</h2>
-      <Agenda upcoming={data.upcoming} />
+      {data.schedules.length === 0 && data.firings.length === 0 ? null : (
+        <Calendar firings={data.firings} planned={data.planned} most={mostSlots} now={now()} />
+      )}
       <h2>Firings</h2>
       <Table
         label="Firings"
-        rows={data.firings}
+        rows={data.firings.slice(0, listedFirings)}
         keyOf={(one) => one.id}
         empty="Nothing has fired yet."
         columns={[
@@ -100,29 +112,5 @@ function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
         work={() => client.call("updateSchedule", { path, body: { enabled: !schedule.enabled } })}
       />
     </div>
-  );
-}
-
-/** The next slots of all schedules by day. */
-function Agenda({ upcoming }: { upcoming: readonly { at: number; name: string }[] }) {
-  if (upcoming.length === 0) return <Empty>No slot is planned.</Empty>;
-  const days = Map.groupBy(upcoming.slice(0, 20), ({ at }) =>
-    new Date(at).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" }),
-  );
-  return (
-    <ol class="agenda">
-      {[...days].map(([day, slots]) => (
-        <li key={day}>
-          <b>{day}</b>
-          <ul>
-            {slots.map(({ at, name }) => (
-              <li key={`${at} ${name}`}>
-                <time class="mono">{new Date(at).toTimeString().slice(0, 5)}</time> {visible(name)}
-              </li>
-            ))}
-          </ul>
-        </li>
-      ))}
-    </ol>
   );
 }

@@ -4,7 +4,9 @@ import { isId } from "../../src/contract/ids.ts";
 import type { Message } from "../../src/contract/message.ts";
 import { useAction } from "../app/busy.ts";
 import { client } from "../app/client.ts";
+import { isNarrow } from "../app/narrow.ts";
 import { type OpenSession, openSession } from "../app/open-session.ts";
+import { failedToLoad } from "../app/resource.ts";
 import { go, link } from "../app/router.ts";
 import { board, clientName } from "../app/store.ts";
 import { asksOf, type Card, columns, withSession } from "../model/board.ts";
@@ -27,7 +29,7 @@ export function SessionPage({ rest: [id = ""] }: { rest: readonly string[] }) {
         board.value = withSession(board.peek(), session);
         if (session.id !== id) go("s", session.id);
       },
-      (error: Error) => setProblem(error.message),
+      (error: unknown) => setProblem(failedToLoad(error)),
     );
   }, [id]);
   if (card === undefined) return problem === null ? <p class="empty">Loading…</p> : <Problem text={problem} />;
@@ -43,6 +45,7 @@ function OpenPage({ card }: { card: Card }) {
       <Siblings current={card.id} />
       <section class="conversation" aria-label={`Conversation with ${card.handle}`}>
         <Header card={card} asks={asks.length} />
+        {isNarrow.value ? <FoldedFacts card={card} /> : null}
         <Problem text={open.problem.value} />
         <Rows open={open} />
         <div class="desk">
@@ -53,7 +56,11 @@ function OpenPage({ card }: { card: Card }) {
           <Composer card={card} />
         </div>
       </section>
-      <Facts card={card} />
+      {isNarrow.value ? null : (
+        <aside class="facts" aria-label="Session">
+          <Facts card={card} />
+        </aside>
+      )}
     </div>
   );
 }
@@ -150,11 +157,28 @@ function Header({ card, asks }: { card: Card; asks: number }) {
   );
 }
 
+/** A phone has no room beside the transcript. */
+function FoldedFacts({ card }: { card: Card }) {
+  return (
+    <details class="facts-fold">
+      <summary class="dim">
+        <span class="cut">{[card.agent, card.model ?? card.harness].join(" · ")}</span>
+        <Diffstat changes={card.changes} />
+        <Meter context={card.context} />
+        <Cost usage={card.usage} />
+      </summary>
+      <div class="facts">
+        <Facts card={card} />
+      </div>
+    </details>
+  );
+}
+
 function Facts({ card }: { card: Card }) {
   const parent = card.parent === null ? undefined : board.value.cards[card.parent];
   const tokens = card.usage === null ? 0 : card.usage.input + card.usage.cache_read + card.usage.cache_write;
   return (
-    <aside class="facts" aria-label="Session">
+    <>
       <dl>
         <Fact name="Agent">{card.agent}</Fact>
         <Fact name="Harness">{card.harness}</Fact>
@@ -193,7 +217,7 @@ function Facts({ card }: { card: Card }) {
       <p class="id dim mono cut" title={card.id}>
         {card.id}
       </p>
-    </aside>
+    </>
   );
 }
 

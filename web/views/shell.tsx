@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { problemText } from "../app/busy.ts";
 import { canNotify, notifies, toggleNotifications } from "../app/notify.ts";
+import { failedToLoad, reopened, reopenWhenBack } from "../app/resource.ts";
 import { path } from "../app/router.ts";
 import { board, now, status } from "../app/store.ts";
 import { connection } from "../app/stream.ts";
@@ -20,6 +20,7 @@ export function Shell() {
     const asks = board.value.asks.length;
     document.title = `${asks > 0 ? `(${asks}) ` : ""}${place?.title ?? "Session"} · Aegis`;
   });
+  useEffect(reopenWhenBack, []);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={skip}>
@@ -27,7 +28,7 @@ export function Shell() {
       </button>
       <Navigation word={word} />
       <main id="main" tabIndex={-1} class={`view ${word === "" ? "at-home" : `at-${word}`}`}>
-        <View key={word} word={word} rest={rest} />
+        <View key={`${word} ${reopened.value}`} word={word} rest={rest} />
       </main>
       <ConnectionBar />
       <Search />
@@ -78,7 +79,7 @@ function Loaded({ place, load, rest }: { place: Place; load: NonNullable<Place["
   useEffect(() => {
     load().then(
       (it) => setView({ it }),
-      (error) => setProblem(`${place.title} could not be loaded: ${problemText(error)}`),
+      (error) => setProblem(`${place.title} could not be loaded: ${failedToLoad(error)}`),
     );
   }, [load]);
   if (problem !== null) return <p class="problem">{problem}</p>;

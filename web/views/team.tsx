@@ -1,8 +1,8 @@
 /** Team: the flow of work between sessions over time, and the tree of sessions beside it. */
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { problemText } from "../app/busy.ts";
 import { client } from "../app/client.ts";
+import { failedToLoad } from "../app/resource.ts";
 import { go, link } from "../app/router.ts";
 import { board, onStream } from "../app/store.ts";
 import { asksOf } from "../model/board.ts";
@@ -18,6 +18,7 @@ import {
   paint,
   readColours,
 } from "../parts/flow-canvas.ts";
+import { Page } from "../parts/page.tsx";
 
 const kinds = { message: "message", task: "task", result: "result" } as const;
 const mostEvents = 10_000;
@@ -47,7 +48,7 @@ function loadFlow(changed: Signal<number>, problem: Signal<string | null>): { fl
     changed.value += 1;
   };
   load().catch((error: unknown) => {
-    problem.value = problemText(error);
+    problem.value = failedToLoad(error);
   });
   return { flow, stop };
 }
@@ -61,7 +62,12 @@ export function TeamPage() {
   const lanes = useMemo(() => lanesInOrder(source.flow), [version]);
   if (problem.value !== null) return <Problem text={problem.value} />;
   if (version === 0) return <Empty>Loading…</Empty>;
-  if (lanes.length === 0) return <Empty>No session has worked yet. The flow shows who sends work to whom.</Empty>;
+  if (lanes.length === 0)
+    return (
+      <Page title="Team">
+        <Empty>No session has worked yet. When sessions work, this page shows who sends work to whom.</Empty>
+      </Page>
+    );
   return <FlowView flow={source.flow} lanes={lanes} version={version} />;
 }
 

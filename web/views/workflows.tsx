@@ -1,13 +1,14 @@
 /** Workflows and their runs. One run is a timeline of its steps. */
 import { useState } from "preact/hooks";
-import type { Run, WorkflowView } from "../../src/contract/run.ts";
+import type { Run, Step, WorkflowView } from "../../src/contract/run.ts";
 import { useAction } from "../app/busy.ts";
 import { client } from "../app/client.ts";
 import { typeBegins, useResource } from "../app/resource.ts";
 import { go, link } from "../app/router.ts";
 import { board, now } from "../app/store.ts";
+import { defaultText, fieldOf, type Parameter, textArguments, typeText } from "../model/fields.ts";
 import { duration, money, oneLine, plural, visible, when } from "../model/format.ts";
-import { barsOf, checkpointsOf } from "../model/steps.ts";
+import { barsOf, forksOf, isCheckpoint } from "../model/steps.ts";
 import { AskForm } from "../parts/ask-form.tsx";
 import { Empty, Problem } from "../parts/facts.tsx";
 import { ActionButton, Page, StatusWord, Table } from "../parts/page.tsx";
@@ -34,7 +35,7 @@ function Overview() {
         label="Workflows"
         rows={data.workflows}
         keyOf={(one) => one.name}
-        empty="No workflow is installed."
+        empty="There are no workflows."
         columns={[
           { name: "Workflow", cell: (one) => <b>{visible(one.name)}</b> },
           { name: "What it does", wide: true, cell: (one) => oneLine(one.description, 160) },
@@ -59,7 +60,7 @@ function Overview() {
         label="Runs"
         rows={data.runs}
         keyOf={(run) => run.id}
-        empty="No run yet."
+        empty="There are no runs yet."
         columns={[
           { name: "Status", cell: (run) => <StatusWord status={run.status} /> },
           {
@@ -80,6 +81,10 @@ function Overview() {
   );
 }
 
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}
+
 function outcome(run: Run): string {
   if (run.error !== null) return oneLine(`${run.error.name}: ${run.error.message}`, 160);
   if (run.result === null || run.result === undefined) return "";
@@ -92,7 +97,7 @@ function StartForm({ workflow }: { workflow: WorkflowView }) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const start = () =>
     action.run(async () => {
-      const text_args = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+      const text_args = textArguments(workflow.parameters, values);
       const { run } = await client.call("startRun", { path: { workflow: workflow.name }, body: { text_args } });
       go("workflows", run.id);
     });
@@ -106,16 +111,15 @@ function StartForm({ workflow }: { workflow: WorkflowView }) {
       }}
     >
       {workflow.parameters.map((one) => (
-        <label key={one.name}>
+        <label key={one.name} htmlFor={`argument-${one.name}`}>
           <span>
-            {visible(one.name)} <span class="dim">{one.type}</span>
+            {visible(one.name)} <span class="dim">{typeText(one)}</span>
             {one.required ? <span class="warn"> required</span> : null}
           </span>
-          <input
-            required={one.required}
-            placeholder={one.default === undefined || one.default === null ? "" : String(one.default)}
+          <ParameterField
+            parameter={one}
             value={values[one.name] ?? ""}
-            onInput={(event) => setValues({ ...values, [one.name]: event.currentTarget.value })}
+            write={(value) => setValues({ ...values, [one.name]: value })}
           />
           {one.description === "" ? null : <small class="dim">{oneLine(one.description, 160)}</small>}
         </label>
@@ -127,6 +131,34 @@ function StartForm({ workflow }: { workflow: WorkflowView }) {
       </div>
       <Problem text={action.problem.value} />
     </form>
+  );
+}
+
+function ParameterField(props: { parameter: Parameter; value: string; write: (value: string) => void }) {
+  const { parameter, value, write } = props;
+  const field = fieldOf(parameter);
+  const placeholder = defaultText(parameter);
+  const same = { id: `argument-${parameter.name}`, required: parameter.required, value };
+  if (field.kind === "choice")
+    return (
+      <select {...same} onChange={(event) => write(event.currentTarget.value)}>
+        <option value="">{placeholder === "" ? "choose" : `default: ${placeholder}`}</option>
+        {field.options.map((option) => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    );
+  if (field.kind === "lines")
+    return (
+      <textarea rows={3} {...same} placeholder={placeholder} onInput={(event) => write(event.currentTarget.value)} />
+    );
+  return (
+    <input
+      inputMode={field.kind === "number" ? "decimal" : "text"}
+      {...same}
+      placeholder={placeholder}
+      onInput={(event) => write(event.currentTarget.value)}
+    />
   );
 }
 
@@ -149,6 +181,7 @@ function RunPage({ id }: { id: string }) {
   const lines = events.flatMap((event) =>
     event.type === "run.log" || event.type === "run.output" ? [`${event.data.text.replace(/\n$/, "")}`] : [],
   );
+  const { bars, folds } = barsOf(run, steps, now());
   return (
     <Page
       title={visible(run.workflow)}
@@ -160,7 +193,7 @@ function RunPage({ id }: { id: string }) {
           {run.status === "running" || run.status === "ok" ? null : (
             <ActionButton label="Resume" work={() => client.call("resumeRun", { path, body: {} })} />
           )}
-          <ForkRun run={run} checkpoints={checkpointsOf(steps).length} />
+          <ForkRun run={run} steps={steps} />
         </>
       }
     >
@@ -169,20 +202,35 @@ function RunPage({ id }: { id: string }) {
         <StatusWord status={run.status} /> · started {when(run.created_at, now())} ·{" "}
         {duration((run.ended_at ?? now()) - run.created_at)} · {plural(run.steps_done, "step")}
         {run.cost === null ? "" : ` · ${money(run.cost)}`}
-        {run.resumes > 0 ? ` · resumed ${run.resumes} times` : ""}
+        {run.resumes > 0 ? ` · resumed ${times(run.resumes)}` : ""}
+        {run.retries > 0 ? ` · retried ${times(run.retries)}` : ""}
+        {run.forked_from === null ? null : (
+          <>
+            {" · fork of "}
+            <a href={link("workflows", run.forked_from)}>another run</a>
+          </>
+        )}
       </p>
+      {Object.keys(run.args).length === 0 ? null : (
+        <p class="dim">
+          Arguments: <code>{oneLine(JSON.stringify(run.args), 400)}</code>
+        </p>
+      )}
       {outcome(run) === "" ? null : <p class={run.error === null ? "" : "err"}>{outcome(run)}</p>}
       {asks.map((ask) => (
         <AskForm key={ask.id} ask={ask} />
       ))}
       <ol class="timeline" aria-label="Steps">
-        {barsOf(run, steps, now()).map(({ step, left, width, ms }, index) => (
-          <li key={index}>
+        {bars.map(({ step, left, width, ms }, index) => (
+          <li key={index} class={isCheckpoint(step) ? "checkpoint" : ""}>
             <span class="cut" title={visible(step.label)}>
-              {step.epoch > 0 ? <span class="dim">{step.epoch} </span> : null}
-              {oneLine(step.label, 60)}
+              {isCheckpoint(step) ? "◇ " : ""}
+              {oneLine(step.label || step.method, 120)}
             </span>
             <span class="track">
+              {folds.map((fold) => (
+                <i key={fold.left} class="fold-mark" style={{ left: `${fold.left}%` }} />
+              ))}
               <i class={`step-bar ${step.status}`} style={{ left: `${left}%`, width: `${width}%` }} />
             </span>
             <span class="dim right">{duration(ms)}</span>
@@ -190,6 +238,11 @@ function RunPage({ id }: { id: string }) {
           </li>
         ))}
       </ol>
+      {folds.length === 0 ? null : (
+        <p class="dim">
+          Times in which no step ran are folded at the dashed lines: {folds.map(({ ms }) => duration(ms)).join(", ")}.
+        </p>
+      )}
       <Receipts receipts={run.receipts} />
       {run.agents.length === 0 ? null : (
         <p>
@@ -211,21 +264,20 @@ function RunPage({ id }: { id: string }) {
   );
 }
 
-/** Starts a new run with the first checkpoints of this one. */
-function ForkRun({ run, checkpoints }: { run: Run; checkpoints: number }) {
-  const [kept, setKept] = useState(Math.max(0, checkpoints - 1));
+/** Starts a new run that continues after a checkpoint of this one. */
+function ForkRun({ run, steps }: { run: Run; steps: readonly Step[] }) {
+  const places = forksOf(run, steps);
+  const [chosen, setKept] = useState<number | null>(null);
+  const kept = chosen ?? run.parked?.checkpoints ?? run.epoch;
   return (
     <>
-      <label class="inline">
-        checkpoints kept{" "}
-        <input
-          type="number"
-          min={0}
-          max={Math.max(0, checkpoints - 1)}
-          value={kept}
-          onInput={(event) => setKept(Number(event.currentTarget.value))}
-        />
-      </label>
+      <select aria-label="Fork from" value={kept} onChange={(event) => setKept(Number(event.currentTarget.value))}>
+        {places.map((place) => (
+          <option key={place.kept} value={place.kept}>
+            {place.after === null ? "from the start" : `after ${oneLine(place.after, 40)}`}
+          </option>
+        ))}
+      </select>
       <ActionButton
         label="Fork"
         work={async () => {

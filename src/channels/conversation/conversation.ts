@@ -156,7 +156,7 @@ class ConversationChannel implements RunningChannel {
     const people =
       homes.length === 0
         ? "no person is paired yet; run aegis channel pair"
-        : `a test message goes to ${homes.length} chat(s)`;
+        : `a test message goes to ${homes.length === 1 ? "one chat" : `${homes.length} chats`}`;
     return [`connected as ${account.label}`, people, ...account.notes].join("; ");
   }
 

@@ -47,13 +47,16 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
   const { store, clock, log, hook, random = Math.random } = options;
   const channel = `out:${hook.name}`;
   const health = new ChannelHealth({ clock, log, channel });
-  const { host } = new URL(hook.url);
-  health.set("ok", `sends to ${host}`);
+  const { host, protocol } = new URL(hook.url);
+  const fix = `check the receiver, then try again with: aegis channel test ${channel}`;
+  // Known before the first delivery, which would only turn the hook off.
+  if (protocol === "https:" || hook.allowPrivate) health.set("ok", `sends to ${host}`);
+  else health.set("off", `${hook.url}: only https: is allowed`, privateHint(hook));
   const okDetail = () => `sends to ${host}`;
   const send = (id: string, body: Body, signal: AbortSignal) => post(hook, id, body, clock.now(), signal);
   const outbox = new Outbox({
     ...{ store, clock, log, channel, health, okDetail },
-    fix: `check the receiver, then try again with: aegis channel test ${channel}`,
+    fix,
     retryMs(failures) {
       const delay = delays[failures - 1];
       return delay === undefined ? null : Math.round(delay * (1 + jitter * (2 * random() - 1)));
@@ -103,7 +106,8 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
       try {
         await send(`test_${clock.now()}_${hook.name}`, body, signal);
       } catch (error) {
-        throw new AegisError("upstream", errorText(error));
+        const isRefused = error instanceof RefusedAddress;
+        throw new AegisError("upstream", errorText(error), isRefused ? { hint: privateHint(hook) } : {});
       }
       health.ok(okDetail());
       await outbox.hurry();
@@ -115,6 +119,13 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
     unpair: async () => false,
     stop: (deadline) => tasks.stop(deadline),
   };
+}
+
+/** Aegis itself refused the address of the hook. */
+class RefusedAddress extends ChannelFault {}
+
+function privateHint({ name }: OutHook): string {
+  return `use an https address of the internet, or set webhooks.out.${name}.allow_private to true`;
 }
 
 function idOf(hook: OutHook, key: string): string {
@@ -131,7 +142,7 @@ async function post(hook: OutHook, id: string, body: Body, now: number, signal: 
     });
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof FetchError && error.problem === "refused") throw new ChannelFault("gone", error.message);
+    if (error instanceof FetchError && error.problem === "refused") throw new RefusedAddress("gone", error.message);
     throw new ChannelFault("unreachable", errorText(error), { mayHaveArrived: !wasNeverSent(error) });
   }
   const { status } = answer;

@@ -134,7 +134,8 @@ function isKnown(text: string, known: ReadonlyMap<string, ScopedTool>): boolean 
 /** Describes the part of an agent's tool list that its harness cannot enforce; null if it enforces everything. */
 export function scopeNote({ harness, tools, deny_tools: denied }: Agent): string | null {
   if (scopedHarnesses.includes(harness) || (tools === null && denied.length === 0)) return null;
-  if (harness === "scripted") return "scripted keeps its own tools; only the tools of Aegis are held to this list";
+  if (harness === "scripted")
+    return "the scripted agent keeps the tools of its playbook; this list limits only the tools of Aegis";
   return `${harness} is refused other tools of its own where it asks: before it changes files or runs anything, not always before it reads`;
 }
 

@@ -37,7 +37,7 @@ export const offlineAgent: Agent = {
   ...unsaidAgentFields,
   slug: "offline",
   ref: "offline",
-  description: "Follows a playbook without any model. Works everywhere, thinks nowhere.",
+  description: "Follows a playbook instead of a model. Needs no network and no account.",
   harness: "scripted",
   permission: "write",
   source: "builtin",

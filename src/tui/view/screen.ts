@@ -2,6 +2,7 @@
 import { withDialog } from "../dialogs.ts";
 import { withoutImages } from "../pictures.ts";
 import { toAscii } from "../theme.ts";
+import { aboutOffline, adviceRows } from "./advice.ts";
 import { agentsView } from "./agents.ts";
 import type { ViewContext } from "./context.ts";
 import { dashboardView } from "./dashboard.ts";
@@ -60,15 +61,9 @@ function noSession({ model, theme }: ViewContext, editor: readonly string[], wid
   const status = model.lists.status;
   const lines = ["", "No session is open. Type a message and press Enter to start one."];
   if (status !== null) lines.push(`The default agent is ${status.default_agent}, because ${status.agent_choice}.`);
-  if (status?.offline)
-    lines.push(
-      "",
-      "It is the offline agent: it follows a script and uses no model. Try: hello",
-      "For a real agent, install Claude Code, Codex, Gemini CLI or OpenCode, or set a model key,",
-      "then run: aegis doctor",
-    );
+  if (status?.offline) lines.push("", ...aboutOffline);
   const untrusted = status?.untrusted ?? [];
   if (untrusted.length > 0) lines.push("", `Not trusted, so without effect: ${untrusted.join(", ")}. Run: aegis trust`);
-  const text = lines.map((line) => theme.paint("dim", cut(line, width)));
+  const text = adviceRows(theme, lines, width);
   return [...fill(text, Math.max(0, height - editor.length)), ...editor];
 }

@@ -8,6 +8,7 @@ import { dollars, runningTime } from "../../client/views/words.ts";
 import { plainLine } from "../../lib/plain-text.ts";
 import { cropImages } from "../pictures.ts";
 import type { ListWindow } from "../window.ts";
+import { aboutOffline, adviceRows } from "./advice.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, cut, ends, fill } from "./layout.ts";
 import { sessionMarks } from "./marks.ts";
@@ -88,17 +89,10 @@ function waitingRows(cx: ViewContext, session: SessionState, width: number): str
 
 function emptyRows({ model, theme }: ViewContext, session: SessionState, width: number): string[] {
   const lines = ["", `A new conversation with the agent ${plainLine(session.agent)}. Type a message and press Enter.`];
-  if (session.offline) {
-    lines.push(
-      "",
-      "This is the offline agent: it follows a script and uses no model. Try: hello",
-      "For a real agent, install Claude Code, Codex, Gemini CLI or OpenCode, or set a model key,",
-      "then run: aegis doctor",
-    );
-  }
+  if (session.offline) lines.push("", ...aboutOffline);
   const problems = model.lists.status?.config_problems ?? [];
   return [
-    ...lines.map((line) => theme.paint("dim", cut(line, width))),
+    ...adviceRows(theme, lines, width),
     ...problems.map((problem) => theme.paint("wait", cell(`Problem: ${problem}`, width))),
   ];
 }

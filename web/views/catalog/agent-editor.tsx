@@ -4,6 +4,7 @@ import type { AgentDiagnostic, AgentSourceText } from "../../../src/contract/age
 import { isAegisError } from "../../../src/contract/errors.ts";
 import { problemText, useAction } from "../../app/busy.ts";
 import { client } from "../../app/client.ts";
+import { failedToLoad } from "../../app/resource.ts";
 import { link } from "../../app/router.ts";
 import { oneLine, visible } from "../../model/format.ts";
 import { shownFile } from "../../parts/diagnostics.tsx";
@@ -24,7 +25,7 @@ export function AgentEditor({ name }: { name: string }) {
       ({ source }) => setOpened(source),
       (error: unknown) => {
         if (isAegisError(error) && error.code === "not_found") setOpened(newAgent(name));
-        else setProblem(problemText(error));
+        else setProblem(failedToLoad(error));
       },
     );
   useEffect(() => void load(), []);

@@ -6,6 +6,7 @@ import { oneLine, visible } from "../../model/format.ts";
 import { Diagnostics, Facts, shownFile } from "../../parts/diagnostics.tsx";
 import { Empty, Problem } from "../../parts/facts.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
+import { NewSession } from "../../parts/new-session.tsx";
 import { Page, Table } from "../../parts/page.tsx";
 
 export function AgentPage({ name }: { name: string }) {
@@ -31,11 +32,12 @@ export function AgentPage({ name }: { name: string }) {
     >
       <Problem text={problem} />
       <Diagnostics found={agent.diagnostics} />
+      <NewSession name={visible(agent.slug)} agent={agent.slug} />
       <p>{oneLine(agent.description, 400)}</p>
       <Facts
         facts={[
           ["Harness", agent.harness],
-          ["Model", agent.model ?? "as the harness decides"],
+          ["Model", agent.model ?? "default of the harness"],
           ["Permission", agent.permission],
           ["Effort", agent.effort],
           ["From", agent.file_path === null ? agent.source : shownFile(agent.file_path)],
@@ -57,7 +59,7 @@ export function AgentPage({ name }: { name: string }) {
         label="Tools"
         rows={agent.tools}
         keyOf={(tool) => `${tool.kind} ${tool.plugin} ${tool.name}`}
-        empty="No tool."
+        empty="It has no tools."
         columns={[
           { name: "Tool", cell: (tool) => <code>{visible(tool.name)}</code> },
           {

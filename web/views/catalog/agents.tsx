@@ -27,7 +27,7 @@ export function AgentList() {
         label="Agents"
         rows={data.agents}
         keyOf={(one) => `${one.source} ${one.plugin} ${one.slug}`}
-        empty="No agent."
+        empty="The project has no agents."
         columns={[
           {
             name: "Agent",
@@ -39,8 +39,8 @@ export function AgentList() {
             ),
           },
           { name: "Harness", cell: (one) => one.harness },
-          { name: "Model", cell: (one) => one.model ?? <span class="dim">of the harness</span> },
-          { name: "May", cell: (one) => one.permission },
+          { name: "Model", cell: (one) => one.model ?? <span class="dim">default of the harness</span> },
+          { name: "Permission", cell: (one) => one.permission },
           { name: "From", cell: (one) => <span class="dim">{one.plugin ?? one.source}</span> },
           { name: "Description", wide: true, cell: (one) => oneLine(one.description, 160) },
         ]}
@@ -66,7 +66,7 @@ function NewAgent() {
         onInput={(event) => setName(event.currentTarget.value)}
       />
       <button type="submit" disabled={name.trim() === ""}>
-        Write it
+        Create
       </button>
     </form>
   );

@@ -16,7 +16,7 @@ export function CommandList() {
         label="Slash commands"
         rows={data.commands}
         keyOf={(one) => `${one.source} ${one.plugin} ${one.name}`}
-        empty="No slash command."
+        empty="The project has no slash commands."
         columns={[
           { name: "Command", cell: (one) => <code>/{visible(one.name)}</code> },
           { name: "Status", cell: (one) => <StatusWord status={one.status} /> },

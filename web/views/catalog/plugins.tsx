@@ -36,7 +36,7 @@ export function PluginList() {
         label="Plugins"
         rows={plugins}
         keyOf={(one) => one.place}
-        empty="No plugin."
+        empty="No plugins are installed."
         columns={[
           {
             name: "Plugin",
@@ -173,7 +173,7 @@ function Registry(props: { known: ReadonlySet<string>; choose: (one: RegistryPlu
             label="Plugins of the registries"
             rows={found.plugins}
             keyOf={(one) => `${one.registry} ${one.name}`}
-            empty="The registries have no plugin."
+            empty="The registries have no plugins."
             columns={[
               { name: "Plugin", cell: (one) => <b>{visible(one.name)}</b> },
               { name: "Version", cell: (one) => visible(one.version ?? "") },

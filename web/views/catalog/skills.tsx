@@ -24,7 +24,7 @@ export function SkillList() {
         label="Skills"
         rows={data.skills}
         keyOf={(one) => one.name}
-        empty="No skill."
+        empty="No skills are installed."
         columns={[
           { name: "Skill", cell: (one) => <a href={link("catalog", "skills", one.name)}>{visible(one.name)}</a> },
           {

@@ -58,12 +58,12 @@ export const test: Handler<typeof channelCommands.test> = async (cx, args) => {
 
 function moreLines({ name, fix, peers, ignored }: ChannelView, style: Style): string[] {
   return [
-    ...(fix === null ? [] : [`${style.yellow(name)}  ${fix}`]),
+    ...(fix === null ? [] : [`${style.yellow(name)}: ${fix}`]),
     ...peers.map(({ peer, name: who, paired_at }) => {
       const how = paired_at === null ? "listed in the configuration" : `paired ${relativeTime(paired_at, Date.now())}`;
-      return style.dim(`${name}  ${peer} ${who} (${how})`.replace("  (", " ("));
+      return style.dim(`${name}: ${peer} ${who} (${how})`.replace("  (", " ("));
     }),
-    ...(ignored === 0 ? [] : [style.dim(`${name}  ignored ${plural(ignored, "message")} of others`)]),
+    ...(ignored === 0 ? [] : [style.dim(`${name}: ignored ${plural(ignored, "message")} of others`)]),
   ];
 }
 

@@ -1,9 +1,11 @@
 /** `aegis mcp install`: adds Aegis to the MCP servers in another program's settings, after showing the change. */
+import { existsSync } from "node:fs";
 import { mkdir, readFile, realpath, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { commandLine } from "../../../client/project/start-daemon.ts";
-import { findProjectRoot } from "../../../lib/daemon-file.ts";
+import { configFileName, findProjectRoot, storePath } from "../../../lib/daemon-file.ts";
 import { isErrno, writeAtomic } from "../../../lib/files.ts";
+import { didYouMean } from "../../../lib/nearest.ts";
 import { unifiedDiff } from "../../../lib/unified-diff.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -16,6 +18,8 @@ import { type InstallTarget, installTargets } from "./targets.ts";
 export const install: Handler<typeof mcpCommands.install> = async (cx, { program, scope, print, yes }) => {
   const target = targetOf(program);
   const root = findProjectRoot(cx.cwd);
+  if (!existsSync(join(root, configFileName)) && !existsSync(storePath(root)))
+    cx.warn(`${root} is not a project yet; run aegis init here, or name a project with --project`);
   const entry: Entry = {
     // Programs with a window do not have the PATH of the user's shell.
     command: process.execPath,
@@ -63,5 +67,8 @@ export const install: Handler<typeof mcpCommands.install> = async (cx, { program
 function targetOf(program: string): InstallTarget {
   const found = installTargets.find((target) => target === program);
   if (found !== undefined) return found;
-  throw usageError(`no program "${program}"`, `expected ${installTargets.join(", ")}`);
+  throw usageError(
+    `no program "${program}"${didYouMean(program, installTargets)}`,
+    `expected ${installTargets.join(", ")}`,
+  );
 }
