@@ -34,12 +34,17 @@ export function problemText({ field, message }: FieldProblem): string {
 
 function problemsOf(issue: Issue, { known, noun }: IssueWords): FieldProblem[] {
   const { code, path, message, keys = [] } = issue;
-  if (code !== "unrecognized_keys") return [{ field: fieldName(path), message }];
+  if (code !== "unrecognized_keys") return [{ field: fieldName(path), message: plainMessage(message) }];
   return keys.map((key) => {
     const field = fieldName([...path, key]);
     const near = path.length === 0 ? didYouMean(key, known) : "";
     return { field, message: `unknown ${noun} "${field}"${near}` };
   });
+}
+
+/** A query parameter is text: the schema converts it first, and would report the result of the conversion. */
+function plainMessage(message: string): string {
+  return message.endsWith("received NaN") ? "expected a number" : message;
 }
 
 function fieldName(path: readonly PropertyKey[]): string {

@@ -52,7 +52,9 @@ test("query values are read from text, and an empty one counts as absent", async
   expect(page).toMatchObject({ events: [{ seq: 2 }], last_seq: 3 });
   expect(JSON.parse((await send(server, "GET", "/v1/events?after=&limit=")).text).events).toHaveLength(3);
   expect((await send(server, "GET", "/v1/events?after=-1")).status).toBe(400);
-  expect((await send(server, "GET", "/v1/events?after=x&limit=0")).text).toMatch(/[" ]after: .*; limit: /);
+  expect((await send(server, "GET", "/v1/events?after=x&limit=0")).text).toMatch(
+    /[" ]after: expected a number; limit: /,
+  );
 });
 
 test.each([
