@@ -96,8 +96,8 @@ export class ChaosNode {
 }
 
 /**
- * Calls another node each time, as users at several machines do. A node that does not answer or whose database is full
- * counts as one that is gone: the caller does not know what became of the call.
+ * Calls another node each time, as users at several machines do. A node that does not answer, whose database is full or
+ * that was fenced during a commit counts as one that is gone: the caller does not know what became of the call.
  */
 export function anyNode(nodes: readonly ChaosNode[], random: Random, waitMs = answerMs): Client {
   const use = async <T>(work: (client: Client, signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -109,12 +109,17 @@ export function anyNode(nodes: readonly ChaosNode[], random: Random, waitMs = an
       return await work(await node.client(), timeout);
     } catch (error) {
       if (timeout.aborted) throw new AegisError("unavailable", `node ${node.name} did not answer`, { cause: error });
-      if (error instanceof AegisError && error.code === "storage_full")
+      if (error instanceof AegisError && isUnknown(error))
         throw new AegisError("unavailable", error.message, { cause: error });
       throw error;
     }
   };
   return calling(use);
+}
+
+/** A full database, or a node that was fenced before its database could tell what became of a commit. */
+function isUnknown({ code, message }: AegisError): boolean {
+  return code === "storage_full" || (code === "internal" && message.includes("tell the outcome"));
 }
 
 /** Calls nodes until one answers: for the checker, at a time when nothing goes wrong any more. */

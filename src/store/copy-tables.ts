@@ -7,8 +7,10 @@ import type { Worktree } from "../contract/worktree.ts";
 export type BoundaryRow = {
   /** Orders the boundaries of all folders. */
   position: number;
-  /** The root of the working tree. */
+  /** The root of the working tree, on its node. */
   folder: string;
+  /** The node that wrote it. Null for an embedded database and for rows of older versions. */
+  node: string | null;
   session: SessionId;
   turn: TurnId;
   edge: "open" | "close";
@@ -20,12 +22,16 @@ export type BoundaryRow = {
   at: number;
 };
 
+/** The store adds the position and the node. */
+export type NewBoundary = Omit<BoundaryRow, "position" | "node">;
+
 export type BoundaryDetail = {
   skipped: { path: string; size: number }[];
   dirty_submodules: string[];
   filters_off: readonly string[];
 };
 
+/** Folders of other nodes are other folders, also under the same path: except for `ofTurn`, reads see those of this node. */
 export interface BoundaryReads {
   ofTurn(turn: TurnId, edge: BoundaryRow["edge"]): Promise<BoundaryRow | null>;
   /** In order. */
@@ -42,7 +48,7 @@ export interface BoundaryReads {
 
 export interface BoundaryTable extends BoundaryReads {
   /** Ignored if the turn already has this boundary. */
-  insert(row: Omit<BoundaryRow, "position">): Promise<void>;
+  insert(row: NewBoundary): Promise<void>;
   /** Records that the tree is no longer kept. */
   forget(position: number, problem: string): Promise<void>;
 }
@@ -76,7 +82,7 @@ export interface LandingTable extends LandingReads {
   update(row: Landing): Promise<void>;
 }
 
-/** The last write of a file that passed through a gate. The path is relative to the project. */
+/** The last write of a file on this node that passed through a gate. The path is relative to the project. */
 export type FileWriteRow = {
   path: string;
   session: SessionId;

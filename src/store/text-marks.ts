@@ -10,9 +10,9 @@ import type { Firing } from "../contract/schedule.ts";
 import type { PooledAgent } from "../contract/subagent.ts";
 import type { Attempt, Task } from "../contract/task.ts";
 import type { Worktree } from "../contract/worktree.ts";
+import type { NewBoundary } from "./copy-tables.ts";
 import type {
   AskSettlement,
-  BoundaryRow,
   ChannelInboxRow,
   ChannelOutboxRow,
   ChannelPeer,
@@ -174,7 +174,7 @@ export const firingMarks: Marks<Firing> = {
 };
 
 /** Trees and folders identify content; git needs them unchanged. */
-export const boundaryMarks: Marks<Omit<BoundaryRow, "position">> = {
+export const boundaryMarks: Marks<NewBoundary> = {
   folder: "name",
   tree: "name",
   head: "name",

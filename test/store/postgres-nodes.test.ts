@@ -2,9 +2,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import type { Store, StoreMembership } from "../../src/store/store.ts";
+import type { SessionRow, Store, StoreMembership } from "../../src/store/store.ts";
 import { noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
+import { sessionRow, turnRow } from "../helpers/rows.ts";
 import { scaled } from "../helpers/slowness.ts";
 
 describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () => {
@@ -50,5 +51,37 @@ describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () =
     expect((await write(again)).seq).toBe(seq + 2);
     await expect(write(one)).rejects.toMatchObject({ code: "unavailable" });
     await expect(open("one", "another folder")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("does not mix up its files with those of another node under the same path", async () => {
+    const [one, two] = [await open("first"), await open("second")];
+    const session = sessionRow({ handle: "here" });
+    const there = sessionRow({ handle: "there" });
+    const detail = { skipped: [], dirty_submodules: [], filters_off: [] };
+    const state = { folder: "/srv/shop", tree: "t", head: null, problem: null, detail, at: 1 };
+    const begin = (store: Store, row: SessionRow) =>
+      store.transact(async (tx) => {
+        const turn = turnRow(row.id);
+        await tx.sessions.insert(row);
+        await tx.turns.insert(turn);
+        await tx.boundaries.insert({ ...state, session: row.id, turn: turn.id, edge: "open" });
+        await tx.fileWrites.put({ path: "src/a.ts", session: row.id, hash: row.handle, at: 1 });
+      });
+    await begin(one, session);
+    await begin(two, there);
+    for (const [store, row] of [[one, session] as const, [two, there] as const]) {
+      const { boundaries, fileWrites } = store.read;
+      const seen = [
+        ...[await boundaries.between("/srv/shop", 0, 1_000), await boundaries.openAt("/srv/shop", 1_000)],
+        ...[await boundaries.unclosed(), await boundaries.before(2, 10)],
+      ];
+      expect(seen.map((rows) => rows.map((one) => one.session))).toEqual(Array(4).fill([row.id]));
+      expect(await fileWrites.get("src/a.ts")).toMatchObject({ path: "src/a.ts", session: row.id, hash: row.handle });
+    }
+    // The session has moved: its earlier turns were in a folder that is not here.
+    expect(await two.read.boundaries.ofSession(session.id)).toEqual([]);
+    expect(await one.read.boundaries.ofSession(session.id)).toMatchObject([{ node: "first", folder: "/srv/shop" }]);
+    await two.transact((tx) => tx.fileWrites.remove("src/a.ts"));
+    expect(await one.read.fileWrites.get("src/a.ts")).not.toBeNull();
   });
 });

@@ -53,9 +53,9 @@ export class Boundaries {
   /** Ends the turns that a dead daemon left open, after their processes were ended. */
   async recover(): Promise<void> {
     const { store } = this.#options;
-    // The folder of a session on another node is on another machine.
-    for (const { folder, session, turn } of await store.read.boundaries.unclosed())
-      if (isHere(store, await store.read.sessions.get(session)))
+    // The session may have moved to another node since; the folder has not.
+    for (const { folder, session, turn, node } of await store.read.boundaries.unclosed())
+      if (node !== null || isHere(store, await store.read.sessions.get(session)))
         await this.#recorded(folder, { session, turn, edge: "close" });
   }
 

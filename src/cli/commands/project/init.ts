@@ -10,7 +10,6 @@ import { configFileName, findProjectRoot } from "../../../lib/daemon-file.ts";
 import { writeAtomic } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
-import { localFileName } from "../../../project/config/files.ts";
 import type { Handler } from "../../program/command.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import { ignoreInGit } from "./git-ignore.ts";
@@ -67,6 +66,7 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
       hint: "edit it, use aegis config, or replace it with: aegis init --force",
     });
   const cluster = await clusterBefore(path);
+  const { localFileName } = await import("../../../project/config/files.ts");
   const isCluster = cluster !== null || (await clusterBefore(join(cx.cwd, localFileName))) !== null;
   const inCluster = await sessionsInCluster(args, isCluster);
   const outer = replaced ? cx.cwd : findProjectRoot(dirname(cx.cwd));

@@ -24,6 +24,7 @@ import { fileWrites } from "./0021-file-writes.ts";
 import { receipts } from "./0022-receipts.ts";
 import { nodes } from "./0023-nodes.ts";
 import { placement } from "./0024-placement.ts";
+import { boundaryNodes } from "./0025-boundary-nodes.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   receipts,
   nodes,
   placement,
+  boundaryNodes,
 ];
