@@ -1,7 +1,7 @@
 /** A plugin's worker with as many hooks as it is asked for; each does next to nothing. */
 import { parentPort } from "node:worker_threads";
-import { type CallHook, runBatch } from "../src/runtime/registry/hook-batch.ts";
-import type { HookBatch } from "../src/runtime/registry/hooks.ts";
+import { type CallHook, runBatch } from "../src/runtime/tables/hook-batch.ts";
+import type { HookBatch } from "../src/runtime/tables/hooks.ts";
 
 export const answer: CallHook = (name) => ({ prependSystem: name });
 

@@ -35,7 +35,7 @@ const rules: Rules = {
   },
   lazyLayers: { cli: ["project", "tui", "acp-agent", "mcp-server"], daemon: ["mcp-server"] },
   ordered: [
-    "registry",
+    "tables",
     "rights",
     "agents",
     "commands",

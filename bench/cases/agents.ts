@@ -5,7 +5,7 @@ import type { AgentProfile } from "../../src/contract/agent.ts";
 import { type ScopedTool, scopeOf } from "../../src/contract/tool-access.ts";
 import { AgentFiles } from "../../src/project/agents/files.ts";
 import { newAgentText } from "../../src/runtime/agents/write.ts";
-import { AgentTable } from "../../src/runtime/registry/agents.ts";
+import { AgentTable } from "../../src/runtime/tables/agents.ts";
 import type { Bench } from "../bench.ts";
 import { type Compared, compareRounds, elapsed, type Figure, figure, interleave } from "../measure.ts";
 

@@ -5,8 +5,8 @@ import type { HookCallResult, HookContexts, HookTurn } from "../../src/contract/
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { HookBus } from "../../src/runtime/hooks/bus.ts";
-import { runBatch } from "../../src/runtime/registry/hook-batch.ts";
-import { type HookRunner, HookTable } from "../../src/runtime/registry/hooks.ts";
+import { runBatch } from "../../src/runtime/tables/hook-batch.ts";
+import { type HookRunner, HookTable } from "../../src/runtime/tables/hooks.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";
 import { answer } from "../hook-worker.ts";

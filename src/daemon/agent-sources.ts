@@ -3,8 +3,8 @@ import type { Environment } from "../lib/child-env.ts";
 import { homeOf } from "../lib/home.ts";
 import { unknownToolsOf } from "../project/agents/describe.ts";
 import { editAsOwner } from "../project/trust/agree.ts";
-import type { DriverTable } from "../runtime/registry/drivers.ts";
-import type { ToolTable } from "../runtime/registry/tools.ts";
+import type { DriverTable } from "../runtime/tables/drivers.ts";
+import type { ToolTable } from "../runtime/tables/tools.ts";
 import type { AgentServices } from "../server/agents.ts";
 
 export type AgentSourcesOptions = {

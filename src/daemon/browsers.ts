@@ -1,6 +1,6 @@
 /**
  * `.aegis/state/web.json`: the browsers that may use the web app, and the port they know. The daemon signs the file
- * with the user's key, because a file that came with the folder could give access to anybody.
+ * with the user's key, because a file that came with the folder could give access to its author.
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";

@@ -11,7 +11,7 @@ import { pluginValues } from "../project/plugins/dirs.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
 import { SoleHolder } from "../runtime/cluster/sole-holder.ts";
 import type { EventHub } from "../runtime/events/hub.ts";
-import type { AgentTable } from "../runtime/registry/agents.ts";
+import type { AgentTable } from "../runtime/tables/agents.ts";
 import type { Store } from "../store/store.ts";
 import type { BuildOptions } from "./build.ts";
 import type { SessionParts } from "./build-sessions.ts";

@@ -4,7 +4,7 @@ import type { Environment } from "../lib/child-env.ts";
 import { commandFolders } from "../project/trust/items.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import { Commands } from "../runtime/commands/commands.ts";
-import type { CommandTable } from "../runtime/registry/commands.ts";
+import type { CommandTable } from "../runtime/tables/commands.ts";
 
 export type BuildCommandsOptions = {
   root: string;

@@ -19,12 +19,12 @@ import { Stripper } from "../runtime/plugins/host/stripper.ts";
 import { PluginLogs } from "../runtime/plugins/log.ts";
 import type { PluginNews } from "../runtime/plugins/news.ts";
 import { loadedAtOnce, Plugins } from "../runtime/plugins/plugins.ts";
-import type { AgentTable } from "../runtime/registry/agents.ts";
-import { CommandTable } from "../runtime/registry/commands.ts";
-import type { HookTable } from "../runtime/registry/hooks.ts";
-import type { ToolTable } from "../runtime/registry/tools.ts";
 import { findPluginSkills, parsePluginSkill } from "../runtime/skills/plugin-skill.ts";
 import type { Skills } from "../runtime/skills/skills.ts";
+import type { AgentTable } from "../runtime/tables/agents.ts";
+import { CommandTable } from "../runtime/tables/commands.ts";
+import type { HookTable } from "../runtime/tables/hooks.ts";
+import type { ToolTable } from "../runtime/tables/tools.ts";
 import type { RegisteredWorkflow, Workflows } from "../runtime/workflows/workflows.ts";
 import type { BuildOptions } from "./build.ts";
 

@@ -10,7 +10,7 @@ import { defaultGithubUrl } from "../packages/source.ts";
 import { skillInstallTool } from "../plane/tools/skill-install.ts";
 import type { Settings } from "../project/settings.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
-import type { Tool } from "../runtime/registry/tools.ts";
+import type { Tool } from "../runtime/tables/tools.ts";
 import type { Store } from "../store/store.ts";
 
 export type BuildSkillInstallOptions = {

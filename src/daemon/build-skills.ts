@@ -11,9 +11,6 @@ import type { Logger } from "../lib/log.ts";
 import { skillTools } from "../plane/tools/skills.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { TrustedSettings } from "../project/trust/trusted-settings.ts";
-import type { AgentTable } from "../runtime/registry/agents.ts";
-import { limitedAgent } from "../runtime/registry/limits.ts";
-import { scopedTool, type Tool, type ToolTable } from "../runtime/registry/tools.ts";
 import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import { Classifier } from "../runtime/skills/classify.ts";
@@ -28,6 +25,9 @@ import { SkillRouter } from "../runtime/skills/route.ts";
 import { selectSkills } from "../runtime/skills/select.ts";
 import { Skills } from "../runtime/skills/skills.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
+import type { AgentTable } from "../runtime/tables/agents.ts";
+import { limitedAgent } from "../runtime/tables/limits.ts";
+import { scopedTool, type Tool, type ToolTable } from "../runtime/tables/tools.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 
 export type SkillCoreOptions = {

@@ -6,9 +6,9 @@ import { errorText, type Logger } from "../lib/log.ts";
 import type { StagedWrites } from "../lib/staged-writes.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { ConversationHooks } from "../runtime/hooks/conversation.ts";
-import type { Toolset } from "../runtime/registry/toolset.ts";
 import { recordMemoryLoss } from "../runtime/sessions/memory.ts";
 import { asStartFailure } from "../runtime/sessions/refused-start.ts";
+import type { Toolset } from "../runtime/tables/toolset.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 
 export type HostOptions = {

@@ -17,7 +17,7 @@ import { Secrets } from "../project/secrets.ts";
 import { type HeldState, holdState } from "../project/state/hold.ts";
 import { buildTrust, type ProjectTrust } from "../project/trust/project-trust.ts";
 import { createMirror } from "../runtime/events/mirror.ts";
-import { DriverTable } from "../runtime/registry/drivers.ts";
+import { DriverTable } from "../runtime/tables/drivers.ts";
 import { redactingStore } from "../store/redacting.ts";
 import type { Store } from "../store/store.ts";
 import { createLogger } from "./logger.ts";

@@ -3,7 +3,7 @@ import type { Status } from "../contract/api.ts";
 import { readLosses } from "../project/state/losses.ts";
 import { type AttentionOptions, readAttention } from "../project/trust/attention.ts";
 import { untrustedLine } from "../project/trust/trusted-settings.ts";
-import { type AgentTable, offlineHarness } from "../runtime/registry/agents.ts";
+import { type AgentTable, offlineHarness } from "../runtime/tables/agents.ts";
 import type { OpenProject } from "./open-project.ts";
 
 export type RunningState = {

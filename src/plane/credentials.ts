@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { SessionId } from "../contract/ids.ts";
 import { sessionTokenForm } from "../lib/session-token.ts";
-import type { Toolset } from "../runtime/registry/toolset.ts";
+import type { Toolset } from "../runtime/tables/toolset.ts";
 import { Calls } from "./calls.ts";
 
 export type Credential = {

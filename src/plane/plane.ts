@@ -6,7 +6,7 @@ import type { PlaneAddress } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { aborted } from "../lib/until-aborted.ts";
-import type { Toolset } from "../runtime/registry/toolset.ts";
+import type { Toolset } from "../runtime/tables/toolset.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { Credentials } from "./credentials.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";

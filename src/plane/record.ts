@@ -7,7 +7,7 @@ import type { Event } from "../contract/event.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { Redact } from "../lib/redact.ts";
-import type { ToolCall } from "../runtime/registry/tools.ts";
+import type { ToolCall } from "../runtime/tables/tools.ts";
 import type { Store } from "../store/store.ts";
 
 const longestText = 2_000;

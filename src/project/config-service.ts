@@ -6,7 +6,7 @@ import type { ApiOutput } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
 import { errorText, type Logger } from "../lib/log.ts";
-import type { DriverTable } from "../runtime/registry/drivers.ts";
+import type { DriverTable } from "../runtime/tables/drivers.ts";
 import { AgentFiles } from "./agents/files.ts";
 import { publicConfig } from "./config/show.ts";
 import { type ConfigWatch, watchConfig } from "./config/watch.ts";

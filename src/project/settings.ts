@@ -4,7 +4,7 @@ import type { AgentDiagnostic, AgentProfile } from "../contract/agent.ts";
 import { AegisError } from "../contract/errors.ts";
 import { findProgram } from "../lib/find-program.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import type { AgentChoice } from "../runtime/registry/agents.ts";
+import type { AgentChoice } from "../runtime/tables/agents.ts";
 import type { AgentFiles } from "./agents/files.ts";
 import { agentPlaces } from "./agents/places.ts";
 import { type Config, toAgent } from "./config/config.ts";

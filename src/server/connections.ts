@@ -56,7 +56,7 @@ export class Connections {
     this.#strangers.set(socket, performance.now());
     socket.once("close", () => this.#forget(socket));
     const tooMany = this.#strangers.size > this.#limits.strangers;
-    // One place stays free: Node turns connections away before anybody else hears of them.
+    // One place stays free: above its limit, Node closes a connection without an event.
     if (this.#open.size >= this.#limits.connections)
       this.#evict(tooMany ? this.#strangers.keys() : this.#idle.values());
     else if (tooMany && this.#oldestStrangerMs() >= this.#limits.strangerMs) this.#evict(this.#strangers.keys());

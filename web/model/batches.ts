@@ -1,5 +1,5 @@
 /**
- * Collects items and gives them away once per frame. A frame in which somebody typed is left to what was typed, so that
+ * Collects items and gives them away once per frame. A frame in which the user typed is left to what was typed, so that
  * it is painted at once; a few frames in a row at most, so that the items do not wait for the end of a long word.
  */
 const mostPostponed = 4;

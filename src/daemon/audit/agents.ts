@@ -4,8 +4,8 @@ import type { AuditAgent, Leave } from "../../contract/audit.ts";
 import type { Decision, ScopedTool } from "../../contract/tool-access.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import { allTools, scopeNote } from "../../project/agents/describe.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import type { ToolTable } from "../../runtime/registry/tools.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import type { ToolTable } from "../../runtime/tables/tools.ts";
 
 type Act = "edit" | "run" | "fetch";
 

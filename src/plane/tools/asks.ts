@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
 import type { Asks } from "../../runtime/asks/asks.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 
 /** One day, because a person may not be available sooner. */
 const longestWaitSeconds = 86_400;

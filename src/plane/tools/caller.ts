@@ -2,11 +2,11 @@
 import { z } from "zod";
 import type { Message } from "../../contract/message.ts";
 import type { Starter } from "../../contract/starter.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import { checkFromHandle as checkClaim } from "../../runtime/registry/from-handle.ts";
-import type { ToolContext } from "../../runtime/registry/tools.ts";
 import { starterOf } from "../../runtime/rights/starter.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import { checkFromHandle as checkClaim } from "../../runtime/tables/from-handle.ts";
+import type { ToolContext } from "../../runtime/tables/tools.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Accepted for agents whose instructions tell them to identify themselves. The connection identifies them anyway. */

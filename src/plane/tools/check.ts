@@ -2,7 +2,7 @@
 import { type CheckInput, checkInputSchema, checkOf, type NamedCheck } from "../../contract/check.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { AgentCommands } from "../../runtime/hooks/agent-commands.ts";
-import type { ToolContext } from "../../runtime/registry/tools.ts";
+import type { ToolContext } from "../../runtime/tables/tools.ts";
 
 export const checkArgument = checkInputSchema
   .optional()

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { mostClaimed } from "../../contract/claim.ts";
 import type { SessionChanges } from "../../runtime/copies/changes.ts";
 import type { FileClaims } from "../../runtime/copies/claims/claims.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 
 export type CopyToolsOptions = {
   sessions: Pick<Sessions, "resolve">;

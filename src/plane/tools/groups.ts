@@ -6,10 +6,10 @@ import { handleExpected, handleMaxLength, handlePattern } from "../../contract/s
 import type { Broadcasts } from "../../runtime/groups/broadcasts.ts";
 import type { Groups } from "../../runtime/groups/groups.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
 import { endableSession, endRefusal } from "../../runtime/rights/may-end.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/tables/tools.ts";
 import type { Store } from "../../store/store.ts";
 import { causeOf, checkFromHandle, enderOf, fromHandle, senderOf } from "./caller.ts";
 

@@ -1,7 +1,7 @@
 /** The briefing that an agent reads first. Generated from the registered tools, so it never mentions a missing one. */
 import { z } from "zod";
 import { scopeOf } from "../../contract/tool-access.ts";
-import { defineTool, scopedTool, type Tool, type ToolTable } from "../../runtime/registry/tools.ts";
+import { defineTool, scopedTool, type Tool, type ToolTable } from "../../runtime/tables/tools.ts";
 
 export function metaTool(table: ToolTable): Tool {
   return defineTool({

@@ -4,8 +4,8 @@ import { AegisError, type ErrorCode, isAegisError } from "../../contract/errors.
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import { type Thoroughness, thoroughnessSchema } from "../../runtime/pool/lease-request.ts";
 import type { Pool, PoolAnswer, PoolCall } from "../../runtime/pool/pool.ts";
-import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/tables/tools.ts";
 import { causeOf, senderOf } from "./caller.ts";
 
 export type PoolToolsOptions = { pool: Pool; turns: Turns };

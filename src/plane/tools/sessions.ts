@@ -5,11 +5,11 @@ import { handleExpected, handleMaxLength, handlePattern } from "../../contract/s
 import { isolationSchema } from "../../contract/worktree.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
 import type { Inbox } from "../../runtime/inbox/inbox.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import { endableSession, endRefusal } from "../../runtime/rights/may-end.ts";
 import type { Sessions } from "../../runtime/sessions/sessions.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 import type { Store } from "../../store/store.ts";
 import { causeOf, checkFromHandle, enderOf, fromHandle, senderOf } from "./caller.ts";
 

@@ -4,7 +4,7 @@ import { AegisError } from "../../contract/errors.ts";
 import type { FetchedSkill } from "../../contract/skill-install.ts";
 import type { InstallRequest, SkillInstaller } from "../../packages/skill/installer.ts";
 import type { Asks } from "../../runtime/asks/asks.ts";
-import { defineTool, type Tool, type ToolContext } from "../../runtime/registry/tools.ts";
+import { defineTool, type Tool, type ToolContext } from "../../runtime/tables/tools.ts";
 
 export type SkillInstallToolOptions = {
   installer: SkillInstaller;

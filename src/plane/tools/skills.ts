@@ -1,10 +1,10 @@
 /** Tools that find and load skills. */
 import { z } from "zod";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import { renderBody } from "../../runtime/skills/body.ts";
 import type { SkillDelivery } from "../../runtime/skills/delivery.ts";
 import type { Skills } from "../../runtime/skills/skills.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 import { causeOf } from "./caller.ts";
 
 export type SkillToolsOptions = { skills: Skills; offer: SkillDelivery; turns: Turns };

@@ -5,9 +5,9 @@ import { isolationSchema } from "../../contract/worktree.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentCommands } from "../../runtime/hooks/agent-commands.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
 import type { Subagents } from "../../runtime/subagents/subagents.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 import { causeOf, senderOf } from "./caller.ts";
 import { agentCheck, checkArgument } from "./check.ts";
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { isAegisError } from "../../contract/errors.ts";
 import { receiptWords } from "../../contract/receipt.ts";
 import { derivedId } from "../../runtime/inbox/derived-id.ts";
-import { defineTool, type Tool } from "../../runtime/registry/tools.ts";
 import type { Turns } from "../../runtime/sessions/turns.ts";
+import { defineTool, type Tool } from "../../runtime/tables/tools.ts";
 import type { Workflows } from "../../runtime/workflows/workflows.ts";
 import { causeOf, checkFromHandle, fromHandle } from "./caller.ts";
 

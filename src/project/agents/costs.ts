@@ -1,9 +1,9 @@
 /** Reports agents that a dollar budget cannot limit because the cost of their turns is unknown. */
 import type { Agent, AgentDiagnostic } from "../../contract/agent.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import type { DriverTable } from "../../runtime/registry/drivers.ts";
-import { priceOf } from "../../runtime/registry/prices.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import type { DriverTable } from "../../runtime/tables/drivers.ts";
+import { priceOf } from "../../runtime/tables/prices.ts";
 import type { Config } from "../config/config.ts";
 
 export type CostOptions = {

@@ -9,9 +9,9 @@ import {
 import type { ScopedTool } from "../../contract/tool-access.ts";
 import { coreTools, isHarnessTool, matchesEntry, parseToolEntry } from "../../contract/tool-names.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { identityOf } from "../../runtime/registry/agent-order.ts";
-import type { AgentTable } from "../../runtime/registry/agents.ts";
-import { scopedTool, type ToolTable } from "../../runtime/registry/tools.ts";
+import { identityOf } from "../../runtime/tables/agent-order.ts";
+import type { AgentTable } from "../../runtime/tables/agents.ts";
+import { scopedTool, type ToolTable } from "../../runtime/tables/tools.ts";
 import { type CostOptions, costDiagnostic, costDiagnostics } from "./costs.ts";
 
 export type AgentsOptions = CostOptions & {

@@ -9,7 +9,7 @@ import { didYouMean } from "../../lib/nearest.ts";
 import { type ParsedAgent, parseAgentText } from "../../runtime/agents/parse.ts";
 import { agentSlug } from "../../runtime/agents/slug.ts";
 import { type AgentFields, changeAgentText, newAgentText } from "../../runtime/agents/write.ts";
-import { compareCandidates } from "../../runtime/registry/agent-order.ts";
+import { compareCandidates } from "../../runtime/tables/agent-order.ts";
 import { decodeText } from "../config/decode.ts";
 import { diskFiles } from "../config/files.ts";
 import { loadProject } from "../config/load.ts";

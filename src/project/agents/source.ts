@@ -6,7 +6,7 @@ import { containedPath, isInside } from "../../lib/files.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { textDigest } from "../../lib/text-digest.ts";
 import { agentSlug } from "../../runtime/agents/slug.ts";
-import { compareCandidates } from "../../runtime/registry/agent-order.ts";
+import { compareCandidates } from "../../runtime/tables/agent-order.ts";
 import { decodeText } from "../config/decode.ts";
 import { diskFiles } from "../config/files.ts";
 import { type AgentProject, checkAgentText, placeOf, replaceAgentFile } from "./edit.ts";

@@ -4,7 +4,7 @@
  */
 import { type Agent, unsaidAgentFields } from "../../contract/agent.ts";
 import type { Probe } from "../../drivers/driver.ts";
-import type { AgentChoice } from "../../runtime/registry/agents.ts";
+import type { AgentChoice } from "../../runtime/tables/agents.ts";
 
 export type Detected = {
   agents: Agent[];

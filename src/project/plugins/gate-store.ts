@@ -10,7 +10,7 @@ import { GateEnforcer, type GateNews } from "../../runtime/plugins/gates/enforce
 import { GateStore } from "../../runtime/plugins/gates/store.ts";
 import { TrustStore } from "../../runtime/plugins/trust/store.ts";
 import { itemKey, pluginHash } from "../../runtime/plugins/trust/trust.ts";
-import type { HookTable } from "../../runtime/registry/hooks.ts";
+import type { HookTable } from "../../runtime/tables/hooks.ts";
 import { withLock } from "../config/lock.ts";
 import { homeOf, trustPath } from "../trust/project-trust.ts";
 

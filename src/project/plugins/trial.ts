@@ -22,12 +22,12 @@ import { type FoundPlugin, findPlugins } from "../../runtime/plugins/find.ts";
 import { Generation } from "../../runtime/plugins/generation.ts";
 import { defaultWorkerLimits } from "../../runtime/plugins/host/worker.ts";
 import { faultOf } from "../../runtime/plugins/prepare.ts";
-import { AgentTable } from "../../runtime/registry/agents.ts";
-import { CommandTable } from "../../runtime/registry/commands.ts";
-import { HookTable } from "../../runtime/registry/hooks.ts";
-import { jsonInput } from "../../runtime/registry/tool-input.ts";
-import { type ToolGuard, ToolTable } from "../../runtime/registry/tools.ts";
 import { findPluginSkills } from "../../runtime/skills/plugin-skill.ts";
+import { AgentTable } from "../../runtime/tables/agents.ts";
+import { CommandTable } from "../../runtime/tables/commands.ts";
+import { HookTable } from "../../runtime/tables/hooks.ts";
+import { jsonInput } from "../../runtime/tables/tool-input.ts";
+import { type ToolGuard, ToolTable } from "../../runtime/tables/tools.ts";
 
 export type TrialOptions = {
   projectRoot: string;

@@ -1,8 +1,8 @@
 /** Moves sessions from one node to another inside a transaction of the caller. */
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
-import type { DriverTable } from "../registry/drivers.ts";
 import { recordMemoryLoss } from "../sessions/memory.ts";
+import type { DriverTable } from "../tables/drivers.ts";
 
 export type MovesOptions = { clock: Clock; drivers: DriverTable };
 

@@ -7,7 +7,7 @@ import type { CommandDiagnostic, CommandOutcome, CommandView } from "../../contr
 import { chatCommandNames } from "../../contract/command-names.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { CommandCaller, CommandTable } from "../registry/commands.ts";
+import type { CommandCaller, CommandTable } from "../tables/commands.ts";
 import { type CommandFile, findCommandFiles } from "./files.ts";
 import { fillArguments } from "./fill.ts";
 import { parseCommandPage } from "./page.ts";

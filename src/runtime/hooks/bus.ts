@@ -14,10 +14,10 @@ import {
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { onAbort, unlessAborted } from "../../lib/until-aborted.ts";
-import { stopsWhenFailing } from "../registry/hook-batch.ts";
-import { applyResult, type ComposedEvent, ends, type HookOutcomes, outcomeOf } from "../registry/hook-compose.ts";
-import { checkResult } from "../registry/hook-results.ts";
-import type { HookRunner, HookTable, PlacedHook } from "../registry/hooks.ts";
+import { stopsWhenFailing } from "../tables/hook-batch.ts";
+import { applyResult, type ComposedEvent, ends, type HookOutcomes, outcomeOf } from "../tables/hook-compose.ts";
+import { checkResult } from "../tables/hook-results.ts";
+import type { HookRunner, HookTable, PlacedHook } from "../tables/hooks.ts";
 import { ObserverQueues } from "./observer-queues.ts";
 import type { HookRecord } from "./record.ts";
 

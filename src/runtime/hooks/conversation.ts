@@ -11,7 +11,7 @@ import {
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { FileClaims } from "../copies/claims/claims.ts";
-import { overlaid } from "../registry/hook-compose.ts";
+import { overlaid } from "../tables/hook-compose.ts";
 import type { HookBus } from "./bus.ts";
 import { type FileGuard, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";

@@ -1,5 +1,5 @@
 /** Calls the first and the last hooks of a plugin in the life of a daemon. */
-import type { HookTable } from "../registry/hooks.ts";
+import type { HookTable } from "../tables/hooks.ts";
 import type { HookBus } from "./bus.ts";
 import { daemonLane, type HookFeed } from "./follow.ts";
 

@@ -2,7 +2,7 @@
 import type { PermissionAnswer, PermissionRequest, ToolOutcome } from "../../drivers/driver.ts";
 import { errorText } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import type { Tool, ToolContext, ToolGuard } from "../registry/tools.ts";
+import type { Tool, ToolContext, ToolGuard } from "../tables/tools.ts";
 import type { HookBus } from "./bus.ts";
 import { type FileGuard, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";

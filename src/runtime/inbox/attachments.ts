@@ -10,7 +10,7 @@ import { AegisError } from "../../contract/errors.ts";
 import { type Attachment, imageMaxBytes, imagesMaxBytes, imagesMaxCount } from "../../contract/message.ts";
 import type { Session } from "../../contract/session.ts";
 import { isErrno, makePrivateDir, writeAtomic } from "../../lib/files.ts";
-import type { DriverTable } from "../registry/drivers.ts";
+import type { DriverTable } from "../tables/drivers.ts";
 
 /** An incoming image; `data` is Base64. */
 export type Upload = { name: string; data: string };

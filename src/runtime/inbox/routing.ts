@@ -3,8 +3,8 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { Receipt } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
 import type { Route, SkillRouter } from "../skills/route.ts";
+import type { AgentTable } from "../tables/agents.ts";
 import type { Admission, Admitted } from "./admissions.ts";
 import { derivedId } from "./derived-id.ts";
 

@@ -3,7 +3,7 @@
  * untrusted code, and a schema library would double its cost.
  */
 import type { HookDeclaration } from "../../contract/hook.ts";
-import type { HookBatch } from "../registry/hooks.ts";
+import type { HookBatch } from "../tables/hooks.ts";
 
 /** The start parameters of a worker. */
 export type WorkerStart = {

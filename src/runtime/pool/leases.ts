@@ -9,12 +9,12 @@ import type { Lease, PooledAgent } from "../../contract/subagent.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentKey, SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { limitedAgent } from "../registry/limits.ts";
 import type { Place } from "../rights/place.ts";
 import type { Closed } from "../sessions/close.ts";
 import { hasForgotten } from "../sessions/memory.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { limitedAgent } from "../tables/limits.ts";
 
 export type LeasesOptions = {
   clock: Clock;

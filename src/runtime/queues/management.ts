@@ -4,7 +4,7 @@ import type { TaskId } from "../../contract/ids.ts";
 import type { QueueSettings } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
+import type { AgentTable } from "../tables/agents.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 
 export type ManagementOptions = { store: Store; clock: Clock; agents: AgentTable; definitions: QueueDefinitions };

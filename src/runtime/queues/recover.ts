@@ -5,10 +5,10 @@
 import type { SessionId } from "../../contract/ids.ts";
 import type { QueueSettings, Task } from "../../contract/task.ts";
 import type { StoreTx } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
 import type { Closed } from "../sessions/close.ts";
 import { onCrashOf } from "../sessions/on-crash.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentTable } from "../tables/agents.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 import type { Endings } from "./endings.ts";
 import { workerFailures } from "./verdict.ts";

@@ -4,8 +4,6 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { Starter } from "../../contract/starter.ts";
 import type { QueueSettings, Task, TaskStarter } from "../../contract/task.ts";
 import type { StoreReads, StoreTx } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { isNamed } from "../registry/limits.ts";
 import { allLabels } from "../remote/placement.ts";
 import { checkTime, type Place, placeBelow, positionBelow } from "../rights/place.ts";
 import {
@@ -17,6 +15,8 @@ import {
   type SubagentSettings,
 } from "../rights/rules.ts";
 import { starterOf } from "../rights/starter.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { isNamed } from "../tables/limits.ts";
 
 export type RightsOptions = { agents: AgentTable; subagentSettings: () => SubagentSettings };
 

@@ -27,7 +27,7 @@ type Wish = { until: number; sessions: ReadonlySet<string> | null };
 
 const wishPrefix = "live ";
 const textPrefix = "text ";
-/** A wish is repeated while somebody watches, and ends by itself. */
+/** A request for live text is repeated while a client watches, and ends by itself. */
 const repeatMs = 4_000;
 const wishMs = 12_000;
 /** Text is sent at most this often. */

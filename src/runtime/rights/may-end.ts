@@ -2,8 +2,8 @@
 import type { SessionId } from "../../contract/ids.ts";
 import type { Starter } from "../../contract/starter.ts";
 import type { SessionRow } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { isNamed, type NamedAgent } from "../registry/limits.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { isNamed, type NamedAgent } from "../tables/limits.ts";
 
 /** The target: the tree that started it, and the agent that does the work. */
 export type Endable = { root: SessionId | null; agent: NamedAgent | null; name: string };

@@ -8,7 +8,7 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { SessionLimits } from "../../contract/session.ts";
 import type { Starter } from "../../contract/starter.ts";
 import type { StoreReads, StoreTx } from "../../store/store.ts";
-import { limitsBelow } from "../registry/limits.ts";
+import { limitsBelow } from "../tables/limits.ts";
 import {
   checkAllowed,
   checkBudget,

@@ -5,8 +5,8 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { StarterAgent } from "../../contract/starter.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, StoreReads } from "../../store/store.ts";
-import { offlineHarness } from "../registry/agents.ts";
-import { isNamed } from "../registry/limits.ts";
+import { offlineHarness } from "../tables/agents.ts";
+import { isNamed } from "../tables/limits.ts";
 
 /** The budget that a person's session shares with everything started below it. */
 export type TreeBudget = {

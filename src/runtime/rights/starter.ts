@@ -5,8 +5,8 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Starter, StarterAgent } from "../../contract/starter.ts";
 import type { SessionRow, StoreReads } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { limitedAgent } from "../registry/limits.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { limitedAgent } from "../tables/limits.ts";
 import { treePositionOf } from "./tree-position.ts";
 
 export async function starterOf(from: StoreReads, session: SessionId, agents: AgentTable): Promise<Starter> {

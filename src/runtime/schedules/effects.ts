@@ -10,9 +10,9 @@ import { derivedId } from "../inbox/derived-id.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Queues } from "../queues/queues.ts";
 import { workerFailures } from "../queues/verdict.ts";
-import type { AgentTable } from "../registry/agents.ts";
 import type { Closed } from "../sessions/close.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentTable } from "../tables/agents.ts";
 import { judge, type StillWaiting } from "../work/judge.ts";
 import type { Workflows } from "../workflows/workflows.ts";
 

@@ -3,8 +3,8 @@ import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx } from "../../store/store.ts";
-import { type AgentTable, offlineHarness } from "../registry/agents.ts";
-import type { DriverTable } from "../registry/drivers.ts";
+import { type AgentTable, offlineHarness } from "../tables/agents.ts";
+import type { DriverTable } from "../tables/drivers.ts";
 import { withModel } from "./new-session.ts";
 import { liveRow } from "./rows.ts";
 

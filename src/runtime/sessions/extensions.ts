@@ -2,7 +2,7 @@
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { SessionRow } from "../../store/store.ts";
-import type { Toolset } from "../registry/toolset.ts";
+import type { Toolset } from "../tables/toolset.ts";
 import type { TurnContributor } from "./prepare.ts";
 
 export class SessionExtensions {

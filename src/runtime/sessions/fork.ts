@@ -3,7 +3,7 @@
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { ForkPoint, SessionRow, StoreTx } from "../../store/store.ts";
-import type { DriverTable } from "../registry/drivers.ts";
+import type { DriverTable } from "../tables/drivers.ts";
 
 /** Throws if the harness cannot fork, or if there is no settled memory to start from. */
 export async function forkPointOf(

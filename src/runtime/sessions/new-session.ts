@@ -6,8 +6,8 @@ import type { Starter } from "../../contract/starter.ts";
 import type { Isolation } from "../../contract/worktree.ts";
 import type { ForkPoint, SessionRow } from "../../store/store.ts";
 import type { Admission } from "../inbox/admissions.ts";
-import { offlineHarness } from "../registry/agents.ts";
 import type { Place } from "../rights/place.ts";
+import { offlineHarness } from "../tables/agents.ts";
 import { cleanTitle } from "./titles.ts";
 
 export type NewSession = {

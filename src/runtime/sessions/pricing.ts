@@ -1,8 +1,8 @@
 /** Finds the model of a session's turn, and its price if the harness does not report costs. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Store } from "../../store/store.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { type Price, type Prices, priceOf } from "../registry/prices.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { type Price, type Prices, priceOf } from "../tables/prices.ts";
 
 /** What is unknown is null. */
 export type ModelPrice = { model: string | null; price: Price | null };

@@ -1,8 +1,8 @@
 /** The recorded part of a session's view: the usage of its turns, its context, and whether its agent still exists. */
 import type { SessionView } from "../../contract/session.ts";
 import type { SessionRow, StoreReads } from "../../store/store.ts";
-import { missingAgent } from "../registry/agent-problems.ts";
-import type { AgentTable } from "../registry/agents.ts";
+import { missingAgent } from "../tables/agent-problems.ts";
+import type { AgentTable } from "../tables/agents.ts";
 
 export async function recordedView(
   read: Pick<StoreReads, "turns" | "events" | "worktrees">,

@@ -12,7 +12,7 @@ import type { OverflowFiles } from "../../lib/overflow.ts";
 import type { Redact, RedactedStream } from "../../lib/redact.ts";
 import type { StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
-import { costOf } from "../registry/prices.ts";
+import { costOf } from "../tables/prices.ts";
 import { Patience } from "./patience.ts";
 import type { FindPrice, ModelPrice } from "./pricing.ts";
 import { Said } from "./said.ts";

@@ -4,7 +4,7 @@ import { AegisError } from "../../contract/errors.ts";
 import { allowedSkills } from "./access.ts";
 import type { Classifier } from "./classify.ts";
 import { findMentions } from "./mentions.ts";
-import { type Skill, whoeverAnswers } from "./skill.ts";
+import { projectDefaultAgent, type Skill } from "./skill.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
 
 export type Route = { skill: Skill; agent: Agent };
@@ -63,6 +63,6 @@ export class SkillRouter {
   }
 
   #agentFor(name: string): Agent | null {
-    return this.#options.find(name === whoeverAnswers ? undefined : name);
+    return this.#options.find(name === projectDefaultAgent ? undefined : name);
   }
 }

@@ -45,8 +45,8 @@ export type Skill = {
   license: string | null;
 };
 
-/** The name that other runtimes use for the answering agent. */
-export const whoeverAnswers = "default";
+/** The name that a skill uses for the default agent of the project. */
+export const projectDefaultAgent = "default";
 
 /** Names that differ only in case and blanks mean the same skill. */
 export function skillKey(name: string): string {

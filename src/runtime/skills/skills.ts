@@ -11,7 +11,7 @@ import { SkillMatcher } from "./matcher.ts";
 import { SkillNames } from "./mentions.ts";
 import type { ParsedSkill } from "./parse.ts";
 import type { SkillRequirements } from "./requirements.ts";
-import { commandOf, type Skill, skillKey, whoeverAnswers } from "./skill.ts";
+import { commandOf, projectDefaultAgent, type Skill, skillKey } from "./skill.ts";
 import { buildSkillList } from "./skill-list.ts";
 
 export type SkillSettings = {
@@ -174,7 +174,7 @@ export class Skills {
     return skills.flatMap((skill) => {
       const named = [skill.agent, skill.context === "fork" ? skill.forkAgent : null];
       return named.flatMap((name) => {
-        const problem = name === null || name === whoeverAnswers ? null : this.#agentProblem(name);
+        const problem = name === null || name === projectDefaultAgent ? null : this.#agentProblem(name);
         if (problem === null) return [];
         const message = `agent: ${problem}; the skill is for everyone`;
         return [{ level: "warning" as const, code: "agent", skill: skill.name, file: skill.file, line: null, message }];

@@ -10,8 +10,6 @@ import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx, SubagentRow } from "../../store/store.ts";
 import { checkBody } from "../inbox/admissions.ts";
 import { derivedId } from "../inbox/derived-id.ts";
-import type { AgentTable } from "../registry/agents.ts";
-import { limitsBelow } from "../registry/limits.ts";
 import { branchEnd, lastDepth, positionBelow, timeUsedUp } from "../rights/place.ts";
 import {
   checkAllowed,
@@ -26,6 +24,8 @@ import {
 import { starterOf } from "../rights/starter.ts";
 import { treePositionOf } from "../rights/tree-position.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentTable } from "../tables/agents.ts";
+import { limitsBelow } from "../tables/limits.ts";
 
 export type NewSubagent = {
   /** The calling agent with its limits. */

@@ -2,7 +2,7 @@
 import type { SessionId } from "../../contract/ids.ts";
 import type { Tree } from "../../contract/subagent.ts";
 import type { StoreReads } from "../../store/store.ts";
-import { offlineHarness } from "../registry/agents.ts";
+import { offlineHarness } from "../tables/agents.ts";
 
 /** The number of closed trees that are listed with the open ones. */
 const mostClosed = 200;

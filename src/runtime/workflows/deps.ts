@@ -14,9 +14,9 @@ import type { Groups } from "../groups/groups.ts";
 import type { AgentCommands } from "../hooks/agent-commands.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { Queues } from "../queues/queues.ts";
-import type { AgentTable } from "../registry/agents.ts";
 import type { SubagentSettings } from "../rights/rules.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentTable } from "../tables/agents.ts";
 
 export type WorkflowDeps = {
   store: Store;

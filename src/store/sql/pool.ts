@@ -93,7 +93,7 @@ export class SqlPool implements PoolTable {
 
   async lease(session: SessionId, { id, holder, since }: Lease): Promise<void> {
     const changes = await this.#sql.run(lease, id, holder, since, since, session);
-    if (changes === 0) throw new AegisError("conflict", `the pooled agent ${session} is held by somebody`);
+    if (changes === 0) throw new AegisError("conflict", `the pooled agent ${session} is already leased`);
   }
 
   async release(session: SessionId, id: string, at: number): Promise<boolean> {

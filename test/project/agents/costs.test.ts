@@ -5,8 +5,8 @@ import type { Costs } from "../../../src/drivers/driver.ts";
 import { type CostOptions, costDiagnostic, costDiagnostics } from "../../../src/project/agents/costs.ts";
 import { configSchema } from "../../../src/project/config/schema.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
-import { AgentTable } from "../../../src/runtime/registry/agents.ts";
-import { DriverTable } from "../../../src/runtime/registry/drivers.ts";
+import { AgentTable } from "../../../src/runtime/tables/agents.ts";
+import { DriverTable } from "../../../src/runtime/tables/drivers.ts";
 import { testDriver } from "../../helpers/runtime.ts";
 
 const budget = { subagents: { budget: { usd: 1 } } };

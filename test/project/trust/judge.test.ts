@@ -11,7 +11,7 @@ import { editAsOwner, listTrust } from "../../../src/project/trust/agree.ts";
 import { Contents } from "../../../src/project/trust/contents.ts";
 import { ConsentCheck } from "../../../src/project/trust/judge.ts";
 import type { Trust, TrustItem } from "../../../src/runtime/plugins/trust/trust.ts";
-import { AgentTable } from "../../../src/runtime/registry/agents.ts";
+import { AgentTable } from "../../../src/runtime/tables/agents.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 type Asked = { kind: string; name: string };

@@ -6,7 +6,7 @@ import { type CommandFolder, Commands } from "../../../src/runtime/commands/comm
 import { findCommandFiles } from "../../../src/runtime/commands/files.ts";
 import { fillArguments } from "../../../src/runtime/commands/fill.ts";
 import { parseCommandPage } from "../../../src/runtime/commands/page.ts";
-import { type Command, CommandTable } from "../../../src/runtime/registry/commands.ts";
+import { type Command, CommandTable } from "../../../src/runtime/tables/commands.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 const nobody = { session: null, agent: null };

@@ -3,7 +3,7 @@ import type { HookContexts, HookDeclaration, HookEvent } from "../../../src/cont
 import { silentLogger } from "../../../src/lib/log.ts";
 import { HookBus } from "../../../src/runtime/hooks/bus.ts";
 import type { HookRecord } from "../../../src/runtime/hooks/record.ts";
-import { type HookRunner, HookTable } from "../../../src/runtime/registry/hooks.ts";
+import { type HookRunner, HookTable } from "../../../src/runtime/tables/hooks.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { hook, preTurn, session, type TestHook, testPlugin } from "../../helpers/hooks.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { imageMaxBytes, imagesMaxCount } from "../../../src/contract/message.ts";
 import { Attachments } from "../../../src/runtime/inbox/attachments.ts";
-import { DriverTable } from "../../../src/runtime/registry/drivers.ts";
+import { DriverTable } from "../../../src/runtime/tables/drivers.ts";
 import { gated, testDriver, testRuntime } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";

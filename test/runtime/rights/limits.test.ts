@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
-import { isNamed, limitedAgent, limitsBelow } from "../../../src/runtime/registry/limits.ts";
 import { endRefusal } from "../../../src/runtime/rights/may-end.ts";
+import { isNamed, limitedAgent, limitsBelow } from "../../../src/runtime/tables/limits.ts";
 
 function agent(slug: string, change: Partial<Agent> = {}): Agent {
   return { ...offlineAgent, slug, ref: slug, ...change };

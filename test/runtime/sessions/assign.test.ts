@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { limitedAgent } from "../../../src/runtime/registry/limits.ts";
 import { withModel } from "../../../src/runtime/sessions/new-session.ts";
+import { limitedAgent } from "../../../src/runtime/tables/limits.ts";
 import { agentOf } from "../../helpers/agents.ts";
 
 const agent = agentOf({ harness: "native", model: "a", may_end: ["helper"], deny_tools: ["bash"] });

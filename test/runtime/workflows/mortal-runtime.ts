@@ -11,7 +11,7 @@ import { buildRedactor, RedactedStream } from "../../../src/lib/redact.ts";
 import { loadConfig } from "../../../src/project/config/load.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import type { TrustedSettings } from "../../../src/project/trust/trusted-settings.ts";
-import { DriverTable } from "../../../src/runtime/registry/drivers.ts";
+import { DriverTable } from "../../../src/runtime/tables/drivers.ts";
 import type { RunRequest } from "../../../src/runtime/workflows/workflows.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";

@@ -1,5 +1,4 @@
 /** `aegis workflow run` and `aegis workflow watch`: start a run and follow it. */
-
 import type { Client } from "../../../client/client.ts";
 import { followEvents } from "../../../client/events.ts";
 import type { Event } from "../../../contract/event.ts";
@@ -7,10 +6,10 @@ import { isId, type RunId } from "../../../contract/ids.ts";
 import type { Run } from "../../../contract/run.ts";
 import { shortId } from "../../format/run-lines.ts";
 import type { Handler } from "../../program/command.ts";
+import { usageError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { untilStopped } from "../../terminal/until-stopped.ts";
-import { jsonArguments, typedArguments } from "./arguments.ts";
 import { namingIdlePlugins } from "./idle-plugins.ts";
 import { drawnWatch, printedWatch } from "./run-watch.ts";
 import type { workflowCommands } from "./spec.ts";
@@ -88,4 +87,42 @@ async function follow(
  */
 function isEnd(event: Event): boolean {
   return event.type === "run.ended" || (event.type === "run.parked" && event.data.reason !== "missing");
+}
+
+type TypedArguments = { values: Record<string, string | string[]>; wantsHelp: boolean };
+
+/** Parses `--name value`, `--name=value` and `--flag`. A repeated name makes a list. */
+function typedArguments(words: readonly string[]): TypedArguments {
+  const values: Record<string, string | string[]> = {};
+  let wantsHelp = false;
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (word === "--help" || word === "-h") {
+      wantsHelp = true;
+      continue;
+    }
+    const match = /^--([a-z][a-z0-9_-]*)(?:=(.*))?$/isu.exec(word);
+    if (match === null)
+      throw usageError(`"${word}" is not an argument of a workflow`, "give arguments as --name value");
+    const name = (match[1] ?? "").replaceAll("-", "_");
+    const next = words[index + 1];
+    const takesNext = match[2] === undefined && next !== undefined && !next.startsWith("--");
+    const value = match[2] ?? (takesNext ? next : "");
+    if (takesNext) index += 1;
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+  }
+  return { values, wantsHelp };
+}
+
+function jsonArguments(text: string | undefined): Record<string, unknown> {
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw usageError(`--kwargs is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw usageError('--kwargs must be a JSON object, as in {"name": "value"}');
 }

@@ -7,8 +7,8 @@ import { AegisError } from "../../../contract/errors.ts";
 import { type HookDeclaration, hookEvents } from "../../../contract/hook.ts";
 import type { MissingGate } from "../../../contract/plugin.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
-import { stopsWhenFailing } from "../../registry/hook-batch.ts";
-import type { HookRunner, HookTable } from "../../registry/hooks.ts";
+import { stopsWhenFailing } from "../../tables/hook-batch.ts";
+import type { HookRunner, HookTable } from "../../tables/hooks.ts";
 import type { GateRecord, GateRecords, GateStore, HeldHook } from "./store.ts";
 
 /** The state of a plugin that is relevant to its gates. */

@@ -7,7 +7,7 @@ import { sizeOf } from "../../../lib/cut-text.ts";
 import { toJson } from "../../../lib/strict-json.ts";
 import type { PluginContext } from "../../../plugin-api/context.ts";
 import type { HookCall } from "../../../plugin-api/hook.ts";
-import { runBatch } from "../../registry/hook-batch.ts";
+import { runBatch } from "../../tables/hook-batch.ts";
 import type { Caller, FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import { callChannel } from "./channel-call.ts";

@@ -7,8 +7,8 @@ import {
   hookKinds,
   type PreTurnResult,
 } from "../../../src/contract/hook.ts";
-import { applyResult, ends, isComposed, outcomeOf, overlaid } from "../../../src/runtime/registry/hook-compose.ts";
-import { checkResult } from "../../../src/runtime/registry/hook-results.ts";
+import { applyResult, ends, isComposed, outcomeOf, overlaid } from "../../../src/runtime/tables/hook-compose.ts";
+import { checkResult } from "../../../src/runtime/tables/hook-results.ts";
 import { preTurn, session } from "../../helpers/hooks.ts";
 
 const text = fc.string({ minLength: 1 }).filter((value) => value.trim() !== "");

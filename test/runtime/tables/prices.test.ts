@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { costOf, priceOf } from "../../../src/runtime/registry/prices.ts";
+import { costOf, priceOf } from "../../../src/runtime/tables/prices.ts";
 
 const usage = { input: 1_000_000, output: 2_000_000, cache_read: 4_000_000, cache_write: 8_000_000, cost: null };
 

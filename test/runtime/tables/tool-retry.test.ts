@@ -5,7 +5,7 @@ import { AegisError } from "../../../src/contract/errors.ts";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { OverflowFiles } from "../../../src/lib/overflow.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
-import { type Tool, ToolTable } from "../../../src/runtime/registry/tools.ts";
+import { type Tool, ToolTable } from "../../../src/runtime/tables/tools.ts";
 import { StoreAwayError } from "../../../src/store/transact.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { sessionRow } from "../../helpers/rows.ts";

@@ -7,7 +7,7 @@ import {
   agentSourceSchema,
   unsaidAgentFields,
 } from "../../../src/contract/agent.ts";
-import { AgentTable } from "../../../src/runtime/registry/agents.ts";
+import { AgentTable } from "../../../src/runtime/tables/agents.ts";
 
 function profile(slug: string, source: AgentSource, more: Partial<AgentProfile> = {}): AgentProfile {
   const { overrides: _, ...unsaid } = unsaidAgentFields;

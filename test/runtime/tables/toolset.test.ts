@@ -5,8 +5,8 @@ import { z } from "zod";
 import { type AgentProfile, unsaidAgentFields } from "../../../src/contract/agent.ts";
 import type { ToolHost } from "../../../src/drivers/driver.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
-import type { Tool } from "../../../src/runtime/registry/tools.ts";
-import { Toolset } from "../../../src/runtime/registry/toolset.ts";
+import type { Tool } from "../../../src/runtime/tables/tools.ts";
+import { Toolset } from "../../../src/runtime/tables/toolset.ts";
 import {
   completed,
   eventsOfType,
