@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { aegisProject, cliPath } from "../helpers/aegis.ts";
+import { openPty } from "../helpers/pty.ts";
 import { appOn, keys, openApp } from "../helpers/terminal-app.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -28,6 +30,18 @@ describe("the session screen", () => {
     pty.type(keys.enter);
     await shows("A new conversation with the agent");
     await shows("run: aegis doctor");
+  });
+
+  it("shows the whole of a long problem, in several rows if needed", async () => {
+    const config = "default_agent: dev\nagents:\n  dev: { harness: acp, command: [./agent.sh] }\n";
+    const project = await aegisProject({ ".aegis.yaml": config }, { trusted: false });
+    const pty = openPty(process.execPath, [cliPath], { cwd: project.root, env: project.env, answers: true });
+    await pty.shows("[y/N]");
+    pty.type("n\r");
+    await pty.shows("● live");
+    pty.type("hello\r");
+    const problem = /is not started[\s\S]*aegis trust\) +● live/;
+    await waitUntil("the problem is shown whole", async () => problem.test(await pty.screen()));
   });
 
   it("queues while the agent works, shows what waits, and takes it back", async () => {

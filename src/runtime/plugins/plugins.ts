@@ -366,7 +366,7 @@ export class Plugins {
     if (found) return found;
     const names = entries.map((entry) => entry.found.name);
     throw new AegisError("not_found", `no plugin "${name}"${didYouMean(name, names)}`, {
-      hint: names.length === 0 ? "none was found" : `plugins here: ${names.join(", ")}`,
+      hint: names.length === 0 ? "this project has no plugins" : `plugins here: ${names.join(", ")}`,
     });
   }
 }

@@ -5,8 +5,9 @@ import { needsYou } from "../../client/views/needs-you.ts";
 import { openSessions } from "../../client/views/team.ts";
 import { plainLine } from "../../lib/plain-text.ts";
 import type { ViewContext } from "./context.ts";
-import { cell, ends } from "./layout.ts";
+import { cell, ends, type Size } from "./layout.ts";
 import { sessionMarks } from "./marks.ts";
+import { wrap } from "./transcript.ts";
 
 export type Hint = { readonly keys: string; readonly title: string };
 
@@ -47,13 +48,28 @@ const connections = {
   away: { text: "○ daemon away", role: "error" },
 } as const;
 
-/** Hints are dropped from the right, each as a whole; the last one always stays. */
-export function hintRow({ model, ui, theme }: ViewContext, hints: readonly Hint[], width: number): string {
+/** What is wrong and what to do about it do not fit into one row of a narrow terminal. */
+const mostFlashRows = 3;
+const mostFlashLength = 1_000;
+
+/**
+ * The last row, or several for a long text. Hints are dropped from the right, each as a whole; the last one always
+ * stays.
+ */
+export function hintRows(cx: ViewContext, hints: readonly Hint[], { columns: width, rows: height }: Size): string[] {
+  const { model, ui, theme } = cx;
   const { text, role } = connections[model.connection];
   const filter = ui.screen === "session" || ui.filter === "" ? "" : `/${cell(ui.filter, 20)}  `;
   const right = `${theme.paint("wait", filter)}${theme.paint(role, text)}`;
-  if (ui.flash !== null)
-    return ends(theme.paint(ui.flash.level === "error" ? "error" : "wait", plainLine(ui.flash.text)), right, width);
+  if (ui.flash !== null) {
+    const role = ui.flash.level === "error" ? "error" : "wait";
+    const text = plainLine(ui.flash.text.slice(0, mostFlashLength));
+    const room = Math.max(1, width - visibleWidth(right) - 1);
+    const most = Math.max(1, Math.min(mostFlashRows, Math.floor(height / 6)));
+    const lines = wrap(text, room);
+    const shown = lines.length <= most ? lines : [...lines.slice(0, most - 1), lines.slice(most - 1).join(" ")];
+    return shown.map((line, index) => ends(theme.paint(role, line), index === shown.length - 1 ? right : "", width));
+  }
   const room = width - visibleWidth(filter) - visibleWidth(text) - 2;
   const last = hints.at(-1);
   let used = last === undefined ? 0 : hintWidth(last);
@@ -65,7 +81,7 @@ export function hintRow({ model, ui, theme }: ViewContext, hints: readonly Hint[
   }
   if (last !== undefined) shown.push(last);
   const words = shown.map(({ keys, title }) => `${theme.paint("bold", keys)} ${theme.paint("dim", title)}`);
-  return ends(words.join("  "), right, width);
+  return [ends(words.join("  "), right, width)];
 }
 
 function hintWidth({ keys, title }: Hint): number {

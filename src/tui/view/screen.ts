@@ -6,7 +6,7 @@ import { aboutOffline, adviceRows } from "./advice.ts";
 import { agentsView } from "./agents.ts";
 import type { ViewContext } from "./context.ts";
 import { dashboardView } from "./dashboard.ts";
-import { type Hint, hintRow, tabRow } from "./frame.ts";
+import { type Hint, hintRows, tabRow } from "./frame.ts";
 import { cut, fill, type Size } from "./layout.ts";
 import { needsYouView } from "./needs-you.ts";
 import { type SessionParts, sessionView } from "./session.ts";
@@ -31,8 +31,10 @@ const smallest: Size = { columns: 20, rows: 6 };
 export function drawScreen(cx: ViewContext, parts: ScreenParts): Drawn {
   const { columns, rows: height } = parts.size;
   if (isTooSmall(parts.size)) return { rows: fill([cut("too small", columns)], height), room: 0 };
-  const { rows: body, room } = bodyRows(cx, parts, columns, height - 2);
-  const rows = [tabRow(cx, columns), ...fill(body, height - 2), hintRow(cx, parts.hints, columns)];
+  const last = hintRows(cx, parts.hints, parts.size);
+  const bodyHeight = height - 1 - last.length;
+  const { rows: body, room } = bodyRows(cx, parts, columns, bodyHeight);
+  const rows = [tabRow(cx, columns), ...fill(body, bodyHeight), ...last];
   const shown = cx.ui.dialog === null ? rows : withDialog(withoutImages(rows), cx.ui.dialog, cx.theme, columns);
   return { rows: cx.theme.ascii ? shown.map(toAscii) : shown, room };
 }
@@ -63,7 +65,7 @@ function noSession({ model, theme }: ViewContext, editor: readonly string[], wid
   if (status !== null) lines.push(`The default agent is ${status.default_agent}, because ${status.agent_choice}.`);
   if (status?.offline) lines.push("", ...aboutOffline);
   const untrusted = status?.untrusted ?? [];
-  if (untrusted.length > 0) lines.push("", `Not trusted, so without effect: ${untrusted.join(", ")}. Run: aegis trust`);
+  if (untrusted.length > 0) lines.push("", `Without effect: ${untrusted.join(", ")}. Run: aegis trust`);
   const text = adviceRows(theme, lines, width);
   return [...fill(text, Math.max(0, height - editor.length)), ...editor];
 }

@@ -1,7 +1,7 @@
 /** Resolves which ask an answer is for, and parses the answer. An answer applies only to the ask that was shown. */
 import type { Client } from "../../../client/client.ts";
 import type { Ask } from "../../../contract/ask.ts";
-import { isAegisError } from "../../../contract/errors.ts";
+import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { isId } from "../../../contract/ids.ts";
 import { handlePattern } from "../../../contract/session.ts";
 import { actionLine, actionLines, questionLines, shortAskId } from "../../format/ask-view.ts";
@@ -78,14 +78,14 @@ export async function findAsk(client: Client, reference: string, status: "open" 
     });
   });
   const own = open.filter((ask) => ask.session === session.id);
-  if (own.length === 0) throw new CliError(exitCodes.failed, `${session.handle} asks nothing`);
+  if (own.length === 0) throw new AegisError("not_found", `${session.handle} asks nothing`);
   return only(own, `${session.handle} has several open asks`);
 }
 
 /** The only open ask of all sessions. */
 export async function onlyAsk(client: Client): Promise<Ask> {
   const { asks: open } = await client.call("listAsks", { query: { limit: 1000 } });
-  if (open.length === 0) throw new CliError(exitCodes.failed, "no ask is open");
+  if (open.length === 0) throw new AegisError("not_found", "no ask is open");
   return only(open, `${open.length} asks are open; which one?`);
 }
 
