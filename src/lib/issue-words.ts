@@ -42,10 +42,22 @@ function problemsOf(issue: Issue, { known, noun }: IssueWords): FieldProblem[] {
   });
 }
 
-/** A query parameter is text: the schema converts it first, and would report the result of the conversion. */
+/** Rewords the messages of the schema library, which name its own checks: `Too big: expected string to have <=80 …`. */
 function plainMessage(message: string): string {
-  return message.endsWith("received NaN") ? "expected a number" : message;
+  // A query parameter is text: the schema converts it first, and reports the result of the conversion.
+  if (message.endsWith("received NaN")) return "expected a number";
+  if (message.endsWith(", received undefined")) return "it is missing";
+  return message
+    .replace(/^(?:Invalid (?:input|option)|Too (?:big|small)): /, "")
+    .replace(/ to (?:have|be) (<=?|>=?)/, (_, sign: string) => ` of ${bounds[sign]} `);
 }
+
+const bounds: Readonly<Record<string, string>> = {
+  "<=": "at most",
+  "<": "less than",
+  ">=": "at least",
+  ">": "more than",
+};
 
 function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, part) => {

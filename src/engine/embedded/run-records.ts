@@ -43,7 +43,7 @@ export class RunRecords {
 
   fork(from: RunRow, id: RunId, checkpoints: number, definition: Definition): Promise<{ row: RunRow; isNew: boolean }> {
     if (checkpoints > from.epoch) {
-      throw new AegisError("invalid", `run ${from.id} has passed ${from.epoch} checkpoint(s), not ${checkpoints}`);
+      throw new AegisError("invalid", `run ${from.id} has no checkpoint ${checkpoints}: it passed ${from.epoch}`);
     }
     return this.#options.transact(async (tx) => {
       const before = await tx.runs.get(id);

@@ -44,7 +44,7 @@ export class Answers {
       const words = await lastText(read, session);
       throw new AegisError(
         "timeout",
-        `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} minute(s) and was interrupted`,
+        `the agent did not finish within ${(timeoutMs ?? 0) / 60_000} min and was interrupted`,
         {
           hint: `agent_ask ${session} continues with it; ${words === null ? "it had said nothing yet" : `its last words: ${words}`}`,
         },

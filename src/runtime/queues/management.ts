@@ -49,7 +49,7 @@ export class QueueManagement {
         ...(await tx.tasks.list({ queue: name, status: "dispatched" })),
       ];
       if (tasks.length > 0 && !options.force) {
-        throw new AegisError("conflict", `queue "${name}" has ${tasks.length} unfinished task(s)`, {
+        throw new AegisError("conflict", `queue "${name}" still has unfinished tasks: ${tasks.length}`, {
           hint: `wait for them with: aegis queue drain ${name}, or cancel them with --force`,
         });
       }
