@@ -10,6 +10,11 @@ import { recordMemoryLoss } from "../runtime/sessions/memory.ts";
 import { asStartFailure } from "../runtime/sessions/refused-start.ts";
 import type { Toolset } from "../runtime/tables/toolset.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { whileAway } from "../store/transact.ts";
+
+/** How long a conversation waits for its name to be stored. */
+const rememberForMs = 10_000;
+const never = new AbortController().signal;
 
 export type HostOptions = {
   /** The project's folder. */
@@ -46,14 +51,18 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {
-    remember: (resume) =>
-      store.transact(async (tx) => {
-        const before = (await tx.sessions.get(session.id))?.resume ?? null;
-        // In one transaction with the name, so that a crash cannot leave a new conversation that looks like the old
-        // one.
-        if (resume === null && before !== null) await recordMemoryLoss(tx, session.id, clock);
-        await tx.sessions.update(session.id, { resume });
-      }),
+    remember: (resume) => {
+      const remembered = () =>
+        store.transact(async (tx) => {
+          const before = (await tx.sessions.get(session.id))?.resume ?? null;
+          // In one transaction with the name, so that a crash cannot leave a new conversation that looks like the old
+          // one.
+          if (resume === null && before !== null) await recordMemoryLoss(tx, session.id, clock);
+          await tx.sessions.update(session.id, { resume });
+        });
+      const repetition = { clock, log, signal: never, what: "the name of a conversation", forMs: rememberForMs };
+      return whileAway(remembered, { ...repetition, details: { session: session.id } });
+    },
     prepareSpawn: (command) => hooks.prepareSpawn(command),
     consent: async () => judged(options.judge.session(tools.agent, await folder())),
     agreedFile: async (path) => judged(options.judge.agreedFile(tools.agent, path, await folder())),

@@ -19,7 +19,7 @@ export function patientStore(store: Store, log: Logger): Store {
   const closing = new AbortController();
   const repetition = {
     ...{ clock, log, signal: closing.signal, what: "a transaction" },
-    ...{ forMs: repeatForMs, longestDelayMs },
+    ...{ forMs: repeatForMs, longestDelayMs, onlyUnstored: true },
   };
   return {
     read: store.read,

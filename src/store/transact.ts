@@ -36,19 +36,23 @@ export type Repetition = {
   details?: Record<string, unknown>;
   /** How long. Default: until the database is back. */
   forMs?: number;
+  /** Repeat only what certainly was not stored. For work that is not idempotent. */
+  onlyUnstored?: boolean;
   longestDelayMs?: number;
 };
 
 /** Does the work again while it meets a lost database. The work must be idempotent: a part of it may have been done. */
 export async function whileAway<T>(work: () => Promise<T>, repetition: Repetition): Promise<T> {
   const { clock, log, signal, what, details = {}, forMs = Number.POSITIVE_INFINITY, longestDelayMs } = repetition;
+  const mayRepeat = (error: unknown) =>
+    error instanceof StoreAwayError || (error instanceof OutcomeUnknownError && repetition.onlyUnstored !== true);
   const until = clock.now() + forMs;
   for (let failures = 1; ; failures += 1) {
     try {
       return await work();
     } catch (error) {
       const delay = backoffMs({ ...backoff, longestMs: longestDelayMs ?? backoff.longestMs }, failures);
-      if (!(error instanceof StoreAwayError) || signal.aborted || clock.now() + delay > until) throw error;
+      if (!mayRepeat(error) || signal.aborted || clock.now() + delay > until) throw error;
       log.warn(`${what} met a lost database; trying again`, { ...details, error: errorText(error), delay_ms: delay });
       await clock.sleep(delay, signal).catch(() => {});
       if (signal.aborted) throw error;
@@ -60,6 +64,13 @@ export async function whileAway<T>(work: () => Promise<T>, repetition: Repetitio
 export class StoreAwayError extends AegisError {
   constructor(message: string, options?: ConstructorParameters<typeof AegisError>[2]) {
     super("unavailable", message, options);
+  }
+}
+
+/** A unit may have been stored: the server that knew was replaced by its standby. */
+export class OutcomeUnknownError extends AegisError {
+  constructor(message: string) {
+    super("internal", message);
   }
 }
 

@@ -7,7 +7,7 @@ import { silentLogger } from "../../src/lib/log.ts";
 import { patientStore } from "../../src/store/patient.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { StoreAwayError } from "../../src/store/transact.ts";
+import { OutcomeUnknownError, StoreAwayError, whileAway } from "../../src/store/transact.ts";
 import { shakyStore } from "../helpers/shaky-store.ts";
 import { memoryDir } from "../helpers/temp-dir.ts";
 
@@ -62,4 +62,24 @@ it("does not wait for a database any longer once it is closed", async () => {
   await begun.promise;
   await store.close();
   await expect(written).rejects.toThrow("the server is away");
+});
+
+it("does not run a unit again that may have been stored; idempotent work is repeated", async () => {
+  const inner = await sqlite();
+  let tries = 0;
+  const promoted: Store = {
+    ...inner,
+    transact: (unit) => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(new OutcomeUnknownError("the standby cannot tell")) : inner.transact(unit);
+    },
+  };
+  const store = patientStore(promoted, silentLogger);
+  await expect(store.transact(async () => "done")).rejects.toThrow("cannot tell");
+  expect(tries).toBe(1);
+  tries = 0;
+  const { signal } = new AbortController();
+  const repetition = { clock: systemClock, log: silentLogger, signal, what: "a test" };
+  expect(await whileAway(() => store.transact(async () => "done"), repetition)).toBe("done");
+  expect(tries).toBe(2);
 });

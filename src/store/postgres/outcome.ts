@@ -7,6 +7,7 @@ import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { OutcomeUnknownError } from "../transact.ts";
 import type { Connections } from "./connections.ts";
 import { codeOf, isTransient } from "./errors.ts";
 import type { Membership } from "./membership.ts";
@@ -65,7 +66,7 @@ export async function fateOf(
 async function isStored(events: readonly Event[], { connections, membership }: OutcomeOptions): Promise<Fate> {
   const last = events.at(-1);
   if (last === undefined)
-    return new AegisError("internal", `${connections.where} was promoted and cannot tell the outcome of a commit`);
+    return new OutcomeUnknownError(`${connections.where} was promoted and cannot tell the outcome of a commit`);
   const { seq, at, type, session, data } = last;
   const text = `SELECT 1 FROM events WHERE seq = $1 AND at = $2 AND type = $3 AND data = $4
     AND session IS NOT DISTINCT FROM $5 AND node IS NOT DISTINCT FROM $6`;
