@@ -138,7 +138,7 @@ const sessionCases: Record<string, Case> = {
     const waiting = await say(two, "far", "never mind");
     expect((await two.call("cancelMessage", { path: { message: waiting.message } })).message.status).toBe("cancelled");
     const steered = await say(two, "far", "and this", { mode: "steer" });
-    expect(steered.text).toContain("it joins the turn");
+    expect(steered.text).toContain("it joins the running turn");
     expect((await two.call("interruptSession", path("far"))).interrupted).toBe(true);
     expect((await one.call("getMessage", { path: { message: held.message } })).message.status).not.toBe("dispatched");
     expect(await answerTo(two, steered)).toContain("you said: and this");

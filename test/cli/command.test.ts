@@ -85,7 +85,7 @@ it("of an untrusted folder do not run, and say how to agree", async () => {
   await aegis("trust", "--yes");
   expect((await aegis("run", "/left")).stdout).toContain("1 todo in 1 file");
   await writeFile(join(root, ".aegis/commands/left.md"), "list files");
-  expect((await aegis("run", "/left")).stderr).toContain("changed since it was trusted");
+  expect((await aegis("run", "/left")).stderr).toContain("changed since you trusted it");
 });
 
 it("of a plugin follow its changes", async () => {

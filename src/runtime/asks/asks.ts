@@ -154,7 +154,10 @@ export class Asks {
     if (!once && (await store.read.asks.hasAnswer({ session, tool, gate, reason }, "always")))
       return { decision: "allow", scope: gate ? "once" : "session" };
     const question = await permissionQuestion(session, request, { cwd, timeoutMs: timeoutMs() });
-    return permissionFrom(await this.ask(question, signal), gate || once);
+    const settled = await this.ask(question, signal);
+    // An agent would take a denial for a decision, and its turn would end with it before the daemon ends the turn.
+    if (settled.status === "withdrawn" && this.#timers.signal.aborted) await aborted(signal);
+    return permissionFrom(settled, gate || once);
   }
 
   /** The first valid answer wins. Throws `conflict` for a later answer or one for another action. */
