@@ -249,6 +249,11 @@ describe("work", () => {
     await arrow.focus();
     await page.locator(".tip", { hasText: "parcel" }).waitFor();
     await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Why this message" }).waitFor();
+    const message = page.getByRole("region", { name: "The message" });
+    await message.getByText("parcel", { exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await message.getByRole("link", { name: "Open the session that received it" }).click();
     await page.getByRole("heading", { name: to.handle }).waitFor();
   });
 

@@ -57,18 +57,21 @@ export function TranscriptRow({ row, session }: { row: Row; session: string }) {
 const planMarks = { pending: "○", in_progress: "◐", completed: "●" } as const;
 const levelClass = { info: "dim", warning: "warn", error: "err" } as const;
 
-function MessageRow({ message }: { message: Message }) {
+/** `why`: with a link to the page that shows what caused it. */
+export function MessageRow({ message, why = true }: { message: Message; why?: boolean }) {
   return (
     <article class={`message ${message.sender.kind}`}>
       <header class="dim">
         <b>{senderName(message)}</b> <time>{clock(message.admitted_at)}</time>{" "}
-        <a
-          class="quiet"
-          href={link("why", message.id)}
-          aria-label={`Why this message of ${senderName(message)} was sent`}
-        >
-          why
-        </a>
+        {why ? (
+          <a
+            class="quiet"
+            href={link("why", message.id)}
+            aria-label={`Why this message of ${senderName(message)} was sent`}
+          >
+            why
+          </a>
+        ) : null}
       </header>
       {message.sender.kind === "human" ? <p class="body">{visible(message.body)}</p> : <Markdown text={message.body} />}
       {message.attachments.map((file) => (

@@ -321,7 +321,7 @@ function Surface({ state, canvas, view }: { state: FlowState } & Refs) {
       }}
       onPointerUp={() => {
         const { chosen } = state;
-        if (drag.current?.moved === false && chosen.peek() !== null) go("s", chosen.peek()?.to ?? "");
+        if (drag.current?.moved === false && chosen.peek() !== null) go("why", chosen.peek()?.key ?? "");
         drag.current = null;
       }}
       onPointerLeave={() => {
@@ -344,7 +344,7 @@ function ArrowList({ state }: { state: FlowState }) {
       {newest.map((arrow) => (
         <li key={arrow.key}>
           <a
-            href={link("s", arrow.to)}
+            href={link("why", arrow.key)}
             onFocus={() => {
               state.chosen.value = arrow;
             }}

@@ -1,4 +1,4 @@
-/** Why a message exists: its causes as a chain, down to the person or the schedule it began with. */
+/** A message, and why it exists: its causes as a chain, down to the person or the schedule it began with. */
 import { whyWords } from "../../src/client/views/why.ts";
 import type { MessageId } from "../../src/contract/ids.ts";
 import type { WhyLink } from "../../src/contract/why.ts";
@@ -9,6 +9,7 @@ import { now } from "../app/store.ts";
 import { oneLine, visible, when } from "../model/format.ts";
 import { Empty, Problem } from "../parts/facts.tsx";
 import { Page } from "../parts/page.tsx";
+import { MessageRow } from "../parts/transcript-row.tsx";
 
 const marks: Readonly<Partial<Record<WhyLink["kind"], string>>> = { person: "◆", schedule: "◆", aegis: "◆", turn: "○" };
 
@@ -18,12 +19,20 @@ export function WhyPage({ rest: [message = ""] }: { rest: readonly string[] }) {
 
 function Why({ message }: { message: string }) {
   const { data, problem } = useResource(
-    () => client.call("why", { path: { message: message as MessageId } }),
+    async () => {
+      const path = { message: message as MessageId };
+      const [{ links }, whole] = await Promise.all([client.call("why", { path }), client.call("getMessage", { path })]);
+      return { links, message: whole.message };
+    },
     () => false,
   );
   if (data === null) return problem === null ? <Empty>Loading…</Empty> : <Problem text={problem} />;
   return (
     <Page title="Why this message" tools={<code class="dim">{visible(message)}</code>}>
+      <section class="why-message" aria-label="The message">
+        <MessageRow message={data.message} why={false} />
+        <a href={link("s", data.message.session)}>Open the session that received it</a>
+      </section>
       <ol class="why" aria-label="Causes, the newest first">
         {data.links.map((one, index) => (
           <li key={index}>
