@@ -35,7 +35,7 @@ rules:
     steps: [{ tool: sessions_spawn, input: { task: "{2}", label: "{1}" }, save: run }, { say: "{run}" }]
   - name: stream
     when: '/^stream then hold (\\S+)/'
-    steps: [{ stream: "a long text comes slowly", chunk: 4, delay: 10 }, { wait: { gate: "gates/{1}" } }]
+    steps: [{ stream: "a long text comes slowly.", chunk: 4, delay: 10 }, { wait: { gate: "gates/{1}" } }]
   - name: hold
     when: '/hold (\\S+)/'
     steps: [{ say: "holding {1}" }, { wait: { gate: "gates/{1}" } }, { say: "released {1}" }]
@@ -160,11 +160,11 @@ const sessionCases: Record<string, Case> = {
     await waitUntil("live text arrives", async () => {
       text = "";
       const receipt = await say(two, "far", `stream then hold s${round}`);
-      await untilSaid(two, "far", "a long text comes slowly");
+      await untilSaid(two, "far", "a long text comes slowly.");
       await openGate(nodes, `s${round}`);
       await answerTo(two, receipt);
       [round, shown] = [round + 1, text];
-      return shown === "a long text comes slowly";
+      return shown === "a long text comes slowly.";
     });
     stop.abort();
     await following;

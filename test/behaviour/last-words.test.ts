@@ -15,12 +15,13 @@ queues:
   line: { agent: dev }
   brief: { agent: dev, timeout: 6, retries: 0 }
 `,
-  // The first piece of the answer comes at once, the second one never.
+  // The first piece of the answer comes at once, the second one never. It ends with a full stop: Aegis holds back letters
+  // with which a secret could begin.
   "playbook.yaml": `
 rules:
   - name: stream half of an answer
     when: '/^half/'
-    steps: [{ say: "let me see" }, { stream: "the first half, the rest", chunk: 14, delay: 60000 }]
+    steps: [{ say: "let me see" }, { stream: "the first half. The rest", chunk: 15, delay: 60000 }]
 `,
 };
 
@@ -37,7 +38,7 @@ async function halfDone(client: Client, queue = "line"): Promise<{ task: TaskId;
     if (worker === null) return false;
     // The task names its worker before the session exists.
     const found = await client.call("listTurns", { path: { session: worker } }).catch(() => null);
-    return found?.turns[0]?.text === "the first half";
+    return found?.turns[0]?.text === "the first half.";
   });
   if (worker === null) throw new Error("the task has no worker");
   return { task: task.id, worker };
@@ -48,7 +49,7 @@ describe("the last words of a worker", () => {
     const { client } = await (await testProject(streaming)).start();
     const { task } = await halfDone(client);
     await client.call("cancelTask", { path: { task } });
-    expect(await taskOf(client, task)).toMatchObject({ status: "cancelled", result: "the first half" });
+    expect(await taskOf(client, task)).toMatchObject({ status: "cancelled", result: "the first half." });
   });
 
   it("are kept when its turn is interrupted or its session closed while it speaks", async () => {
@@ -57,7 +58,7 @@ describe("the last words of a worker", () => {
       const { task, worker } = await halfDone(client);
       await client.call(end, { path: { session: worker } });
       await waitUntil("the task has ended", async () => (await taskOf(client, task)).status === "failed");
-      expect(await taskOf(client, task)).toMatchObject({ result: "the first half" });
+      expect(await taskOf(client, task)).toMatchObject({ result: "the first half." });
     }
   });
 
@@ -65,7 +66,7 @@ describe("the last words of a worker", () => {
     const { client } = await (await testProject(streaming)).start();
     const { task } = await halfDone(client, "brief");
     await waitUntil("the task has ended", async () => (await taskOf(client, task)).status === "failed");
-    expect(await taskOf(client, task)).toMatchObject({ error: "timed out after 6s", result: "the first half" });
+    expect(await taskOf(client, task)).toMatchObject({ error: "timed out after 6s", result: "the first half." });
   });
 
   it("are kept when the daemon is killed while it speaks", async () => {
@@ -73,17 +74,17 @@ describe("the last words of a worker", () => {
     const first = await project.start();
     const { task, worker } = await halfDone(first.client);
     const said = async () =>
-      (await first.client.call("listTurns", { path: { session: worker } })).turns[0]?.text === "the first half";
+      (await first.client.call("listTurns", { path: { session: worker } })).turns[0]?.text === "the first half.";
     await waitUntil("the text is stored", said);
     await first.kill();
 
     const { client } = await project.start();
     await waitUntil("the task has ended", async () => (await taskOf(client, task)).status === "failed");
-    expect(await taskOf(client, task)).toMatchObject({ result: "the first half" });
+    expect(await taskOf(client, task)).toMatchObject({ result: "the first half." });
     // People who read the conversation see it as well, once.
     const texts = (await eventsOf(client, "turn.text", worker)).map(({ data }) => data.text);
-    expect(texts).toEqual(["let me see", "the first half"]);
+    expect(texts).toEqual(["let me see", "the first half."]);
     const [ended] = await eventsOf(client, "turn.ended", worker);
-    expect(ended?.data).toMatchObject({ reason: "lost", text: "the first half" });
+    expect(ended?.data).toMatchObject({ reason: "lost", text: "the first half." });
   });
 });
