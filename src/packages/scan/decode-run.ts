@@ -170,7 +170,7 @@ function runOf(source: Source, sink: { index: number; match: string }, argument:
       sink.index,
       sink.match,
     );
-  // Inside of a program there is no installer: it loads code of which nobody has seen a line.
+  // A program that downloads code and runs it is not an installer: the scan has not seen that code.
   const inProgram = /^(?:exec|eval|execsync|os\.|subprocess|child_process|vm\.|new function)/.test(sink.match);
   if (inProgram && /^\s{0,2}\(/.test(argument) && addressOf(source.line) === "strange")
     return decodedRun(

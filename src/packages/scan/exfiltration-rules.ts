@@ -91,7 +91,7 @@ export const exfiltrationRules: readonly ScanRule[] = [
     { words: dropPointWords, anchor: dropPoint, line: secretWord, unless: warns },
     { words: messengerWords, anchor: messenger, line: takesEverything },
   ]),
-  ...forms("suspicious", "exfiltration.drop-point", "names a place where anybody can collect what others send", [
+  ...forms("suspicious", "exfiltration.drop-point", "names a service where any visitor can read what is sent to it", [
     { words: dropPointWords, anchor: dropPoint, unless: secretWord },
     { words: messengerWords, anchor: messenger, unless: takesEverything },
   ]),

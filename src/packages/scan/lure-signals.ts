@@ -44,7 +44,7 @@ export function elsewhere(
   if (furtherReading.test(text.slice(low, at))) return 0;
   let score = 2;
   if (near("copyVerb")) score += 1;
-  // What is pasted into a terminal is a command, whatever it is called.
+  // Text that is pasted into a terminal is a command, regardless of its name.
   if (near("pasteVerb") || near("givenThere")) score += 1;
   if (near("prerequisite")) score += 1;
   if (hits.within("guard", from, to)) score += 1;
