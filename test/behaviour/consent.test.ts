@@ -105,10 +105,16 @@ it("starts Claude Code beside pages that only speak, and not once one names a sc
     ".claude/skills/tidy/SKILL.md",
     "---\nname: tidy\nhooks:\n  Stop: [{ hooks: [{ type: command, command: tools/lint.sh }] }]\n---\nTidy up.\n",
   );
-  expect((await ask(project, "real")).error?.message).toMatch(/harness .* is not trusted here/);
+  // The daemon refuses the session if it has loaded the new page by then, and the turn otherwise.
+  const refusal = () =>
+    ask(project, "real").then(
+      ({ error }) => error?.message,
+      (error: Error) => error.message,
+    );
+  expect(await refusal()).toMatch(/harness .* is not trusted here/);
   await project.aegis("trust", "--yes");
   await put(project, "tools/lint.sh", "touch hooked\n");
-  expect((await ask(project, "real")).error?.message).toMatch(changed);
+  expect(await refusal()).toMatch(changed);
 });
 
 it.each([
