@@ -17,5 +17,9 @@ useCompileCache();
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 // A killed daemon does not write its cache on exit.
 setTimeout(flushCompileCache, loadedAfterMs).unref();
-const { runFromCommandLine } = await import("./command-line.ts");
+const [{ runFromCommandLine }, { followLoad }] = await Promise.all([
+  import("./command-line.ts"),
+  import("./heap-mode.ts"),
+]);
+followLoad();
 process.exit(await runFromCommandLine(process.argv.slice(2), process.env));
