@@ -25,7 +25,9 @@ function nameFor(field: string, command: Words): string {
     const value = /[<[]([\w-]+)/.exec(flags)?.[1];
     if (long !== undefined && (long === written || value === written)) return `--${long}`;
   }
-  const argument = command.arguments.find(({ synopsis }) => synopsis.replace(/[<>[\].]/g, "") === written);
+  // A path names what an id identifies: `run_id` is the argument `<run>`.
+  const named = [written, written.replace(/-id$/, "")];
+  const argument = command.arguments.find(({ synopsis }) => named.includes(synopsis.replace(/[<>[\].]/g, "")));
   return argument?.synopsis ?? field;
 }
 

@@ -25,7 +25,9 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     const { operands, unknown } = program.parseOptions([...argv]);
     if (operands.length === 0 && unknown.length === 0)
       return await runCommand(terminalFor(program), program.opts().resume === true ? resumed : home);
-    await program.parseAsync([...argv], { from: "user" });
+    // The parser would answer `aegis kil --help` with the help of all commands and exit with 0.
+    const isUnknown = namesUnknown(program, operands);
+    await program.parseAsync(isUnknown ? argv.filter((word) => !asksForHelp(word)) : [...argv], { from: "user" });
     return result.code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -80,6 +82,23 @@ function addCommand(program: Command, spec: CommandSpec, run: Start): void {
 
 function isHelp(word: unknown): boolean {
   return word === "--help" || word === "-h";
+}
+
+function asksForHelp(word: string): boolean {
+  return isHelp(word) || word === "help";
+}
+
+/** Whether the words name a command that does not exist. */
+function namesUnknown(program: Command, words: readonly string[]): boolean {
+  let command = program;
+  for (const word of words) {
+    if (command.commands.length === 0) return false;
+    if (asksForHelp(word)) continue;
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) return true;
+    command = next;
+  }
+  return false;
 }
 
 function groupFor(program: Command, words: readonly string[]): Command {
