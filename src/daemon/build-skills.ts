@@ -3,7 +3,6 @@ import { homedir } from "node:os";
 import type { Agent } from "../contract/agent.ts";
 import type { HookSkill } from "../contract/hook.ts";
 import { mayUsePlane, scopeOf } from "../contract/tool-access.ts";
-import { askOnce } from "../drivers/native/one-answer.ts";
 import { assetPath } from "../lib/assets.ts";
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -69,6 +68,7 @@ export function buildSkillCore(options: SkillCoreOptions): SkillCore {
       const { config } = settings();
       // A model that the project names gets no message or key until the user trusts it.
       await judge.model(question.model);
+      const { askOnce } = await import("../drivers/native/one-answer.ts");
       return askOnce({ ...question, maxTokens: classifierTokens }, { env, clock, models: config.models }, signal);
     },
     log,

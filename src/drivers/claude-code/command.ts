@@ -11,6 +11,8 @@ import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, PlaneAddress, SpawnCommand } from "../driver.ts";
 import { scopeArguments } from "./tool-access.ts";
 
+export const harness = "claude-code";
+
 export const program: Program = {
   name: "Claude Code",
   command: "claude",

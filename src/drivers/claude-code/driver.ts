@@ -2,9 +2,7 @@
 import { parseCliOptions } from "../cli-harness/options.ts";
 import { probeProgram } from "../cli-harness/probe.ts";
 import type { Driver, DriverDeps } from "../driver.ts";
-import { buildEnv, program } from "./command.ts";
-import { ClaudeConversation } from "./conversation.ts";
-import { harness } from "./translate.ts";
+import { buildEnv, harness, program } from "./command.ts";
 
 export function createClaudeCodeDriver(deps: DriverDeps): Driver {
   return {
@@ -13,6 +11,8 @@ export function createClaudeCodeDriver(deps: DriverDeps): Driver {
     costs: () => "told",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
+      // A daemon without a session of this harness does not load the rest.
+      const { ClaudeConversation } = await import("./conversation.ts");
       const conversation = new ClaudeConversation(spec, parseCliOptions(spec.agent, program.command), deps);
       scope.defer(() => conversation.close());
       await conversation.start();

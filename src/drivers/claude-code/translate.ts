@@ -4,11 +4,10 @@ import type { TurnItems } from "../../contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { harness } from "./command.ts";
 import { CostMeter, readResult } from "./result.ts";
 import { StreamedBlocks } from "./streamed-blocks.ts";
 import { describeCall, planOf, resultDiff } from "./tools.ts";
-
-export const harness = "claude-code";
 
 /** Messages that are not part of a turn. */
 const quietTypes = new Set(["tool_progress", "keep_alive", "streamlined_text", "command_lifecycle"]);

@@ -3,6 +3,8 @@ import { childEnv } from "../../lib/child-env.ts";
 import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, SpawnCommand } from "../driver.ts";
 
+export const harness = "codex";
+
 export const program: Program = {
   name: "Codex",
   command: "codex",

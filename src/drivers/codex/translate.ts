@@ -5,11 +5,10 @@ import type { TurnItems } from "../../contract/turn.ts";
 import { type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
+import { harness } from "./command.ts";
 import { failureOf } from "./failures.ts";
 import { callsOf, resultsOf } from "./items.ts";
 import { TurnUsage } from "./usage.ts";
-
-export const harness = "codex";
 
 /** Notifications that are not part of a turn. */
 const quiet = new Set([

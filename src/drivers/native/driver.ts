@@ -1,15 +1,7 @@
 /** The native driver: Aegis's own agent loop over a model API. */
-import { type Capabilities, type ConversationSpec, type Driver, type DriverDeps, DriverError } from "../driver.ts";
-import { contextSize } from "./context-size.ts";
-import { NativeConversation } from "./conversation.ts";
-import { detectNativeModel, probeNative } from "./detect.ts";
-import { History } from "./history.ts";
-import { costsOf, type ModelSettings, resolveModel } from "./models.ts";
-import { parseOptions } from "./options.ts";
-import { buildSystemPrompt } from "./prompt.ts";
-import { openModel } from "./sdk.ts";
-import { judgeCoreTools } from "./tool-access.ts";
-import { coreTools } from "./tools/core-tools.ts";
+import type { Capabilities, Driver, DriverDeps } from "../driver.ts";
+import { probeNative } from "./detect.ts";
+import { costsOf, type ModelSettings } from "./models.ts";
 
 export type NativeDriverDeps = DriverDeps & { models: ModelSettings };
 
@@ -30,59 +22,9 @@ export function createNativeDriver(deps: NativeDriverDeps): Driver {
     costs: ({ model }) => costsOf(model, deps.models, deps.env),
     probe: (signal) => probeNative(deps.env, deps.models, globalThis.fetch, signal),
     async open(spec, scope) {
-      const options = parseOptions(spec.agent);
-      const modelId = spec.agent.model ?? (await chooseModel(deps));
-      const target = resolveModel(modelId, deps.models, deps.env);
-      const tools = judgeCoreTools(spec.agent, coreTools());
-      const [model, system] = await Promise.all([
-        openModel(target, deps.clock),
-        systemPrompt(
-          spec,
-          deps,
-          modelId,
-          tools.offered.map((tool) => tool.name),
-        ),
-      ]);
-      const conversation = new NativeConversation({
-        spec,
-        deps,
-        model,
-        modelId,
-        options,
-        contextSize: contextSize(target.model, options.context_size),
-        system,
-        history: restoreHistory(spec, deps),
-        coreTools: tools,
-      });
-      scope.defer(() => conversation.close());
-      return conversation;
+      // A daemon without a session of this harness does not load the rest.
+      const { openConversation } = await import("./open.ts");
+      return openConversation(deps, spec, scope);
     },
   };
-}
-
-async function chooseModel(deps: NativeDriverDeps): Promise<string> {
-  const found = await detectNativeModel(deps.env, globalThis.fetch, AbortSignal.timeout(1000));
-  if (found !== null) return found.model;
-  throw new DriverError({
-    code: "not_logged_in",
-    message: "The agent names no model, and none was found: no provider's key is set and no Ollama server answers.",
-    fix: "Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or start Ollama.",
-  });
-}
-
-function systemPrompt(
-  { cwd, systemPrompt }: ConversationSpec,
-  { clock }: NativeDriverDeps,
-  model: string,
-  tools: string[],
-): Promise<string> {
-  return buildSystemPrompt({ cwd, systemPrompt, now: clock.now(), platform: process.platform, model, tools });
-}
-
-function restoreHistory(spec: ConversationSpec, { log }: NativeDriverDeps): History {
-  const history = new History();
-  const unreadable = history.restore(spec.memory);
-  if (unreadable > 0)
-    log.error("some memory entries cannot be read", { session: spec.session.id, entries: unreadable });
-  return history;
 }

@@ -13,13 +13,12 @@ import type { ScanRule } from "./scan-rule.ts";
 import { hiddenProgram, scanRules } from "./scan-rules.ts";
 import { base64Runs, WordFinder } from "./text-search.ts";
 import { inspectBytes } from "./unreadable.ts";
+import { severities } from "./verdict.ts";
 import { weighed } from "./weigh.ts";
 
 type Found = Pick<SkillFinding, "severity" | "rule" | "message" | "excerpt">;
 /** Includes the position in the text, which decides whether the finding is quoted. */
 type FoundAt = SkillFinding & { index: number };
-
-export type Verdict = "clean" | FindingSeverity;
 
 /** Per rule and file: more findings of the same rule add no information. */
 const mostPerRule = 3;
@@ -69,19 +68,10 @@ export async function scanTree(folder: string, signal: AbortSignal): Promise<Ski
   }
   findings.sort(
     (a, b) =>
-      order.indexOf(a.severity) - order.indexOf(b.severity) || Number(a.quoted ?? false) - Number(b.quoted ?? false),
+      severities.indexOf(a.severity) - severities.indexOf(b.severity) ||
+      Number(a.quoted ?? false) - Number(b.quoted ?? false),
   );
   return findings.slice(0, mostFindings);
-}
-
-export function verdictOf(findings: readonly SkillFinding[]): Verdict {
-  return order.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "clean";
-}
-
-/** Whether every malicious finding is in a quoted example, a test or a reference, so that a person may decide. */
-export function onlyQuoted(findings: readonly SkillFinding[]): boolean {
-  const worst = findings.filter(({ severity }) => severity === "malicious");
-  return worst.length > 0 && worst.every(({ quoted }) => quoted === true);
 }
 
 /** The findings of one text, rule by rule. */
@@ -176,8 +166,6 @@ function judged(found: FoundAt, places: Places, page: SkillFile): SkillFinding {
   const quoted = places.isQuoted(page, found.index, found.rule);
   return quoted ? { ...plain(found), quoted } : plain(found);
 }
-
-const order: readonly FindingSeverity[] = ["malicious", "suspicious", "note"];
 
 /** Yields where it may be interrupted. */
 function* scanPart(

@@ -21,7 +21,7 @@ import { Installer, type Prepared } from "../installer.ts";
 import { type Checkpoint, hasLeftovers } from "../journal.ts";
 import type { LockEntry } from "../lockfile.ts";
 import { type Place, packageFolder, packagesFolder } from "../place.ts";
-import { verdictOf } from "../scan/scan.ts";
+import { verdictOf } from "../scan/verdict.ts";
 import type { Source } from "../source.ts";
 import { folderName, skillKind } from "./kind.ts";
 import { clearOldStages } from "./old-stages.ts";

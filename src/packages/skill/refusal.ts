@@ -1,7 +1,7 @@
 /** Refuses malicious skills. The only override: a person types the name of a skill whose findings are all quoted. */
 import { AegisError } from "../../contract/errors.ts";
 import type { FetchedSkill, RefusedSkill } from "../../contract/skill-install.ts";
-import { onlyQuoted } from "../scan/scan.ts";
+import { onlyQuoted } from "../scan/verdict.ts";
 
 export type Override = {
   /** The hash whose findings a person has seen. */

@@ -2,7 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { onlyQuoted, scanTree, verdictOf } from "../../../src/packages/scan/scan.ts";
+import { scanTree } from "../../../src/packages/scan/scan.ts";
+import { onlyQuoted, verdictOf } from "../../../src/packages/scan/verdict.ts";
 import { type CorpusName, type CorpusSkill, readCorpus } from "../../helpers/skill-corpus.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { writeFiles } from "../skill/set-up.ts";

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { onlyQuoted, scanText, scanTree, verdictOf } from "../../../src/packages/scan/scan.ts";
+import { scanText, scanTree } from "../../../src/packages/scan/scan.ts";
+import { onlyQuoted, verdictOf } from "../../../src/packages/scan/verdict.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 const never = new AbortController().signal;
