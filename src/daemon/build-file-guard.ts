@@ -9,26 +9,22 @@ import { createFileGuard, type FileGuard, type GuardedPath } from "../runtime/ho
 
 /** Project files in addition to harness settings. */
 const ownPaths = [".aegis", configFileName, localFileName];
-/** Where harnesses look for MCP servers to start, and harness settings that another harness shares. */
-const morePaths = [
-  ".mcp.json",
-  ".vscode/mcp.json",
-  ".github/mcp.json",
-  ".kilo",
-  ".kilocode",
-  "kilo.json",
-  "kilo.jsonc",
-];
 /** Files of the user. Harnesses may freely write the rest of their folders, such as plans and transcripts. */
 const userPaths = [
   ...[".aegis", ".claude.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"],
   ...[".codex/rules", ".gemini/settings.json", ".qwen/settings.json", ".config/opencode", ".config/goose"],
-  ...[".copilot/mcp-config.json", ".copilot/config.json"],
+  ...[
+    ".copilot/mcp-config.json",
+    ".copilot/config.json",
+    ".copilot/settings.json",
+    ".copilot/hooks",
+    ".agents/plugins",
+  ],
 ];
 
 /** `guarded` are the project paths in which every write counts. */
 export function buildFileGuard(root: string, env: Environment): { guard: FileGuard; guarded: readonly string[] } {
-  const project: GuardedPath[] = [...[...ownPaths, ...morePaths].map((path) => ({ path })), ...harnessPaths];
+  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths];
   const guard = createFileGuard({
     root,
     home: homeOf(env),

@@ -1,6 +1,7 @@
 /** What was agreed to and then changes is not run by a daemon that is up: the judge is asked at each use. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { type Answer, agreedProject, ask, changed, playbook, put, stateOf } from "../helpers/projects/consent.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -75,6 +76,26 @@ it.each([
   ["codex", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
   ["gemini", ".gemini/settings.json", "{}"],
   ["opencode", "opencode.json", "{}"],
+  ["claude-code", ".claude/skills/tidy/SKILL.md", "---\nname: tidy\nallowed-tools: Bash(*)\n---\nTidy up.\n"],
+  ["claude-code", ".claude/commands/go.md", "---\nAllowed_Tools: [Bash]\n---\nGo.\n"],
+  ["claude-code", ".claude/skills/flow/SKILL.md", "---\n{name: flow, hooks: {Stop: []}}\n---\nGo.\n"],
+  ["claude-code", ".claude/skills/key/SKILL.md", "---\nname: key\n? hooks\n: { Stop: [] }\n---\nGo.\n"],
+  ["claude-code", ".claude/skills/esc/SKILL.md", '---\nname: esc\n"\\x68ooks": { Stop: [] }\n---\nGo.\n'],
+  ["claude-code", ".claude/skills/loaded/.claude-plugin/plugin.json", '{"name":"loaded"}'],
+  ["claude-code", ".claude/workflows/deploy.js", "export default () => {};\n"],
+  ["gemini", ".env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=./settings.json\n"],
+  ["gemini", ".env", "export BASH_ENV=./run.sh\n"],
+  ["qwen", ".env", "OPENAI_BASE_URL: http://127.0.0.1:9\n"],
+  ["kilo", "kilo.json", "{}"],
+  ["kilo", ".kilocode/mcp.json", "{}"],
+  ["goose", ".agents/plugins/x/hooks/hooks.json", "{}"],
+  ["kimi", ".kimi-code/mcp.json", "{}"],
+  ["copilot", ".github/extensions/x/extension.mjs", "export {};\n"],
+  ["copilot", ".github/lsp.json", "{}"],
+  ["copilot", ".github/skills/x/SKILL.md", "---\nname: x\nallowed-tools: shell\n---\nGo.\n"],
+  ["acp", ".claude/settings.json", '{"hooks":{}}'],
+  ["acp", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
+  ["acp", ".mcp.json", '{"mcpServers":{"x":{"command":"x"}}}'],
 ])("does not start %s once %s is there without consent", async (harness, path, text) => {
   const project = await agreedProject({
     ".aegis.yaml": `default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: ${harness}, command: [bin/harness] }\n`,
@@ -84,6 +105,34 @@ it.each([
   const refused = await ask(project, "real");
   expect(refused.error?.message).toMatch(/harness .* is not trusted here/);
   expect(existsSync(join(project.root, "started"))).toBe(false);
+});
+
+it.each([
+  ["codex", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
+  ["opencode", ".opencode/plugin/x.js", "export const X = async () => ({});\n"],
+  ["claude-code", ".claude/skills/tidy/SKILL.md", "---\nname: tidy\nhooks: {}\n---\nTidy up.\n"],
+])("does not start %s in a part of a repository whose root holds %s", async (harness, path, text) => {
+  const project = await agreedProject({
+    ".aegis.yaml": `default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: ${harness}, command: [bin/harness] }\n`,
+    "bin/harness": "#!/bin/sh\ntouch started\n",
+  });
+  const above = dirname(project.root);
+  await mkdir(join(above, ".git"), { recursive: true });
+  await mkdir(dirname(join(above, path)), { recursive: true });
+  await writeFile(join(above, path), text);
+  expect((await ask(project, "real")).error?.message).toMatch(/harness \.\.\/.* is not trusted here/);
+  expect(existsSync(join(project.root, "started"))).toBe(false);
+});
+
+it("starts a harness beside variables of the project's own program", async () => {
+  const project = await agreedProject({
+    ".aegis.yaml":
+      "default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: gemini, command: [bin/harness] }\n",
+    "bin/harness": "#!/bin/sh\ntouch started\n",
+  });
+  await put(project, ".env", "NODE_ENV=test\nGITHUB_TOKEN=x\nDATABASE_URL=postgres://localhost\nGEMINI_API_KEY=x\n");
+  expect((await ask(project, "real")).error?.message).not.toMatch(/is not trusted here/);
+  expect(existsSync(join(project.root, "started"))).toBe(true);
 });
 
 it("starts Claude Code beside pages that only speak, and not once one names a script that changed", async () => {

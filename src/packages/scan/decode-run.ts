@@ -27,9 +27,9 @@ const decodesPattern = new RegExp(`^${decodes}`);
 
 /** Patterns that execute their argument as a program. */
 const sinkPattern =
-  /(?<![.\w$-])(?:eval|exec|execsync|execfilesync|iex|invoke-expression|source|run_in_context|instance_eval|assert)(?=[\s("'\x60$]|\)\s{0,2}\()|[\n;&][ \t]{0,8}["']?(?=\$\{?[a-z_]\w{0,60}\}?["']?[ \t]{0,4}(?:[\n;&]|$))|\bnew function\s{0,4}\(|\b(?:os\.system|os\.popen|subprocess\.\w{2,14}|child_process\.\w{2,14}|vm\.\w{3,20}|runpy\.\w{3,12}|scriptblock\]::create|assembly\]::load)\s{0,4}\(|(?:^|[\s;&|(\x60"'/])(?:ba|z|da|k|a)?sh\s{1,4}(?:-\w{1,6}\s{1,4}){0,2}(?=["'$<])|\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z|da|k)?sh\b|\b(?:python[23]?|perl|ruby|node|pwsh|powershell)\s{1,4}-\w{1,8}\s{1,4}(?=["'$])/g;
+  /(?<![.\w$-])(?:eval|exec|execsync|execfilesync|iex|invoke-expression|source|run_in_context|instance_eval|assert)(?=[\s("'\x60$]|\)\s{0,2}\()|[\n;&][ \t]{0,8}["']?(?=\$\{?[a-z_]\w{0,60}\}?["']?[ \t]{0,4}(?:[\n;&(]|\d?>|$))|\bnew function\s{0,4}\(|\b(?:os\.system|os\.popen|subprocess\.\w{2,14}|child_process\.\w{2,14}|vm\.\w{3,20}|runpy\.\w{3,12}|scriptblock\]::create|assembly\]::load)\s{0,4}\(|(?:^|[\s;&|(\x60"'/])(?:ba|z|da|k|a)?sh\s{1,4}(?:-\w{1,6}\s{1,4}){0,2}(?=["'$<])|\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z|da|k)?sh\b|\b(?:python[23]?|perl|ruby|node|pwsh|powershell)\s{1,4}-\w{1,8}\s{1,4}(?=["'$])/g;
 
-const secretFilePattern = new RegExp(secretFile, "g");
+const secretFilePattern = new RegExp(String.raw`${secretFile}|\$\(\s{0,4}(?:env|printenv)\b`, "g");
 const sendPattern =
   /\bfetch\s{0,4}\(|\baxios(?:\.\w{3,6})?\s{0,4}\(|\brequests\.(?:post|put)\s{0,4}\(|\bhttpx\.(?:post|put)\s{0,4}\(|\burlopen\s{0,4}\(|\burllib\.request\.request\s{0,4}\(|\bcurl\s|\bwget\s|\binvoke-(?:webrequest|restmethod)\b/g;
 
@@ -79,7 +79,7 @@ export function* findSentSecrets(text: string): Generator<DecodedRun | undefined
       if (read === undefined || read > send.index) continue;
       // Programs commonly read one key from a settings file, but not the whole file.
       const whole = new RegExp(
-        String.raw`(?:body|data|json|text|content|payload|files|-d|--data\S{0,8}|--post-data)\b[^;\n]{0,80}?[$({\s"',:=]${name}(?![\w.\[(])`,
+        String.raw`(?:body|data|json|text|content|payload|files|-d|--data\S{0,8}|--post-data)\b[^;\n]{0,80}?[$({\s"',:=]${name}(?![\w.\[(])|https?://[^\s"']{3,200}[?&]\w{1,20}=\$?\{?${name}\b`,
       );
       if (!whole.test(argument)) continue;
       const message = "sends a file that holds keys or passwords away";

@@ -87,9 +87,22 @@ export const exfiltrationRules: readonly ScanRule[] = [
       after: /\|.{0,160}\b(?:curl|wget|nc|ncat|netcat)\s/,
     },
   ]),
+  ...forms("malicious", "exfiltration.store", "sends the content of a store of secrets away", [
+    {
+      words: ["$("],
+      anchor: String.raw`[?&]\w{1,20}=["']?\$\(\s{0,4}(?:gh\s{1,4}auth\s{1,4}token|gcloud\s{1,4}auth|aws\s{1,4}configure|security\s{1,4}find|pass\s{1,4}show|op\s{1,4}(?:item|read)|vault\s{1,4}kv|env\b|printenv\b|cat\s{1,4}[^)]{0,60}(?:\.env|\.ssh|credentials|\.netrc))`,
+      before: /\b(?:curl|wget|open|fetch|iwr|irm)\b/,
+    },
+  ]),
   ...forms("malicious", "exfiltration.drop-point-secrets", "sends secrets to a place where anybody can collect them", [
     { words: dropPointWords, anchor: dropPoint, line: secretWord, unless: warns },
     { words: messengerWords, anchor: messenger, line: takesEverything },
+    {
+      words: messengerWords,
+      anchor: String.raw`discord(?:app)?\.com/api/webhooks/\d|api\.telegram\.org/bot\d{6}|hooks\.slack\.com/services/t[0-9a-z]{6}`,
+      line: /\bapi[_-]?secret\b|\bapi[_-]?key\b|\bpassw(?:or)?d\b|\bprivate[_-]?key\b|\.env\b|\bcredentials?\b/,
+      unless: warns,
+    },
   ]),
   ...forms("suspicious", "exfiltration.drop-point", "names a service where any visitor can read what is sent to it", [
     { words: dropPointWords, anchor: dropPoint, unless: secretWord },

@@ -26,7 +26,16 @@ const known: ReadonlySet<string> = new Set([
     "k3s.io",
     "ollama.com",
   ],
-  ...["microsoft.com", "apple.com", "google.com", "cloud.google.com", "amazon.com", "amazonaws.com", "aws.amazon.com"],
+  ...[
+    "microsoft.com",
+    "apple.com",
+    "google.com",
+    "antigravity.google",
+    "cloud.google.com",
+    "amazon.com",
+    "amazonaws.com",
+    "aws.amazon.com",
+  ],
   ...[
     "github.com/cli",
     "cli.github.com",
@@ -132,6 +141,15 @@ export function hasUnusualName(url: string): boolean {
 
 function isGist(host: string, path: string): boolean {
   return /^gist\.github(?:usercontent)?\.com$/.test(host) && path.length > 1;
+}
+
+/** Pages of text without an owner, and links that hide where they lead. Programs are not distributed there. */
+const paste =
+  /(?:^|\.)(?:\w{0,8}bin\.\w{2,8}|glot\.io|rentry\.\w{2,4}|paste\.\w{2,8}|dpaste\.\w{2,4}|ix\.io|sprunge\.us|controlc\.com|justpaste\.it|telegra\.ph|write\.as|pastes?\.io|0x0\.st|bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|rb\.gy|shorturl\.at|t\.ly|tiny\.cc|rebrand\.ly)$/;
+
+export function isPaste(url: string): boolean {
+  const [, host = ""] = /^(?:https?:\/\/)?([^/:?#\s]{1,253})/.exec(url) ?? [];
+  return paste.test(host);
 }
 
 /** For patterns that need a throwaway host anywhere on a line. */

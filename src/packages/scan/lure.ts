@@ -4,7 +4,7 @@
  * pressure on the reader; known projects reduce the score.
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";
-import { type HostKind, hostKind, isCheap } from "./hosts.ts";
+import { type HostKind, hostKind, isCheap, isPaste } from "./hosts.ts";
 import { Hits } from "./lure-hits.ts";
 import { byPrerequisite, byUnlocking, elsewhere, sectionAround } from "./lure-signals.ts";
 import { toldPassword } from "./lure-words.ts";
@@ -43,6 +43,7 @@ export function* findLures(text: string): Generator<Lure | undefined> {
     if (told?.severity !== "malicious") yield signalled(text, one, hits);
     yield downloadAndRun(one, hits);
     yield remoteInstructions(text, one);
+    yield fromPaste(text, one, hits);
   }
   for (const told of passwords) yield lockedArchive(told, links, hits);
 }
@@ -151,6 +152,29 @@ function downloadAndRun({ at, end, url, host }: Link, hits: Hits): Lure | undefi
   return score < 3 ? undefined : lure(score, "lure.download-run", messages.program, at, end);
 }
 
+/** A tool that has to come from a page of text, or steps on such a page that have to be done. */
+function fromPaste(text: string, { at, end, url }: Link, hits: Hits): Lure | undefined {
+  if (!isPaste(url) || hits.within("others", at - 200, end)) return undefined;
+  const before =
+    text
+      .slice(Math.max(0, at - 120), at)
+      .split("\n")
+      .at(-1) ?? "";
+  const after = text.slice(end, end + 220);
+  const takes =
+    /\b(?:get|download|grab|obtain|install|take|fetch|pull)\b[^.\n]{0,80}\b(?:from|at|here|via)\b[\s:([\x60]{0,6}$/.test(
+      before,
+    );
+  const goes =
+    takes || /\b(?:go to|open|visit|head (?:over )?to|navigate to|see|follow|use|find|check|browse to)\b/.test(before);
+  const does =
+    /\b(?:follow|do|complete|perform|carry out|run|execute|paste|copy|apply)\b[^.\n]{0,40}\b(?:steps?|instructions?|page|says|there|commands?|line|everything|shown)\b/.test(
+      after,
+    );
+  if (!(takes || (goes && does)) || !(does || pressure(hits, at, end) > 0)) return undefined;
+  return lure(malicious, "lure.page-commands", messages.page, at, end);
+}
+
 /** The instructions are on another page, where they can change. */
 function remoteInstructions(text: string, { at, end, host }: Link): Lure | undefined {
   if (host === "local" || host === "known") return undefined;
@@ -216,6 +240,8 @@ function* findLinks(text: string): Generator<undefined, Link[]> {
     const url = (match.startsWith("][") ? definitions.get(match.slice(2, -1)) : match)?.replace(/[.,;:!?*_]{1,4}$/, "");
     if (url === undefined) continue;
     const host = hostKind(url);
+    // The front page of such a service has nothing to run; people put their own text there.
+    if (isPaste(url) && /^\/?$/.test(pathOf(url))) continue;
     if (!match.startsWith("][") && !match.startsWith("http") && host !== "throwaway") continue;
     links.push({ at: index, end: index + match.length, url, host });
   }

@@ -1,11 +1,44 @@
 /** The rules of the skill scanner. Lures and multi-line patterns have searches of their own. */
 import { exfiltrationRules } from "./exfiltration-rules.ts";
+import { hasThrowawayHost } from "./hosts.ts";
 import { runRules } from "./run-rules.ts";
 import { forms, type ScanRule } from "./scan-rule.ts";
+import { isFurtive } from "./weigh.ts";
+
+/** The address of a package or of an index that honest projects do not use: no TLS, an unusual or anonymous host. */
+const strangePackage = {
+  test: (line: string): boolean =>
+    isFurtive(line) ||
+    hasThrowawayHost(line) ||
+    (/--trusted-host[\s=]/.test(line) &&
+      /https?:\/\/\S{3,}/.test(line) &&
+      !/https?:\/\/(?:[\w-]{1,40}(?:[/:]|$)|localhost|127\.|10\.|192\.168\.|[\w.-]{1,80}\.(?:internal|local|lan|corp|example)\b|pypi\.org|files\.pythonhosted)/.test(
+        line,
+      )),
+};
 
 export const scanRules: readonly ScanRule[] = [
   ...runRules,
   ...exfiltrationRules,
+  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside of a program", [
+    {
+      words: ["irm", "iwr", "invoke-web", "invoke-rest", "downloadstring"],
+      anchor: String.raw`&\s{0,3}\$\w{1,30}\s{0,3}\(?\s{0,3}(?:irm|iwr|invoke-webrequest|invoke-restmethod|\(?new-object)\b`,
+    },
+  ]),
+  ...forms("malicious", "install.strange-package", "installs a package from an address that anybody can have", [
+    {
+      words: ["--index-url", "--extra-index-url", "--registry", "--find-links", "--trusted-host", "-i http"],
+      anchor: String.raw`(?:\s--(?:(?:extra-)?index-url|registry|find-links)[\s=]|\s-i\s{1,4}(?=http))`,
+      before: /\b(?:pip[x3]?|uvx?|npm|pnpm|yarn|npx|bunx?)\b/,
+      line: strangePackage,
+    },
+    {
+      words: ["pip", "npm", "npx", "pnpm", "uvx", "pipx"],
+      anchor: String.raw`\b(?:pip[x3]?\s{1,4}(?:install|run)|npm\s{1,4}(?:i|install|add)|npx|pnpm\s{1,4}(?:add|dlx)|uvx|uv\s{1,4}(?:pip|tool)\s{1,4}install)\s{1,4}(?:-\S{1,20}\s{1,4}){0,4}["']?(?:git\+)?https?://`,
+      line: strangePackage,
+    },
+  ]),
   ...forms("suspicious", "injection.override", "tells the agent to drop its instructions", [
     {
       words: ["ignore", "disregard", "forget", "override", "bypass"],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { FindingSeverity, SkillFinding } from "../../contract/skill-install.ts";
 import { listTree } from "../../lib/safe-tree.ts";
 import { Slices } from "../../lib/slices.ts";
+import { findCombined } from "./combined.ts";
 import { findDecodedRuns, findSentSecrets } from "./decode-run.ts";
 import { type FoldedText, fold } from "./fold.ts";
 import { findHiddenText, visible } from "./hidden-text.ts";
@@ -11,6 +12,7 @@ import { findLures } from "./lure.ts";
 import { isPage, Places, type SkillFile } from "./place.ts";
 import type { ScanRule } from "./scan-rule.ts";
 import { hiddenProgram, scanRules } from "./scan-rules.ts";
+import { findSteering } from "./steering.ts";
 import { base64Runs, WordFinder } from "./text-search.ts";
 import { inspectBytes } from "./unreadable.ts";
 import { severities } from "./verdict.ts";
@@ -109,7 +111,7 @@ async function findInText(file: string, text: string, signal: AbortSignal): Prom
     await pause();
   }
   let steps = 0;
-  for (const finding of [findDecodedRuns, findSentSecrets, findLures])
+  for (const finding of [findDecodedRuns, findSentSecrets, findLures, isPage(file) ? findSteering : findCombined])
     for (const one of finding(folded.text)) {
       if (one !== undefined) {
         const at = folded.originAt(one.index);

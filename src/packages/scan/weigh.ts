@@ -25,7 +25,7 @@ export function weighed(
   text: () => string,
 ): FindingSeverity {
   if (rule === "install.download-run" || rule === "install.shell-pipe")
-    return isFurtive(line) || hidesAddress(line, text()) ? "malicious" : severity;
+    return isFurtive(inPage ? commandsOn(line) : line) || hidesAddress(line, text()) ? "malicious" : severity;
   if (severity !== "malicious" || inPage) return severity;
   if (
     rule === "payload.reverse-shell" &&
@@ -37,6 +37,13 @@ export function weighed(
   // Text that the same file encodes is decoded at the other end of a connection, which hides nothing.
   if (rule === "payload.base64-shell" && variablePayload.test(line) && encodes.test(text())) return "suspicious";
   return severity;
+}
+
+/** The code on a line of prose that downloads something. Other addresses on the line are not part of it. */
+function commandsOn(line: string): string {
+  const spans = [...line.matchAll(/\x60([^\x60]{4,500})\x60/g)].map(({ 1: code = "" }) => code);
+  const downloads = spans.filter((code) => /\b(?:curl|wget|irm|iwr|invoke-\w{3,12})\b/.test(code));
+  return downloads.length === 0 ? line : downloads.join("\n");
 }
 
 /** What an honest installer does not do: no TLS, no output, in the background, from a schedule, from a hidden file. */

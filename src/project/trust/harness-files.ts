@@ -3,8 +3,9 @@
  * harnesses do not ask for trust when Aegis starts them, so Aegis asks.
  */
 import { readFile, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { isErrno, isInside } from "../../lib/files.ts";
+import { homedir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { exists, isErrno, isInside } from "../../lib/files.ts";
 import { listTree } from "../../lib/safe-tree.ts";
 import type { TrustItem } from "../../runtime/plugins/trust/trust.ts";
 import { bytesHash, type Contents } from "./contents.ts";
@@ -24,46 +25,81 @@ type HarnessFile = {
 /** Keys of Claude Code's settings that neither run anything nor permit anything to run. */
 const harmlessClaudeKeys = ["$schema", "model", "outputStyle", "cleanupPeriodDays", "includeCoAuthoredBy", "language"];
 
-const files: readonly HarnessFile[] = [
+const list: readonly HarnessFile[] = [
   ...[".claude/settings.json", ".claude/settings.local.json"].map((path) => ({
-    harnesses: ["claude-code"],
+    harnesses: ["claude-code", "copilot"],
     path,
-    what: "Claude Code takes hooks, environment and rights from it",
+    what: "Claude Code and Copilot take hooks, environment and rights from it",
     matters: mattersToClaude,
   })),
   ...[".claude/agents", ".claude/skills", ".claude/commands"].map((path) => ({
-    harnesses: ["claude-code"],
+    harnesses: ["claude-code", "copilot"],
     path,
-    what: "Claude Code takes hooks, servers, rights or commands from pages in it",
+    what: "pages or plugins in it bring hooks, servers, rights or commands",
     pages: actsInClaude,
   })),
+  { harnesses: ["claude-code"], path: ".claude/workflows", what: "Claude Code runs programs from it" },
   { harnesses: ["codex"], path: ".codex", what: "Codex takes settings and servers from it" },
   { harnesses: ["gemini"], path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
   { harnesses: ["qwen"], path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" },
   {
     harnesses: ["gemini", "qwen"],
     path: ".env",
-    what: "it tells the harness which server gets your key",
-    matters: (text) => /^\s*(?:export\s+)?\w*(?:BASE_URL|ENDPOINT|PROXY|NODE_OPTIONS)\s*=/m.test(text),
+    what: "the harness takes variables from it that decide which programs run, or which server gets your key",
+    matters: setsVariableOfPrograms,
   },
   ...["opencode.json", "opencode.jsonc", ".opencode"].map((path) => ({
     harnesses: ["opencode", "kilo"],
     path,
     what: "OpenCode takes settings, plugins and tools from it",
   })),
-  { harnesses: ["copilot"], path: ".github/hooks", what: "Copilot runs hooks from it" },
+  ...["kilo.json", "kilo.jsonc", ".kilo", ".kilocode"].map((path) => ({
+    harnesses: ["kilo"],
+    path,
+    what: "Kilo Code takes settings, plugins and tools from it",
+  })),
+  ...[".agents/plugins", ".goose"].map((path) => ({
+    harnesses: ["goose"],
+    path,
+    what: "goose runs hooks of plugins in it",
+  })),
+  ...[".kimi", ".kimi-code"].map((path) => ({
+    harnesses: ["kimi"],
+    path,
+    what: "Kimi Code takes settings, servers and plugins from it",
+  })),
+  ...[".github/hooks", ".github/extensions", ".github/copilot", ".github/lsp.json"].map((path) => ({
+    harnesses: ["copilot"],
+    path,
+    what: "Copilot takes hooks, programs and settings from it",
+  })),
   {
     harnesses: ["copilot"],
     path: ".github/agents",
     what: "Copilot starts servers that pages in it name",
     pages: actsInCopilot,
   },
+  ...[".github/skills", ".agents/skills"].map((path) => ({
+    harnesses: ["copilot"],
+    path,
+    what: "pages in it permit tools",
+    pages: actsInClaude,
+  })),
+  ...[".mcp.json", ".vscode/mcp.json", ".github/mcp.json"].map((path) => ({
+    harnesses: [],
+    path,
+    what: "it names MCP servers that an agent may start",
+  })),
 ];
+
+/** Any program may be behind this harness, for example an adapter for one of the others. So every file counts. */
+const anyProgram = "acp";
+const files = list.map((file) => ({ ...file, harnesses: [...file.harnesses, anyProgram] }));
 
 /** For modules that need the list of files. `matters` checks a text that is about to be written. */
 export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path, pages }) => {
   if (pages !== undefined) return { path, matters: writesActivePage };
-  return path === ".env" ? { path, matters: namesServer } : { path };
+  return path === ".env" ? { path, matters: namesVariableOfPrograms } : { path };
 });
 
 /** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
@@ -71,18 +107,37 @@ const installedByHarness: readonly string[] = ["node_modules"];
 
 export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
 
-/** The existing files that matter, as items to trust; with `only`, those of one harness. */
+/**
+ * The existing files that matter, as items to trust; with `only`, those of one harness. Harnesses also read the folders
+ * above, up to the root of the repository.
+ */
 export async function harnessItems(root: string, contents: Contents, only?: string): Promise<HarnessItem[]> {
+  const folders = [root, ...(await foldersAbove(root))];
   const found: HarnessItem[] = [];
-  for (const { harnesses, path, what, matters, pages } of files) {
-    if (only !== undefined && !harnesses.includes(only)) continue;
-    const hash =
-      pages === undefined
-        ? await hashOfSettings(root, path, matters, contents)
-        : await hashOfPages(root, path, pages, contents);
-    if (hash !== null) found.push({ item: { kind: "harness", name: path, what, hash, file: path }, harnesses });
+  for (const folder of folders) {
+    for (const { harnesses, path, what, matters, pages } of files) {
+      if (only !== undefined && !harnesses.includes(only)) continue;
+      const hash =
+        pages === undefined
+          ? await hashOfSettings(folder, path, matters, contents)
+          : await hashOfPages(folder, path, pages, contents);
+      const name = relative(root, join(folder, path));
+      if (hash !== null) found.push({ item: { kind: "harness", name, what, hash, file: name }, harnesses });
+    }
   }
   return found;
+}
+
+/** From a project in a part of a repository up to its root. The files of the user's home folder are the user's own. */
+async function foldersAbove(root: string): Promise<string[]> {
+  const above: string[] = [];
+  for (let folder = root; !(await exists(join(folder, ".git"))); ) {
+    const next = dirname(folder);
+    if (next === folder || next === homedir()) return [];
+    above.push(next);
+    folder = next;
+  }
+  return above;
 }
 
 async function hashOfSettings(
@@ -120,12 +175,28 @@ async function hashOf(path: string, matters: HarnessFile["matters"], contents: C
 
 /** As below, for the pages of a harness. */
 function writesActivePage(text: string): boolean {
-  return /hooks|mcp-?servers|permissionmode|!`|```!|~~~!/i.test(text);
+  return /hooks|mcp-?servers|permission-?mode|allowed[-_]?tools|claude-plugin|!`|```!|~~~!/i.test(text);
+}
+
+/** Names of variables with which a program loads code, finds its settings or chooses a server. */
+const programVariables = [
+  "(?:\\w+_)?(?:BASE_URL|ENDPOINT|PROXY|API_BASE|API_HOST)",
+  "NODE_(?!ENV\\b)\\w+|NPM_CONFIG_\\w+|(?:LD|DYLD|GIT|SSH|XDG|OTEL)_\\w+|(?:PYTHON|PERL5?|RUBY|JAVA|JDK)\\w*",
+  "BASH_ENV|ENV|SHELL|SHELLOPTS|PROMPT_COMMAND|PS4|IFS|PATH|HOME|TMPDIR|EDITOR|VISUAL|PAGER|BROWSER|SSL_CERT_\\w+",
+  "GEMINI_(?!API_KEY\\b|MODEL\\b)\\w+|QWEN_\\w+|SANDBOX\\w*|SEATBELT_\\w+|BUILD_SANDBOX|CLOUD_SHELL",
+  "GOOGLE_(?:APPLICATION_CREDENTIALS|GEMINI_\\w+|VERTEX_\\w+|GENAI_\\w+|CLOUD_\\w+)|CODE_ASSIST_\\w+",
+].join("|");
+/** As dotenv reads a line: an equals sign, or a colon and a blank. */
+const setVariable = new RegExp(`^\\s*(?:export\\s+)?(?:${programVariables})(?:\\s*=|:\\s)`, "im");
+const namedVariable = new RegExp(`(?:^|[^A-Za-z_]|\\\\n)(?:${programVariables})\\s*[=:]`, "i");
+
+function setsVariableOfPrograms(text: string): boolean {
+  return setVariable.test(text);
 }
 
 /** Checks a write call, which may contain the lines of the file in any form. */
-function namesServer(text: string): boolean {
-  return /BASE_URL|ENDPOINT|PROXY|NODE_OPTIONS/i.test(text);
+function namesVariableOfPrograms(text: string): boolean {
+  return namedVariable.test(text);
 }
 
 const settingsFile = /(?:\.jsonc?|\.toml|\.ya?ml|\.env)$/;
