@@ -125,6 +125,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     attachmentPath: (attachment) => attachments.pathOf(attachment),
     fetchAttachments: (files) => attachments.fetch(files),
     outgoing: hooks.outgoing,
+    hookEvents: hooks.table.events,
     overflow: options.overflow,
     price: priceFinder({ store, agents, prices: () => config().prices }),
     tellUnanswered: (tx, session, messages, fate) => tellUnanswered(tx, admissions, session, messages, fate),

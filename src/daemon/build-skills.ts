@@ -112,7 +112,7 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     agentOf,
     mayUse: (agent, name) => mayUse(agent, name, tools),
   });
-  extensions.contributors.push((turn, abort) => offer.contribute(turn, abort));
+  extensions.contributors.push(offer);
   extensions.skillSections.push((session, { agent, names }, about) =>
     offer.section({ session, agent, tools: mayUsePlane(agent) ? names : [], about }, signal),
   );

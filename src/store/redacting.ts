@@ -45,7 +45,7 @@ export function redactingStore(store: Store, redact: () => Redact): Store {
   return {
     read: store.read,
     transact: (unit) => store.transact((tx) => unit(redactingTx(tx, redact()))),
-    onCommit: (listener, types, from) => store.onCommit(listener, types, from),
+    onCommit: (...listener) => store.onCommit(...listener),
     ...(store.membership === undefined ? {} : { membership: store.membership }),
     health: () => store.health(),
     close: () => store.close(),

@@ -255,6 +255,19 @@ export function storeSuite(
         expect(fed).toEqual([both.map(({ seq, type }) => ({ seq, type }))]);
       });
 
+      it("calls no listener whose subject is empty", async () => {
+        const fed: number[] = [];
+        const subject = new Set<string>();
+        const listener = (events: readonly Event[]) => void fed.push(...events.map((event) => event.at));
+        store.onCommit(listener, undefined, "all", subject);
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 1));
+        subject.add("one");
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 2));
+        subject.clear();
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 3));
+        expect(fed).toEqual([2]);
+      });
+
       it("never has what was rolled back", async () => {
         const fed: number[] = [];
         store.onCommit((events) => void fed.push(...events.map((event) => event.at)));

@@ -44,7 +44,7 @@ export class Firings {
       (id, signal) => this.#advance(id, signal),
       (id, error) => options.log.error("a firing could not be looked after", { firing: id, error: errorText(error) }),
     );
-    this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes);
+    this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes, "all", this.#watched);
   }
 
   get isWatching(): boolean {
@@ -170,7 +170,6 @@ export class Firings {
 
   /** Events are only hints; the stored rows decide. */
   #notice(events: readonly Event[]): void {
-    if (this.#watched.size === 0) return;
     for (const event of events) {
       const effect = effectOf(event);
       const watched = effect === null ? undefined : this.#watched.get(effect);

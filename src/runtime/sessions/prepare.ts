@@ -2,6 +2,7 @@
  * Composes an agent's input from a turn's messages and contributions. Each contributor sees the result of the earlier
  * ones.
  */
+import type { HookEvent } from "../../contract/hook.ts";
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import { escapeHeaders } from "../../contract/message-header.ts";
@@ -24,24 +25,27 @@ export type Contribution = {
   history?: readonly HistoryMessage[];
 };
 
-/** `blocked` stops the turn and gives the reason. */
-export type TurnContributor = (
-  turn: TurnToPrepare,
-  signal: AbortSignal,
-) => Promise<Contribution | { blocked: string } | null>;
+export type TurnContributor = {
+  /** It contributes only while this event has hooks. */
+  readonly hook?: HookEvent;
+  /** `blocked` stops the turn and gives the reason. */
+  contribute(turn: TurnToPrepare, signal: AbortSignal): Promise<Contribution | { blocked: string } | null>;
+};
 
 export type PreparedTurn = { text: string; history: readonly HistoryMessage[] };
 
 export async function prepareTurn(
   contributors: readonly TurnContributor[],
+  hookEvents: ReadonlySet<HookEvent>,
   turn: TurnToPrepare,
   signal: AbortSignal,
 ): Promise<PreparedTurn | { blocked: string }> {
   const context: string[] = [];
   const history: HistoryMessage[] = [];
   let { text } = turn;
-  for (const contribute of contributors) {
-    const given = await contribute({ ...turn, text }, signal);
+  for (const contributor of contributors) {
+    if (contributor.hook !== undefined && !hookEvents.has(contributor.hook)) continue;
+    const given = await contributor.contribute({ ...turn, text }, signal);
     if (given === null) continue;
     if ("blocked" in given) return given;
     // Context from skills or plugins is not a message and must not look like one.

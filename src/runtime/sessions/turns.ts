@@ -42,7 +42,6 @@ export type TurnsOptions = Omit<DeliveryOptions, "contributors"> &
     tellUnanswered: TellUnanswered;
     /** Calls `message_received` hooks. */
     received: {
-      readonly listens: boolean;
       show(session: SessionId): Promise<void>;
       shown(message: Message): Promise<Message>;
     };
@@ -116,7 +115,8 @@ export class Turns {
   async steer(message: Message): Promise<Steered> {
     const running = this.#running.get(message.session);
     if (!running) return { joined: false, why: null };
-    const shown = await this.#options.received.shown(message);
+    const { received, hookEvents } = this.#options;
+    const shown = hookEvents.has("message_received") ? await received.shown(message) : message;
     for (const refusal of this.#options.extensions.steerRefusals) {
       const why = await refusal(shown);
       if (why !== null) return { joined: false, why };
@@ -162,6 +162,11 @@ export class Turns {
     return this.#running.size;
   }
 
+  /** The sessions with a running turn. */
+  working(): Iterable<SessionId> {
+    return this.#running.keys();
+  }
+
   /** Waits until no turn is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((running) => running.done));
@@ -189,9 +194,9 @@ export class Turns {
 
   /** Starts a turn with messages that hooks have seen. A message admitted after that call waits. */
   async #received(session: SessionId): Promise<Begun | null> {
-    const { received, transact } = this.#options;
+    const { received, hookEvents, transact } = this.#options;
     for (;;) {
-      await received.show(session);
+      if (hookEvents.has("message_received")) await received.show(session);
       if (this.#abandoned) return null;
       const begun = await transact((tx) => this.#begin(tx, session));
       if (begun !== "unseen") return begun;
@@ -203,7 +208,8 @@ export class Turns {
     if (!session || session.closed_at !== null || (session.node ?? null) !== this.#options.node) return null;
     const waiting = await tx.messages.list(id, { status: "pending" });
     if (waiting.length === 0) return null;
-    const unseen = new Set(this.#options.received.listens ? (await tx.messages.unseen(id)).map((one) => one.id) : []);
+    const isShown = this.#options.hookEvents.has("message_received");
+    const unseen = new Set(isShown ? (await tx.messages.unseen(id)).map((one) => one.id) : []);
     const { batch: next, interrupted } = await nextBatch(tx, { session: id, conversation: session.resume }, waiting);
     const firstUnseen = next.findIndex((message) => unseen.has(message.id));
     const batch = firstUnseen === -1 ? next : next.slice(0, firstUnseen);

@@ -51,6 +51,8 @@ export class WatchedSessions<Work> {
         for (const { session } of events) if (session !== null) this.check(session);
       },
       [...hints],
+      "all",
+      this.#sessions,
     );
   }
 

@@ -30,7 +30,7 @@ function stoppingAfter(commits: number, onStop: () => void) {
       }
       return store.transact(unit);
     },
-    onCommit: (listener, types) => store.onCommit(listener, types),
+    onCommit: (...listener) => store.onCommit(...listener),
     health: () => store.health(),
     close: () => store.close(),
   });

@@ -131,7 +131,7 @@ export class Landings {
     // A crash may have come between the end of a landing and the end of its reference.
     const ended = (await store.read.landings.list(mostKnown)).filter(({ ended_at }) => ended_at !== null);
     await releaseCommits(this.#options, ended);
-    this.queue.nudge();
+    await this.queue.start();
   }
 
   async #go(first: Landing): Promise<Landing> {
