@@ -106,7 +106,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       offerSkills: (plugin) => options.skills.takeOver(`the plugin ${plugin}`),
     },
   });
-  options.agents.refuseAlso((agent) => plugins.refusal(agent));
+  options.agents.refuseWhile(plugins.known, (agent) => plugins.refusal(agent));
   return { plugins, commands };
 }
 

@@ -93,7 +93,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     log,
     // A starting harness waits for disk and network about as long as it computes.
     openings: new Openings({ clock, most: 2 * availableParallelism() }),
-    judge: (agent, folder) => judge.session(agent, folder),
+    judge,
     host: (session, scoped, spontaneousTurn) =>
       createHost(
         { root, judge, store, clock, log, writes, spontaneousTurn, permission, askPerson, hooks: hooks.conversation },

@@ -235,6 +235,24 @@ describe("an agent that extends another one", () => {
   });
 });
 
+describe("a reason not to start an agent", () => {
+  it("counts again after the settings were replaced, and a changing one counts each time", () => {
+    const profiles = [base];
+    const choice = { slug: "dev", why: "a test" };
+    const agents = new AgentTable(profiles, choice);
+    const missing = new Set<string>();
+    agents.refuseWhile(missing, () => "a plugin is missing");
+    expect(agents.startable("dev").slug).toBe("dev");
+    missing.add("gate");
+    expect(() => agents.startable("dev")).toThrow("a plugin is missing");
+    missing.clear();
+    expect(agents.startable("dev").slug).toBe("dev");
+    agents.replace(profiles, choice, () => "it is not trusted");
+    expect(() => agents.startable("dev")).toThrow("it is not trusted");
+    expect(() => agents.startable("dev")).toThrow("it is not trusted");
+  });
+});
+
 describe("the name of a model", () => {
   const model = (name: string, more: Partial<AgentProfile> = {}) => {
     const registry = registryOf(profile("x", "user", { model: name, ...more }));
