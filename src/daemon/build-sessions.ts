@@ -47,7 +47,7 @@ export type BuildSessionsOptions = { judge: ConsentCheck } & Pick<
     overflow: OverflowFiles;
     plane: Plane;
     hooks: Hooks;
-    skills: Pick<SkillCore, "grants" | "router">;
+    skills: Pick<SkillCore, "grants" | "router" | "skills">;
     extensions: SessionExtensions;
     askPerson: HostOptions["askPerson"];
     maxHops: () => number;
@@ -70,7 +70,7 @@ export type SessionParts = {
 export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const { root, stateDir, store, transact, clock, log, settings, signal } = options;
   const { judge, agents, drivers, tools, hub, plane, hooks, extensions, askPerson, maxHops } = options;
-  const { grants, router } = options.skills;
+  const { grants, router, skills } = options.skills;
   const config = () => settings().config;
   const permission: HostOptions["permission"] = async (session, request, abort) =>
     grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
@@ -136,7 +136,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   });
   const creation = { agents, drivers, inbox: admissions, clock, node, subagentSettings: () => config().subagents };
   const routing = new SkillRouting({
-    ...{ store, clock, agents, router, signal },
+    ...{ store, clock, agents, skills, router, signal },
     createIn: (tx, input) => createSession(tx, input, creation),
   });
   const commands = new Commands({ store, clock, log, signal });
@@ -151,7 +151,8 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     },
   });
   const sessions = new Sessions({ ...creation, store, turns, processes, conversations, routing });
-  const inbox = new Inbox({ store, admissions, turns: processes, routing });
+  // Without a cluster, the process of every session is here.
+  const inbox = new Inbox({ store, admissions, turns: node === null ? turns : processes, routing });
   return {
     inbox,
     attachments,
