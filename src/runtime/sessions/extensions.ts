@@ -18,7 +18,7 @@ export class SessionExtensions {
   /** Return the reason why a message must not join a running turn, or null. */
   readonly steerRefusals: ((message: Message) => Promise<string | null>)[] = [];
   /** Where a session works and what its environment gains; null for the project's folder. The first answer counts. */
-  readonly folders: ((session: SessionId) => Promise<SessionFolder | null>)[] = [];
+  readonly folders: { folder(session: SessionId): Promise<SessionFolder | null> }[] = [];
   /** Called before the agent is called, and after it has answered but before the end of the turn is recorded. */
   readonly turnEdges: TurnEdges[] = [];
 }
@@ -31,8 +31,8 @@ export async function folderOf(
   session: SessionId,
   project: string,
 ): Promise<SessionFolder> {
-  for (const folder of folders) {
-    const found = await folder(session);
+  for (const place of folders) {
+    const found = await place.folder(session);
     if (found !== null) return found;
   }
   return { cwd: project, env: {} };

@@ -45,6 +45,8 @@ export type LandingsOptions = {
   rescues: Rescues;
   removal: Pick<Removal, "tidy">;
   inbox: Inbox;
+  /** Filled here: the sessions whose worktree a landing reads or changes, so that no turn may begin. */
+  landing: Map<SessionId, Promise<void>>;
   signal: AbortSignal;
 };
 
@@ -58,8 +60,6 @@ const mostKnown = 10_000;
 export class Landings {
   readonly #options: LandingsOptions;
   readonly queue: MergeQueue;
-  /** Sessions whose worktree a landing reads or changes now. */
-  readonly #quiet = new Map<SessionId, Promise<void>>();
 
   constructor(options: LandingsOptions) {
     this.#options = options;
@@ -104,11 +104,6 @@ export class Landings {
   /** Throws `conflict` if the landing does not wait. */
   async cancel(id: LandingId): Promise<LandingView> {
     return this.#view(await this.queue.cancel(id));
-  }
-
-  /** Resolves when no landing uses the worktree of the session, so that a turn may begin. */
-  async free(session: SessionId): Promise<void> {
-    await this.#quiet.get(session);
   }
 
   async #view(landing: Landing): Promise<LandingView> {
@@ -162,12 +157,12 @@ export class Landings {
   /** Runs the work while no turn of the session can begin. If one runs, the landing waits in the queue again. */
   async #whileQuiet(row: Landing, work: () => Promise<Landing>): Promise<Landing> {
     const over = Promise.withResolvers<void>();
-    this.#quiet.set(row.session, over.promise);
+    this.#options.landing.set(row.session, over.promise);
     try {
       const session = await this.#options.store.read.sessions.get(row.session);
       return session?.state === "working" ? await this.#put(row, { state: "new" }) : await work();
     } finally {
-      this.#quiet.delete(row.session);
+      this.#options.landing.delete(row.session);
       over.resolve();
     }
   }
