@@ -291,11 +291,11 @@ describe("what starts something", () => {
     const uses: Record<string, RegExp> = {
       "daemon/build-commands.ts": /judge\.command\(/,
       "daemon/build-plugins.ts": /judge\.pluginVerdict\(/,
-      "daemon/build-sessions.ts": /judge\.session\(/,
       "daemon/build-skills.ts": /judge\.model\(/,
       "daemon/build-work.ts": /judge\.scheduleRefusal\(/,
       "daemon/build-workflows.ts": /judge\.workflow\(/,
       "daemon/host.ts": /judge\.agreedFile\(/,
+      "runtime/sessions/conversations.ts": /judge\.session\(/,
       "drivers/scripted/driver.ts": /host\.agreedFile\(/,
     };
     const silent = Object.entries(uses).filter(

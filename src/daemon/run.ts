@@ -269,7 +269,7 @@ function serve(
       audit: async () => collectAudit(project, runtime, (await started).url),
       config: async () => configService.describe(),
       reloadConfig: () => configService.reload(),
-      ready: () => (ready.isReached ? null : ready.reached),
+      ready,
       shutdown: ({ force }) => stop.request(force ? "force" : "drain", "asked over the API"),
     },
     token,

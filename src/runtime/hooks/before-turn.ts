@@ -3,7 +3,7 @@ import type { HookModelMessage, HookSkill, HookTurn } from "../../contract/hook.
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { SessionRow, Store, StoreReads, TurnRow } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
-import type { TurnContributor } from "../sessions/prepare.ts";
+import type { TurnContributor } from "../sessions/extensions.ts";
 import type { HookBus } from "./bus.ts";
 import { hookSession } from "./subject.ts";
 

@@ -9,7 +9,7 @@ import type { SessionId } from "../../contract/ids.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
-import type { TurnContributor } from "../sessions/prepare.ts";
+import type { TurnContributor } from "../sessions/extensions.ts";
 import type { HookTable } from "../tables/hooks.ts";
 import type { HookBus } from "./bus.ts";
 import { SessionLife, type SessionOver } from "./session-life.ts";

@@ -4,6 +4,7 @@ import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { mayUsePlane } from "../../contract/tool-access.ts";
 import {
+  type Capabilities,
   type Conversation,
   type ConversationHost,
   DriverError,
@@ -35,6 +36,7 @@ type Open = {
   profile: Agent;
   /** Nothing that the agent runs needs trust. */
   isInert: boolean;
+  capabilities: Capabilities;
   tools: Toolset;
   /** Whether a plugin gates tool calls now that did not when the conversation was opened. */
   mustAskNow: () => boolean;
@@ -222,7 +224,15 @@ export class Conversations {
     );
     if (!conversation.restored.conversation) await this.#beginsAnew(id, resume);
     const mustAskNow = () => own.gated && !wasGated;
-    return { conversation, scope: scope.move(), profile, isInert, tools, mustAskNow };
+    return {
+      conversation,
+      scope: scope.move(),
+      profile,
+      isInert,
+      capabilities: driver.capabilities,
+      tools,
+      mustAskNow,
+    };
   }
 
   /** A driver that could not resume a named conversation has already reported it through `remember`. */
@@ -292,7 +302,9 @@ export class Conversations {
 
   #outdated(open: Open): boolean {
     const agent = this.#options.agents.loadAgent(open.profile.ref);
-    const able = agent && this.#options.drivers.find(agent.harness)?.capabilities;
+    if (agent === null) return false;
+    const isSame = agent.harness === open.profile.harness;
+    const able = isSame ? open.capabilities : this.#options.drivers.find(agent.harness)?.capabilities;
     if (!able?.resume) return false;
     // A process that was started without a gate may not ask before using its tools and would bypass the gate.
     if (able.mcp && open.mustAskNow()) return true;

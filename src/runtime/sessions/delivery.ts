@@ -15,7 +15,7 @@ import { unlessAborted } from "../../lib/until-aborted.ts";
 import { type Transact, whileAway } from "../../store/transact.ts";
 import { renderParts } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
-import { recordHandOver } from "./hand-over.ts";
+import { prepareTurn, type TurnContributor } from "./extensions.ts";
 import {
   type InterruptedJoin,
   type InterruptedTurn,
@@ -24,9 +24,9 @@ import {
   interruptionText,
   judgeInterruption,
   lostReasons,
+  recordHandOver,
   type Verdict,
 } from "./interrupted-turn.ts";
-import { prepareTurn, type TurnContributor } from "./prepare.ts";
 import { ended, type TurnRecorder } from "./recorder.ts";
 import type { Steering } from "./steering.ts";
 

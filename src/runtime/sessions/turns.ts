@@ -6,20 +6,18 @@ import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { SerialByKey } from "../../lib/serial.ts";
+import { Drains, SerialByKey } from "../../lib/serial.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
 import { whileAway } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
-import { Drains } from "./drains.ts";
 import type { SessionExtensions } from "./extensions.ts";
 import { finishTurn, type TellUnanswered } from "./finish.ts";
-import { nextBatch } from "./interrupted-turn.ts";
+import { nextBatch, unansweredMessages } from "./interrupted-turn.ts";
 import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
 import { Steering } from "./steering.ts";
 import { autoTitle } from "./titles.ts";
-import { unansweredMessages } from "./unanswered.ts";
 
 type Running = Begun & { recorder: TurnRecorder; controller: AbortController; joining: Steering; done: Promise<void> };
 type Work = (recorder: TurnRecorder, joining: Steering, signal: AbortSignal) => Promise<TurnEnded>;
@@ -54,7 +52,7 @@ export class Turns {
   readonly #running = new Map<SessionId, Running>();
   /** Turns of one session never overlap, even if the harness starts one by itself. */
   readonly #serial = new SerialByKey();
-  readonly #drains: Drains;
+  readonly #drains: Drains<SessionId>;
   #resting = false;
   #abandoned = false;
 
