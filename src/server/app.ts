@@ -16,14 +16,12 @@ import { type GroupServices, groupHandlers } from "./groups.ts";
 import { type Caller, requestPath, requireAllowedRoute } from "./guard.ts";
 import { type MessageServices, messageHandlers } from "./messages.ts";
 import { type NodeServices, nodeHandlers } from "./nodes.ts";
-import { type PluginInstallServices, pluginInstallHandlers } from "./plugin-install.ts";
 import { type PluginServices, pluginHandlers } from "./plugins.ts";
 import { type QueueServices, queueHandlers } from "./queues.ts";
 import { sendError, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
 import { Router } from "./router.ts";
 import { type ScheduleServices, scheduleHandlers } from "./schedules.ts";
 import { type SessionServices, sessionHandlers } from "./sessions.ts";
-import { type SkillInstallServices, skillInstallHandlers } from "./skill-install.ts";
 import { type SkillServices, skillHandlers } from "./skills.ts";
 import { type SubagentServices, subagentHandlers } from "./subagents.ts";
 import { type UsageServices, usageHandlers } from "./usage.ts";
@@ -43,9 +41,7 @@ export type Services = DaemonServices &
   GroupServices &
   WorkflowServices &
   SkillServices &
-  SkillInstallServices &
   PluginServices &
-  PluginInstallServices &
   CommandServices &
   ClientServices &
   ScheduleServices &
@@ -91,9 +87,7 @@ export function createApp(options: AppOptions): App {
     ...groupHandlers(services),
     ...workflowHandlers(services),
     ...skillHandlers(services),
-    ...skillInstallHandlers(services),
     ...pluginHandlers(services),
-    ...pluginInstallHandlers(services),
     ...commandHandlers(services),
     ...clientHandlers(services),
     ...scheduleHandlers(services),

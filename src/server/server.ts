@@ -12,8 +12,15 @@ import { EventStreams } from "./event-stream.ts";
 import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath, targetOf } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
 import { type MountedHandler, serveMounted } from "./mount.ts";
-import { noUpgrade, refuseSocket, unreadable } from "./raw-refusal.ts";
-import { errorResponse, securityHeaders, sendError, toAegisError } from "./refusals.ts";
+import {
+  errorResponse,
+  noUpgrade,
+  refuseSocket,
+  securityHeaders,
+  sendError,
+  toAegisError,
+  unreadable,
+} from "./refusals.ts";
 import { createBrowserRequests } from "./web/browser-requests.ts";
 
 export type ServerOptions = {

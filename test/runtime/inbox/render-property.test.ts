@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { Sender } from "../../../src/contract/message.ts";
 import { escapeHeaders, parseHeader, unescapeHeaders } from "../../../src/contract/message-header.ts";
-import { splitMessages } from "../../../src/drivers/scripted/incoming.ts";
+import { splitMessages } from "../../../src/drivers/scripted/conversation.ts";
 import { renderBatch, renderParts } from "../../../src/runtime/inbox/render.ts";
 
 const person: Sender = { kind: "human" };
