@@ -122,7 +122,7 @@ function registered(workflow: PluginWorkflow): RegisteredWorkflow {
     input: input === null ? null : input instanceof z.ZodObject ? input : z.looseObject({}),
     ...(schema === null ? {} : { schema }),
     config,
-    body: (engine, args) => workflow.run(engine, args),
+    body: (context, args) => workflow.run(context, args),
     remote: { code, graceMs: replayGraceMs },
   };
 }

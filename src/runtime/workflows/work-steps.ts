@@ -7,8 +7,8 @@ import type { AskId, BroadcastId, RunId, SessionId, TaskId } from "../../contrac
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { readBrief } from "../../plugin-api/brief.ts";
-import type { Engine, GroupWait, WorkOptions } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { GroupWait, WorkflowContext, WorkOptions } from "../../plugin-api/workflow-context.ts";
 import type { StoreTx } from "../../store/store.ts";
 import { newestGroup } from "../groups/find.ts";
 import { derivedId } from "../inbox/derived-id.ts";
@@ -22,7 +22,7 @@ import { expected } from "./session-steps.ts";
 import { checkMayRun } from "./shell-steps.ts";
 
 export type WorkSteps = Pick<
-  Engine,
+  WorkflowContext,
   "delegate" | "enqueue" | "askHuman" | "spawnGroup" | "broadcast" | "waitAll" | "waitAny"
 >;
 
@@ -253,7 +253,7 @@ async function groupOf(
   const known = new Set<string>(mine.flatMap((one) => one.members.map(({ session }) => session)));
   if ([...open].some((id) => !known.has(id))) {
     throw new WorkflowError(
-      `a group "${name}" exists already and is not this run's: choose a name of its own, such as one with engine.workflowId`,
+      `a group "${name}" exists already and is not this run's: choose a name of its own, such as one with context.workflowId`,
     );
   }
   const before = mine.find(
