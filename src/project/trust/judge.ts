@@ -69,7 +69,7 @@ export class ConsentCheck {
   }
 
   /**
-   * Whether the agent needs no trust, whatever the files of the project contain: neither its profile nor its harness
+   * Whether the agent needs no trust, for any content of the project: neither its profile nor its harness
    * names anything that could run. Other settings give it another profile.
    */
   async isInert(agent: Agent): Promise<boolean> {

@@ -107,7 +107,7 @@ it("asks about the agent, its harness's files and its models, and gives a consen
   await expect(at.judge.model("anthropic/x")).resolves.toBeInstanceOf(Consent);
 });
 
-it("knows the agents that need no trust, whatever the files contain", async () => {
+it("knows the agents that need no trust for any content of the project", async () => {
   const at = await court({
     agents: {
       plain: { harness: "scripted" },

@@ -52,7 +52,7 @@ const throws = (name: string, event: HookEvent, more: Partial<HookDeclaration> =
   );
 const hangs = (name: string, event: HookEvent, more: Partial<HookDeclaration> = {}) =>
   hook(event, () => new Promise(() => {}), { name, ...more });
-/** A worker that never answers, whatever it is asked. */
+/** A worker that never answers. */
 const stuck: HookRunner = () => new Promise(() => {});
 
 describe("order and round trips", () => {

@@ -1,4 +1,4 @@
-/** Whatever senders write, the rendering of a batch names each of them, and only them. */
+/** For any text of the senders, the rendering of a batch names each of them, and only them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";

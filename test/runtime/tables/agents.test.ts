@@ -1,4 +1,4 @@
-/** Which agent a name means, whatever comes and goes. */
+/** Which agent a name means while agents are added and removed. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
