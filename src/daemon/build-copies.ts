@@ -76,7 +76,9 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
   });
   const landing = new Map<SessionId, Promise<void>>();
   extensions.folders.push(worktrees);
-  extensions.turnEdges.push(new CopyEdges({ store, clock, root, extensions, boundaries, changes, claims, landing }));
+  extensions.turnEdges.push(
+    new CopyEdges({ store, clock, log, signal, root, extensions, boundaries, changes, claims, landing }),
+  );
   const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
   return {
     ...{ boundaries, changes, files, worktrees, rescues, claims },

@@ -2,7 +2,9 @@
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { hasRepository } from "../../lib/git/repository.ts";
+import type { Logger } from "../../lib/log.ts";
 import type { Store } from "../../store/store.ts";
+import { whileAway } from "../../store/transact.ts";
 import { folderOf, type SessionExtensions, type TurnEdges } from "../sessions/extensions.ts";
 import type { Boundaries } from "./boundaries.ts";
 import type { SessionChanges } from "./changes.ts";
@@ -11,6 +13,9 @@ import type { FileClaims } from "./claims/claims.ts";
 export type CopyEdgesOptions = {
   store: Store;
   clock: Clock;
+  log: Logger;
+  /** Aborts when the daemon is forced to stop. */
+  signal: AbortSignal;
   /** The project's folder. */
   root: string;
   extensions: SessionExtensions;
@@ -31,10 +36,11 @@ export class CopyEdges implements TurnEdges {
   }
 
   async begins(session: SessionId, turn: TurnId): Promise<void> {
-    const { extensions, root, boundaries, landing } = this.#options;
+    const { extensions, root, boundaries, landing, clock, log, signal } = this.#options;
     // Before the state of the files is recorded: a landing must not change them during the turn.
     await landing.get(session);
-    const { cwd } = await folderOf(extensions, session, root);
+    const repetition = { clock, log, signal, what: "the look for a turn's folder", details: { session } };
+    const { cwd } = await whileAway(() => folderOf(extensions, session, root), repetition);
     if (!hasRepository(cwd)) return;
     this.#begun.add(turn);
     await boundaries.open(session, turn, cwd);
