@@ -1,5 +1,5 @@
 /**
- * Counts the source files that the daemon runs for one `aegis send` to the offline agent: `node scripts/walk.mjs [--list]`.
+ * Counts the source files that the daemon runs for one `aegis send` to the offline agent: `node scripts/walk.mjs [--list | --functions]`.
  * Functions that an idle daemon runs too do not count.
  */
 import { spawnSync } from "node:child_process";
@@ -47,6 +47,11 @@ function functionsOf(ran) {
   return ran.flatMap(({ file, functions }) => functions.map((one) => `${file} ${one}`));
 }
 
+/** Recorded as `<name>@<offset>`. */
+function nameOf(recordedFunction) {
+  return recordedFunction.startsWith("@") ? `(anonymous${recordedFunction})` : recordedFunction.split("@")[0];
+}
+
 async function written(isDone) {
   while (!existsSync(output) || !isDone(readFileSync(output, "utf8")))
     await new Promise((done) => setTimeout(done, 20));
@@ -62,13 +67,16 @@ try {
   const idle = new Set(functionsOf(await recorded(pid, () => new Promise((done) => setTimeout(done, idleMs)))));
   const sent = await recorded(pid, async () => aegis("send", "calm-boole", "--wait", "hello again"));
   const ran = sent
-    .map(({ file, functions }) => ({ file, functions: functions.filter((one) => !idle.has(`${file} ${one}`)).length }))
-    .filter(({ functions }) => functions > 0);
-  const functions = ran.reduce((sum, one) => sum + one.functions, 0);
+    .map(({ file, functions }) => ({ file, functions: functions.filter((one) => !idle.has(`${file} ${one}`)) }))
+    .filter(({ functions }) => functions.length > 0);
+  const functions = ran.reduce((sum, one) => sum + one.functions.length, 0);
   process.stdout.write(`aegis send: ${ran.length} files, ${functions} functions in the daemon\n`);
-  if (process.argv.includes("--list"))
-    for (const { file, functions } of ran.sort((a, b) => a.file.localeCompare(b.file)))
-      process.stdout.write(`${String(functions).padStart(4)}  ${file}\n`);
+  const withNames = process.argv.includes("--functions");
+  if (withNames || process.argv.includes("--list"))
+    for (const { file, functions } of ran.sort((a, b) => a.file.localeCompare(b.file))) {
+      const names = withNames ? `  ${functions.map(nameOf).join(" ")}` : "";
+      process.stdout.write(`${String(functions.length).padStart(4)}  ${file}${names}\n`);
+    }
 } finally {
   spawnSync(process.execPath, [cli, "down", "--force"], {
     cwd: project,

@@ -83,11 +83,17 @@ const changes: readonly Change[] = [
   {
     row: "a workflow primitive",
     name: "madeUpStep",
-    edits: [["src/plugin-api/engine.ts", "  sleep(seconds: number)", "  madeUpStep(text: string): Promise<void>;\n"]],
+    edits: [
+      [
+        "src/plugin-api/workflow-context.ts",
+        "  sleep(seconds: number)",
+        "  madeUpStep(text: string): Promise<void>;\n",
+      ],
+    ],
     demands: [
-      "src/plugin-api/testing/engine.ts",
-      "src/runtime/plugins/worker/run-engine.ts",
-      "src/runtime/workflows/author-engine.ts",
+      "src/plugin-api/testing/workflow-context.ts",
+      "src/runtime/plugins/worker/workflow-contexts.ts",
+      "src/runtime/workflows/workflow-context.ts",
     ],
   },
   {

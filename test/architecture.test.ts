@@ -208,7 +208,7 @@ describe("what starts something", () => {
   /** Where each consent comes from: the judge of the project's content, or a reason of Aegis's own. */
   const starters: Record<string, readonly string[]> = {
     "channels/desktop/desktop.ts": ["own: notify"],
-    "drivers/acp/launch.ts": ["judge"],
+    "drivers/acp/open.ts": ["judge"],
     "drivers/claude-code/start.ts": ["judge"],
     "drivers/cli-harness/probe.ts": ["own: probe"],
     "drivers/codex/app-server.ts": ["judge"],
@@ -291,11 +291,10 @@ describe("what starts something", () => {
     const uses: Record<string, RegExp> = {
       "daemon/build-commands.ts": /judge\.command\(/,
       "daemon/build-plugins.ts": /judge\.pluginVerdict\(/,
-      "daemon/build-sessions.ts": /judge\.session\(/,
       "daemon/build-skills.ts": /judge\.model\(/,
-      "daemon/build-work.ts": /judge\.scheduleRefusal\(/,
-      "daemon/build-workflows.ts": /judge\.workflow\(/,
+      "daemon/build-work.ts": /judge\.scheduleRefusal\([\s\S]*judge\.workflow\(/,
       "daemon/host.ts": /judge\.agreedFile\(/,
+      "runtime/sessions/conversations.ts": /judge\.session\(/,
       "drivers/scripted/driver.ts": /host\.agreedFile\(/,
     };
     const silent = Object.entries(uses).filter(

@@ -68,10 +68,10 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   secrets.add(randomBytes(32).toString("base64url"));
   const runtime = buildRuntime({
     ...foundation,
-    settings: () => configService.current,
+    settings: configService.settings,
     url: () => "http://127.0.0.1:0",
     addSecret: (value) => secrets.add(value),
-    redact: (text) => secrets.redact(text),
+    redact: secrets.redact,
     redactedStream: () => secrets.stream(),
     signal,
   });

@@ -1,5 +1,5 @@
 /** Reviews recent sessions, saves what is worth keeping and reports it: dreamers, a consolidator, a synthesizer. */
-import { type Engine, WorkflowError, workflow, z } from "aegis";
+import { type WorkflowContext, WorkflowError, workflow, z } from "aegis";
 import {
   type Action,
   aboutOf,
@@ -29,32 +29,32 @@ export const dream = workflow(
     }),
     config: { quiet_agents: ["dreamer"] } as DreamConfig,
   },
-  async (engine, { lookback_days, max_session_files, dreamer_queue }) => {
-    const root = engine.projectRoot;
-    const { now, files } = await engine.step("find recent sessions", async () => {
+  async (context, { lookback_days, max_session_files, dreamer_queue }) => {
+    const root = context.projectRoot;
+    const { now, files } = await context.step("find recent sessions", async () => {
       const started = Date.now();
       return { now: started, files: await recentFiles(root, started - lookback_days * dayMs, max_session_files) };
     });
-    const transcripts = await readAll(engine, root, files);
+    const transcripts = await readAll(context, root, files);
     if (transcripts.length === 0) {
-      engine.log("nothing was said lately: nothing to dream of");
+      context.log("nothing was said lately: nothing to dream of");
       return { sessions_read: 0, actions_applied: 0, dream_log: null };
     }
-    engine.log(`${transcripts.length} sessions to look back at`);
-    const replies = await engine.parallel(
-      transcripts.map((transcript) => () => replyOf(engine, dreamer_queue, transcript)),
+    context.log(`${transcripts.length} sessions to look back at`);
+    const replies = await context.parallel(
+      transcripts.map((transcript) => () => replyOf(context, dreamer_queue, transcript)),
     );
     const proposals = replies.flatMap((reply, index): Proposals[] => {
       const found = parseProposals(reply);
-      if (found === null) engine.log(`the dreamer of ${transcripts[index]?.handle} gave no JSON; it is left out`);
+      if (found === null) context.log(`the dreamer of ${transcripts[index]?.handle} gave no JSON; it is left out`);
       return found === null ? [] : [found];
     });
-    await engine.checkpoint("dreamt", { sessions: transcripts.length });
-    const applied = await consolidate(engine, root, dreamer_queue, proposals);
-    await engine.checkpoint("consolidated", { applied: applied.length });
-    const story = await engine.delegate(dreamer_queue, synthesizerPrompt(proposals, applied));
+    await context.checkpoint("dreamt", { sessions: transcripts.length });
+    const applied = await consolidate(context, root, dreamer_queue, proposals);
+    await context.checkpoint("consolidated", { applied: applied.length });
+    const story = await context.delegate(dreamer_queue, synthesizerPrompt(proposals, applied));
     const day = new Date(now).toISOString().slice(0, 10);
-    const dream_log = await engine.step("write the dream log", async () => {
+    const dream_log = await context.step("write the dream log", async () => {
       const facts = { date: day, sessions_read: transcripts.length, lookback_days, actions: applied };
       const header = Object.entries(facts).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
       await new Memory(root).writeDream(day, `---\n${header.join("\n")}\n---\n\n${story.trim()}\n`);
@@ -65,21 +65,27 @@ export const dream = workflow(
 );
 
 /** Returns an empty string if the dreamer failed; the others continue. */
-async function replyOf(engine: Engine<DreamConfig>, queue: string, transcript: Transcript): Promise<string> {
+async function replyOf(context: WorkflowContext<DreamConfig>, queue: string, transcript: Transcript): Promise<string> {
   try {
-    return await engine.delegate(queue, dreamerPrompt(transcript));
+    return await context.delegate(queue, dreamerPrompt(transcript));
   } catch (error) {
     if (!(error instanceof WorkflowError)) throw error;
-    engine.log(`the dreamer of ${transcript.handle} failed: ${error.message}`);
+    context.log(`the dreamer of ${transcript.handle} failed: ${error.message}`);
     return "";
   }
 }
 
-async function readAll(engine: Engine<DreamConfig>, root: string, files: readonly string[]): Promise<Transcript[]> {
+async function readAll(
+  context: WorkflowContext<DreamConfig>,
+  root: string,
+  files: readonly string[],
+): Promise<Transcript[]> {
   const read: Transcript[] = [];
   for (const file of files) {
     // A step, because the session may continue while the run waits.
-    const transcript = await engine.step(`read ${file}`, () => readTranscript(root, file, engine.config.quiet_agents));
+    const transcript = await context.step(`read ${file}`, () =>
+      readTranscript(root, file, context.config.quiet_agents),
+    );
     if (transcript !== null) read.push(transcript);
   }
   return read;
@@ -87,34 +93,34 @@ async function readAll(engine: Engine<DreamConfig>, root: string, files: readonl
 
 /** Applies each change separately, so that one invalid change does not block the others. */
 async function consolidate(
-  engine: Engine<DreamConfig>,
+  context: WorkflowContext<DreamConfig>,
   root: string,
   queue: string,
   proposals: readonly Proposals[],
 ): Promise<string[]> {
   const held = fromOthers(proposals);
-  const applied = await applyAll(engine, root, "held", held);
+  const applied = await applyAll(context, root, "held", held);
   const own = withoutOthers(proposals);
   if (own.every((one) => one.proposed_entries.length === 0)) return applied;
-  const current = await engine.step("read the memory", () => new Memory(root).active());
-  const reply = await engine.delegate(queue, consolidatorPrompt(current, own));
+  const current = await context.step("read the memory", () => new Memory(root).active());
+  const reply = await context.delegate(queue, consolidatorPrompt(current, own));
   const heldSlugs = new Set(held.map(aboutOf));
   const actions = (parseActions(reply) ?? []).filter((action) => !heldSlugs.has(aboutOf(action)));
-  if (actions.length === 0) engine.log("the consolidator asked for no change");
-  return [...applied, ...(await applyAll(engine, root, "change", actions))];
+  if (actions.length === 0) context.log("the consolidator asked for no change");
+  return [...applied, ...(await applyAll(context, root, "change", actions))];
 }
 
 async function applyAll(
-  engine: Engine<DreamConfig>,
+  context: WorkflowContext<DreamConfig>,
   root: string,
   what: string,
   actions: readonly Action[],
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const [index, action] of actions.entries()) {
-    const done = await engine.step(`${what} ${index + 1}`, () => applyAction(new Memory(root), action));
+    const done = await context.step(`${what} ${index + 1}`, () => applyAction(new Memory(root), action));
     if (done.ok) applied.push(done.what);
-    else engine.log(`not done: ${done.what}`);
+    else context.log(`not done: ${done.what}`);
   }
   return applied;
 }

@@ -1,5 +1,5 @@
 /** Asks a person five questions, then has a spec written from the answers. */
-import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
+import { type Workflow, type WorkflowContext, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { slug, writeText } from "./files.ts";
 
 const input = z.object({
@@ -31,22 +31,22 @@ export function brainstormToSpec(): Workflow<typeof input, BrainstormConfig> {
   return workflow(
     "brainstorm_to_spec",
     { description: "Ask a person five questions and have a spec written from the answers.", input, config },
-    async (engine, { topic: given, spec_writer = engine.config.spec_writer }) => {
-      const state: State = (await engine.resumeState<State>()) ?? {
-        topic: given ?? (await engine.askHuman("What should the spec be about?")),
+    async (context, { topic: given, spec_writer = context.config.spec_writer }) => {
+      const state: State = (await context.resumeState<State>()) ?? {
+        topic: given ?? (await context.askHuman("What should the spec be about?")),
         answers: [],
       };
-      const { questions, spec_dir } = engine.config;
+      const { questions, spec_dir } = context.config;
       for (const question of questions.slice(state.answers.length)) {
-        state.answers.push(await engine.askHuman(`${state.topic}: ${question}`));
-        await engine.checkpoint(`question ${state.answers.length}`, state);
+        state.answers.push(await context.askHuman(`${state.topic}: ${question}`));
+        await context.checkpoint(`question ${state.answers.length}`, state);
       }
-      const writer = await engine.spawn(spec_writer, { alias: `spec: ${state.topic}` });
-      const spec = await engine.send(writer, prompt(state, questions));
-      await engine.close(writer);
+      const writer = await context.spawn(spec_writer, { alias: `spec: ${state.topic}` });
+      const spec = await context.send(writer, prompt(state, questions));
+      await context.close(writer);
       if (spec.trim() === "") throw new WorkflowError(`${spec_writer} wrote nothing`);
       const path = `${spec_dir}/${slug(state.topic)}.md`;
-      await writeText(engine as Engine<never>, path, spec);
+      await writeText(context as WorkflowContext<never>, path, spec);
       return { spec: path, topic: state.topic };
     },
   );

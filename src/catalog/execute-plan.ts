@@ -1,5 +1,5 @@
 /** Executes a plan with a new agent per slice. An interrupted run resumes at the next unfinished slice. */
-import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
+import { type Workflow, type WorkflowContext, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { readText } from "./files.ts";
 import { parsePlan, type Slice } from "./plan.ts";
 
@@ -27,16 +27,16 @@ export function executePlan(): Workflow<typeof input, ExecutePlanConfig> {
       input,
       config,
     },
-    async (engine, { plan_path, agent }) => {
-      const done = (await engine.resumeState<Done[]>()) ?? [];
-      const slices = parsePlan(await readText(engine as Engine<never>, plan_path), plan_path);
+    async (context, { plan_path, agent }) => {
+      const done = (await context.resumeState<Done[]>()) ?? [];
+      const slices = parsePlan(await readText(context as WorkflowContext<never>, plan_path), plan_path);
       const finished = new Set(done.map((slice) => slice.number));
       const left = slices.filter((slice) => !finished.has(slice.number));
-      engine.log(`${slices.length} slices in ${plan_path}, ${left.length} to do`);
+      context.log(`${slices.length} slices in ${plan_path}, ${left.length} to do`);
       for (const slice of left) {
-        const summary = await implement(engine, slice, { plan_path, agent, total: slices.length });
+        const summary = await implement(context, slice, { plan_path, agent, total: slices.length });
         done.push({ number: slice.number, title: slice.title, summary });
-        await engine.checkpoint(`slice ${slice.number} — ${slice.title}`, done);
+        await context.checkpoint(`slice ${slice.number} — ${slice.title}`, done);
       }
       return { plan: plan_path, slices: done };
     },
@@ -44,21 +44,21 @@ export function executePlan(): Workflow<typeof input, ExecutePlanConfig> {
 }
 
 async function implement(
-  engine: Engine<ExecutePlanConfig>,
+  context: WorkflowContext<ExecutePlanConfig>,
   slice: Slice,
   plan: { plan_path: string; agent: string | undefined; total: number },
 ): Promise<string> {
-  const { default_subagent_profile, check, max_retries } = engine.config;
-  const worker = await engine.spawn(plan.agent ?? default_subagent_profile, {
+  const { default_subagent_profile, check, max_retries } = context.config;
+  const worker = await context.spawn(plan.agent ?? default_subagent_profile, {
     alias: `slice ${slice.number}: ${slice.title}`,
   });
-  const summary = await engine.send(worker, prompt(slice, plan));
+  const summary = await context.send(worker, prompt(slice, plan));
   if (summary.trim() === "") throw new WorkflowError(`the agent of slice ${slice.number} said nothing`);
   if (check !== "") {
     const retryWith = `The check after slice ${slice.number} failed (exit {exit}). Repair it.\n\n{stdout}\n{stderr}`;
-    await engine.bashPredicate(check, { retryWith, maxRetries: max_retries, to: worker });
+    await context.bashPredicate(check, { retryWith, maxRetries: max_retries, to: worker });
   }
-  await engine.close(worker);
+  await context.close(worker);
   return summary;
 }
 

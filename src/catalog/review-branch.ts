@@ -1,5 +1,5 @@
 /** Has several agents review a branch in parallel and writes one report. */
-import { type Engine, type Workflow, WorkflowError, workflow, z } from "../plugin-api/index.ts";
+import { type Workflow, type WorkflowContext, WorkflowError, workflow, z } from "../plugin-api/index.ts";
 import { quote, slug, writeText } from "./files.ts";
 
 const input = z.object({
@@ -28,18 +28,21 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
   return workflow(
     "review_branch",
     { description: "Review the current branch with several agents at once and write one report.", input, config },
-    async (engine, { base, report, reviewers = engine.config.reviewers }) => {
-      const branch = await git(engine, "rev-parse --abbrev-ref HEAD");
-      const commit = await git(engine, "rev-parse --short HEAD");
-      const files = await git(engine, `diff --no-ext-diff --no-textconv --stat --end-of-options ${quote(base)}...HEAD`);
-      const diff = await git(engine, `diff --no-ext-diff --no-textconv --end-of-options ${quote(base)}...HEAD`);
-      if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
-      const reviews = await engine.parallel(
-        reviewers.map((reviewer) => () => review(engine, reviewer, { base, branch, files, diff })),
+    async (context, { base, report, reviewers = context.config.reviewers }) => {
+      const branch = await git(context, "rev-parse --abbrev-ref HEAD");
+      const commit = await git(context, "rev-parse --short HEAD");
+      const files = await git(
+        context,
+        `diff --no-ext-diff --no-textconv --stat --end-of-options ${quote(base)}...HEAD`,
       );
-      const path = report ?? `${engine.config.report_dir}/${slug(branch)}-${commit}.md`;
-      await writeText(engine as Engine<never>, path, reportText({ base, branch, commit, files, reviews }));
-      await engine.checkpoint("report", { path });
+      const diff = await git(context, `diff --no-ext-diff --no-textconv --end-of-options ${quote(base)}...HEAD`);
+      if (diff === "") throw new WorkflowError(`there is nothing to review: ${branch} does not differ from ${base}`);
+      const reviews = await context.parallel(
+        reviewers.map((reviewer) => () => review(context, reviewer, { base, branch, files, diff })),
+      );
+      const path = report ?? `${context.config.report_dir}/${slug(branch)}-${commit}.md`;
+      await writeText(context as WorkflowContext<never>, path, reportText({ base, branch, commit, files, reviews }));
+      await context.checkpoint("report", { path });
       const count = (verdict: Review["verdict"]) => reviews.filter((one) => one.verdict === verdict).length;
       if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer delivered a review; see ${path}`);
       const counts = { ok: count("ok"), blocked: count("blocked"), unclear: count("unclear"), failed: count("failed") };
@@ -50,14 +53,14 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
 
 /** A failed reviewer is noted in the report; the other reviews are kept. */
 async function review(
-  engine: Engine<ReviewBranchConfig>,
+  context: WorkflowContext<ReviewBranchConfig>,
   reviewer: string,
   branch: { base: string; branch: string; files: string; diff: string },
 ): Promise<Review> {
   try {
-    const handle = await engine.spawn(reviewer, { alias: `review of ${branch.branch}` });
-    const text = await engine.send(handle, prompt(reviewer, branch, engine.config.most_diff_characters));
-    await engine.close(handle);
+    const handle = await context.spawn(reviewer, { alias: `review of ${branch.branch}` });
+    const text = await context.send(handle, prompt(reviewer, branch, context.config.most_diff_characters));
+    await context.close(handle);
     return { reviewer, verdict: verdictOf(text), text };
   } catch (error) {
     if (!(error instanceof WorkflowError)) throw error;
@@ -104,9 +107,9 @@ function reportText(report: {
   ].join("\n\n");
 }
 
-async function git(engine: Engine<ReviewBranchConfig>, command: string): Promise<string> {
+async function git(context: WorkflowContext<ReviewBranchConfig>, command: string): Promise<string> {
   // The folder may come from a third party, and its .git/config could name programs to run.
-  const { exit, stdout, stderr } = await engine.bash(`git -c core.fsmonitor=false ${command}`);
+  const { exit, stdout, stderr } = await context.bash(`git -c core.fsmonitor=false ${command}`);
   if (exit !== 0) throw new WorkflowError(`git ${command} failed: ${stderr.trim()}`);
   return stdout.trim();
 }

@@ -2,7 +2,7 @@
  * Test-driven development: one agent writes a failing test, another makes it pass, a third one reviews. Commands check
  * each phase.
  */
-import { type Engine, type Workflow, workflow, z } from "../plugin-api/index.ts";
+import { type Workflow, type WorkflowContext, workflow, z } from "../plugin-api/index.ts";
 import { quote } from "./files.ts";
 
 const input = z.object({
@@ -32,46 +32,46 @@ export function tddCycle(): Workflow<typeof input, TddCycleConfig> {
   return workflow(
     "tdd_cycle",
     { description: "Build a feature test first: a failing test, the code that passes it, a review.", input, config },
-    async (engine, args) => {
-      const passed = await engine.resumeState<{ phase: Phase }>();
-      const test = (args.test_command ?? engine.config.test_command).replaceAll("{test}", quote(args.test_path));
-      if (passed === null) await red(engine, { ...args, test });
-      if (passed?.phase !== "green") await green(engine, { ...args, test });
-      const review = await reviewed(engine, { ...args, test });
+    async (context, args) => {
+      const passed = await context.resumeState<{ phase: Phase }>();
+      const test = (args.test_command ?? context.config.test_command).replaceAll("{test}", quote(args.test_path));
+      if (passed === null) await red(context, { ...args, test });
+      if (passed?.phase !== "green") await green(context, { ...args, test });
+      const review = await reviewed(context, { ...args, test });
       return { feature: args.feature, test_path: args.test_path, review };
     },
   );
 }
 
-async function red(engine: Engine<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
-  await withAgent(engine, engine.config.implementer, `writes a test: ${feature}`, async (agent) => {
-    await engine.send(
+async function red(context: WorkflowContext<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
+  await withAgent(context, context.config.implementer, `writes a test: ${feature}`, async (agent) => {
+    await context.send(
       agent,
       `Write a test in ${test_path} for this feature, and nothing else yet. It must fail.\n\n${feature}`,
     );
     // The test must exist and fail: a missing file is not a failing test.
     const failing = `test -f ${quote(test_path)} && ! ( ${test} )`;
     const retryWith = `There is no failing test in ${test_path} yet: it is missing, or it already passes.\n\n{stdout}\n{stderr}`;
-    await engine.bashPredicate(failing, { retryWith, maxRetries: engine.config.max_retries, to: agent });
+    await context.bashPredicate(failing, { retryWith, maxRetries: context.config.max_retries, to: agent });
   });
-  await engine.checkpoint("red: the test fails", { phase: "red" });
+  await context.checkpoint("red: the test fails", { phase: "red" });
 }
 
-async function green(engine: Engine<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
-  await withAgent(engine, engine.config.implementer, `makes it pass: ${feature}`, async (agent) => {
-    await engine.send(
+async function green(context: WorkflowContext<TddCycleConfig>, { feature, test_path, test }: Task): Promise<void> {
+  await withAgent(context, context.config.implementer, `makes it pass: ${feature}`, async (agent) => {
+    await context.send(
       agent,
       `Make the test in ${test_path} pass, without changing it. It is about this feature:\n\n${feature}`,
     );
     const retryWith = "The test still fails (exit {exit}). Go on.\n\n{stdout}\n{stderr}";
-    await engine.bashPredicate(test, { retryWith, maxRetries: engine.config.max_retries, to: agent });
+    await context.bashPredicate(test, { retryWith, maxRetries: context.config.max_retries, to: agent });
   });
-  await engine.checkpoint("green: the test passes", { phase: "green" });
+  await context.checkpoint("green: the test passes", { phase: "green" });
 }
 
-function reviewed(engine: Engine<TddCycleConfig>, { feature, test_path }: Task): Promise<string> {
-  return withAgent(engine, engine.config.reviewer, `reviews: ${feature}`, (agent) =>
-    engine.send(
+function reviewed(context: WorkflowContext<TddCycleConfig>, { feature, test_path }: Task): Promise<string> {
+  return withAgent(context, context.config.reviewer, `reviews: ${feature}`, (agent) =>
+    context.send(
       agent,
       `A feature was built test-first; its test is ${test_path}. Review the current test and code; change nothing.\n\n${feature}`,
     ),
@@ -79,13 +79,13 @@ function reviewed(engine: Engine<TddCycleConfig>, { feature, test_path }: Task):
 }
 
 async function withAgent<T>(
-  engine: Engine<TddCycleConfig>,
+  context: WorkflowContext<TddCycleConfig>,
   agent: string,
   alias: string,
   work: (handle: string) => Promise<T>,
 ): Promise<T> {
-  const handle = await engine.spawn(agent, { alias });
+  const handle = await context.spawn(agent, { alias });
   const result = await work(handle);
-  await engine.close(handle);
+  await context.close(handle);
   return result;
 }

@@ -12,9 +12,10 @@ import { Landings } from "../runtime/copies/landing/landings.ts";
 import { Removal, type RemovalOptions } from "../runtime/copies/removal.ts";
 import { Rescues } from "../runtime/copies/rescue/rescues.ts";
 import { SessionFiles } from "../runtime/copies/session-files.ts";
+import { CopyEdges } from "../runtime/copies/turn-edges.ts";
 import { Worktrees } from "../runtime/copies/worktrees.ts";
 import type { Inbox } from "../runtime/inbox/inbox.ts";
-import { folderOf, type SessionExtensions } from "../runtime/sessions/extensions.ts";
+import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
 
@@ -58,10 +59,7 @@ export function buildClaims({
 export function buildCopies(options: BuildCopiesOptions): CopyBuild {
   const { root, store, clock, log, processes, env, settings, signal, extensions, judge, claims } = options;
   const git = gitRunner(options);
-  const boundaries = new Boundaries({
-    ...{ store, clock, log, git, root },
-    folderOf: async (session) => (await folderOf(extensions, session, root)).cwd,
-  });
+  const boundaries = new Boundaries({ store, clock, log, git, root });
   const shownFolder = async (session: SessionId) => (await store.read.worktrees.get(session))?.dir ?? root;
   const changes = new SessionChanges({ store, boundaries, folderOf: shownFolder });
   const files = new SessionFiles({ boundaries, clock, folderOf: shownFolder });
@@ -76,18 +74,11 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
       daemonEnv: env,
     },
   });
-  extensions.folders.push((session) => worktrees.folder(session));
-  extensions.turnEdges.push({
-    async begins(session, turn) {
-      await boundaries.record(session, turn, "open");
-    },
-    async ends(session, turn) {
-      await claims.turnEnded(session);
-      if ((await boundaries.record(session, turn, "close")) === null) return;
-      const data = { turn, ...(await changes.counts(session, turn)) };
-      await store.transact((tx) => tx.events.append({ type: "changes.recorded", session, data }, clock.now()));
-    },
-  });
+  const landing = new Map<SessionId, Promise<void>>();
+  extensions.folders.push(worktrees);
+  extensions.turnEdges.push(
+    new CopyEdges({ store, clock, log, signal, root, extensions, boundaries, changes, claims, landing }),
+  );
   const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
   return {
     ...{ boundaries, changes, files, worktrees, rescues, claims },
@@ -96,10 +87,9 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
       const folder = () => worktreeFolder(options);
       const landings = new Landings({
         ...{ store, clock, log, git, root, folder, boundaries, rescues, removal, inbox, signal, checks, receipts },
+        landing,
         consent: (command) => checkConsent("person", command),
       });
-      // Before the state of the files is recorded: a landing must not change them during the turn.
-      extensions.turnEdges.unshift({ begins: (session) => landings.free(session), ends: async () => {} });
       return { removal, landings };
     },
   };

@@ -19,6 +19,7 @@ import { type ToolGuardOptions, toolGuard } from "../runtime/hooks/tool-guard.ts
 import type { Conversations } from "../runtime/sessions/conversations.ts";
 import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import type { OutgoingText } from "../runtime/sessions/recorder.ts";
+import type { Turns } from "../runtime/sessions/turns.ts";
 import { HookTable } from "../runtime/tables/hooks.ts";
 import type { ToolGuard } from "../runtime/tables/tools.ts";
 import type { Toolset } from "../runtime/tables/toolset.ts";
@@ -38,7 +39,11 @@ export type BuildHooksOptions = Pick<
   claims: ConversationHooksOptions["claims"];
 };
 
-export type BeforeTurnSources = { conversations: Conversations; skills: Pick<SkillParts, "ranked"> };
+export type BeforeTurnSources = {
+  conversations: Conversations;
+  turns: Pick<Turns, "working">;
+  skills: Pick<SkillParts, "ranked">;
+};
 
 export type Hooks = {
   table: HookTable;
@@ -73,7 +78,9 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
   };
   const bus = new HookBus({ table, clock, log, timeoutMs, record });
   const feed = new HookFeed({ bus, store, log, projectRoot });
-  const lifecycle = new HookLifecycle({ bus, feed, table, projectRoot, version });
+  let turns: Pick<Turns, "working"> | null = null;
+  const working = () => turns?.working() ?? [];
+  const lifecycle = new HookLifecycle({ bus, feed, table, working, projectRoot, version });
   const { guard, guarded } = buildFileGuard(projectRoot, options.env);
   // Harnesses use it as their folder for temporary files.
   const ownFolders = ({ id }: SessionRow) => [join(stateDir, "conversations", id, "tmp")];
@@ -84,7 +91,8 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
     guard: toolGuard({ bus, permission, store, projectRoot, fileGuard: guard }),
     commands: new AgentCommands({ store, bus, projectRoot, guard, permission }),
     outgoing: outgoingText({ bus, store, signal }),
-    extend(extensions, { conversations, skills }) {
+    extend(extensions, { conversations, skills, ...sessions }) {
+      turns = sessions.turns;
       const beforeTurn: BeforeTurnOptions = {
         ...{ bus, store, projectRoot, callsModel },
         systemPrompt: (session) => conversations.systemPrompt(session),

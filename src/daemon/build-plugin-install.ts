@@ -13,7 +13,7 @@ import type { Place } from "../packages/place.ts";
 import type { PluginInstaller } from "../packages/plugin/installer.ts";
 import type { Confirmed, InstallerPerson } from "../packages/plugin/transaction.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
-import type { PluginChanges } from "../server/plugin-install.ts";
+import type { PluginChanges } from "../server/plugins.ts";
 
 export type PluginChangesOptions = {
   root: string;

@@ -106,7 +106,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       offerSkills: (plugin) => options.skills.takeOver(`the plugin ${plugin}`),
     },
   });
-  options.agents.refuseAlso((agent) => plugins.refusal(agent));
+  options.agents.refuseWhile(plugins.known, (agent) => plugins.refusal(agent));
   return { plugins, commands };
 }
 
@@ -122,7 +122,7 @@ function registered(workflow: PluginWorkflow): RegisteredWorkflow {
     input: input === null ? null : input instanceof z.ZodObject ? input : z.looseObject({}),
     ...(schema === null ? {} : { schema }),
     config,
-    body: (engine, args) => workflow.run(engine, args),
+    body: (context, args) => workflow.run(context, args),
     remote: { code, graceMs: replayGraceMs },
   };
 }

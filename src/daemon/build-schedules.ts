@@ -1,12 +1,23 @@
 /** Builds the schedules and the editor of the files that declare them. */
-import type { ScheduleEntry } from "../contract/schedule.ts";
+
+import { relative, sep } from "node:path";
+import type { Lifecycle, ScheduleAction, ScheduleEntry } from "../contract/schedule.ts";
+import { zonedTime } from "../lib/cron.ts";
+import { configFileName } from "../lib/daemon-file.ts";
+import { scheduleFile } from "../project/config/changes.ts";
+import type { Config } from "../project/config/config.ts";
+import { localFileName } from "../project/config/files.ts";
 import { scheduleFiles } from "../project/config/schedule-files.ts";
 import type { TrustedSettings } from "../project/trust/trusted-settings.ts";
 import { whyHeld } from "../runtime/cluster/agreement.ts";
 import { nodeOf } from "../runtime/remote/node-of.ts";
-import { type HeldSchedule, Schedules, type SchedulesOptions } from "../runtime/schedules/schedules.ts";
+import {
+  type DeclaredSchedule,
+  type HeldSchedule,
+  Schedules,
+  type SchedulesOptions,
+} from "../runtime/schedules/schedules.ts";
 import type { ScheduleFiles } from "../server/schedules.ts";
-import { declaredSchedules } from "./declared-schedules.ts";
 
 export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held" | "whyHeld"> & {
   root: string;
@@ -73,4 +84,55 @@ export function scheduleEditor({ root, schedules, harnesses, asOwner, reload }: 
 /** A file may name a workflow that a plugin provides later. For a schedule that is added now, the check can run now. */
 async function refuseUnknownWorkflow(schedules: Schedules, { workflow, args = {} }: ScheduleEntry): Promise<void> {
   if (workflow !== undefined) await schedules.check({ kind: "workflow", workflow, args });
+}
+
+type Entry = Config["schedules"][string];
+
+/** Converts the schedules of a configuration to the form that the runtime uses. */
+export function declaredSchedules(
+  root: string,
+  { config, files }: { config: Pick<Config, "schedules">; files: readonly string[] },
+): Record<string, DeclaredSchedule> {
+  const read = new Set(files.map((file) => relative(root, file)));
+  const fallback = read.has(configFileName) ? configFileName : localFileName;
+  return Object.fromEntries(
+    Object.entries(config.schedules).map(([name, entry]) => {
+      const overlay = scheduleFile(name);
+      const file = (read.has(overlay) ? overlay : fallback).split(sep).join("/");
+      return [name, { file, settings: settingsOf(entry) }];
+    }),
+  );
+}
+
+function settingsOf(entry: Entry): DeclaredSchedule["settings"] {
+  const { cron, fire_at, timezone, on_overlap, missed, timeout, enabled } = entry;
+  return {
+    action: actionOf(entry),
+    cron: cron ?? null,
+    fire_at: fire_at === undefined ? null : moment(fire_at, timezone),
+    timezone,
+    lifecycle: lifecycleOf(entry),
+    on_overlap,
+    missed,
+    timeout: timeout ?? null,
+    enabled,
+  };
+}
+
+/** The validated configuration has exactly one of the three actions, with its arguments. */
+function actionOf({ workflow, args, queue, payload, agent, prompt }: Entry): ScheduleAction {
+  if (workflow !== undefined) return { kind: "workflow", workflow, args };
+  if (queue !== undefined) return { kind: "queue", queue, payload: payload ?? "" };
+  return { kind: "agent", agent: agent ?? "", prompt: prompt ?? "" };
+}
+
+function lifecycleOf({ lifecycle, timezone }: Entry): Lifecycle {
+  if (typeof lifecycle === "string" || "fires" in lifecycle) return lifecycle;
+  return { until: moment(lifecycle.until, timezone) };
+}
+
+function moment(text: string, timezone: string): number {
+  const time = zonedTime(text, timezone);
+  if (time === null) throw new TypeError(`the configuration let "${text}" pass as a time`);
+  return time;
 }

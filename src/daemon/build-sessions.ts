@@ -47,7 +47,7 @@ export type BuildSessionsOptions = { judge: ConsentCheck } & Pick<
     overflow: OverflowFiles;
     plane: Plane;
     hooks: Hooks;
-    skills: Pick<SkillCore, "grants" | "router">;
+    skills: Pick<SkillCore, "grants" | "router" | "skills">;
     extensions: SessionExtensions;
     askPerson: HostOptions["askPerson"];
     maxHops: () => number;
@@ -70,7 +70,7 @@ export type SessionParts = {
 export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const { root, stateDir, store, transact, clock, log, settings, signal } = options;
   const { judge, agents, drivers, tools, hub, plane, hooks, extensions, askPerson, maxHops } = options;
-  const { grants, router } = options.skills;
+  const { grants, router, skills } = options.skills;
   const config = () => settings().config;
   const permission: HostOptions["permission"] = async (session, request, abort) =>
     grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
@@ -93,7 +93,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     log,
     // A starting harness waits for disk and network about as long as it computes.
     openings: new Openings({ clock, most: 2 * availableParallelism() }),
-    judge: (agent, folder) => judge.session(agent, folder),
+    judge,
     host: (session, scoped, spontaneousTurn) =>
       createHost(
         { root, judge, store, clock, log, writes, spontaneousTurn, permission, askPerson, hooks: hooks.conversation },
@@ -125,6 +125,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     attachmentPath: (attachment) => attachments.pathOf(attachment),
     fetchAttachments: (files) => attachments.fetch(files),
     outgoing: hooks.outgoing,
+    hookEvents: hooks.table.events,
     overflow: options.overflow,
     price: priceFinder({ store, agents, prices: () => config().prices }),
     tellUnanswered: (tx, session, messages, fate) => tellUnanswered(tx, admissions, session, messages, fate),
@@ -135,7 +136,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   });
   const creation = { agents, drivers, inbox: admissions, clock, node, subagentSettings: () => config().subagents };
   const routing = new SkillRouting({
-    ...{ store, clock, agents, router, signal },
+    ...{ store, clock, agents, skills, router, signal },
     createIn: (tx, input) => createSession(tx, input, creation),
   });
   const commands = new Commands({ store, clock, log, signal });
@@ -150,7 +151,8 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     },
   });
   const sessions = new Sessions({ ...creation, store, turns, processes, conversations, routing });
-  const inbox = new Inbox({ store, admissions, turns: processes, routing });
+  // Without a cluster, the process of every session is here.
+  const inbox = new Inbox({ store, admissions, turns: node === null ? turns : processes, routing });
   return {
     inbox,
     attachments,

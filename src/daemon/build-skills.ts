@@ -58,7 +58,7 @@ export function buildSkillCore(options: SkillCoreOptions): SkillCore {
   const home = env.HOME ?? homedir();
   const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
-    roots: () => skillRoots({ ...places, dirs: settings().config.skills.dirs }),
+    roots: (dirs) => skillRoots({ ...places, dirs }),
     now: () => clock.now(),
   });
   const gates = new SkillRequirements({ env: () => env, config: () => settings().config, platform: process.platform });
@@ -77,7 +77,7 @@ export function buildSkillCore(options: SkillCoreOptions): SkillCore {
     library,
     gates,
     project: root,
-    settings: () => settings().config.skills,
+    settings,
     agent: (name) => agents.get(name),
   });
   const find = (name: string | undefined) => (name === undefined ? agents.get(undefined) : agents.loadAgent(name));
@@ -112,7 +112,7 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     agentOf,
     mayUse: (agent, name) => mayUse(agent, name, tools),
   });
-  extensions.contributors.push((turn, abort) => offer.contribute(turn, abort));
+  extensions.contributors.push(offer);
   extensions.skillSections.push((session, { agent, names }, about) =>
     offer.section({ session, agent, tools: mayUsePlane(agent) ? names : [], about }, signal),
   );

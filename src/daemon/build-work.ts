@@ -1,7 +1,12 @@
 /** Builds the parts with which sessions work together: subagents, the pool, queues, groups, workflows and schedules. */
+
+import { join } from "node:path";
+import { catalog } from "../catalog/catalog.ts";
 import type { SessionId } from "../contract/ids.ts";
 import type { QueueSettings } from "../contract/task.ts";
+import { EmbeddedEngine } from "../engine/embedded/engine.ts";
 import type { Config } from "../project/config/config.ts";
+import type { Settings } from "../project/settings.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
 import { Broadcasts } from "../runtime/groups/broadcasts.ts";
@@ -16,14 +21,16 @@ import type { SessionExtensions } from "../runtime/sessions/extensions.ts";
 import { Subagents } from "../runtime/subagents/subagents.ts";
 import type { AgentTable } from "../runtime/tables/agents.ts";
 import type { StillWaiting } from "../runtime/work/judge.ts";
-import type { Workflows } from "../runtime/workflows/workflows.ts";
+import type { WorkflowDeps } from "../runtime/workflows/deps.ts";
+import { RunEnds } from "../runtime/workflows/run-ends.ts";
+import { Workflows } from "../runtime/workflows/workflows.ts";
+import { runOwner } from "../store/sql/nodes.ts";
 import type { Store } from "../store/store.ts";
 import type { Transact } from "../store/transact.ts";
 import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
 import { buildSchedules } from "./build-schedules.ts";
 import type { SessionParts } from "./build-sessions.ts";
-import { buildWorkflows } from "./build-workflows.ts";
 
 export type BuildWorkOptions = SessionParts &
   CheckParts &
@@ -120,4 +127,34 @@ function declaredQueues(config: Pick<Config, "queues">): Record<string, QueueSet
   return Object.fromEntries(
     Object.entries(config.queues).map(([name, entry]) => [name, { ...entry, timeout: entry.timeout ?? null }]),
   );
+}
+
+type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings" | "consent"> & {
+  judge: ConsentCheck;
+  stateDir: string;
+  maxHops: () => number;
+  settings: () => Settings;
+};
+
+/** Builds the workflow engine and the bundled workflows. */
+function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
+  const { store, clock, log, stateDir, settings, judge } = options;
+  const ends = new RunEnds(options);
+  const { membership } = store;
+  // Without a cluster, the project lock ensures that only one daemon runs.
+  const engine = new EmbeddedEngine({
+    ...{ store, clock, log, hooks: ends, exclusive: membership === undefined },
+    incarnation: membership === undefined ? undefined : runOwner(membership.node, membership.incarnation),
+  });
+  const workflows = new Workflows({
+    ...options,
+    subagentSettings: () => settings().config.subagents,
+    scratchDir: join(stateDir, "scratch"),
+    consent: ({ name, plugin }) => judge.workflow(name, plugin === null ? null : judge.loadedPlugin(plugin)),
+    engine,
+    ends,
+    configured: () => settings().config.workflows,
+  });
+  for (const workflow of catalog()) workflows.add(workflow, "the catalog");
+  return workflows;
 }

@@ -63,25 +63,23 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
       const repetition = { clock, log, signal: never, what: "the name of a conversation", forMs: rememberForMs };
       return whileAway(remembered, { ...repetition, details: { session: session.id } });
     },
-    prepareSpawn: (command) => hooks.prepareSpawn(command),
+    prepareSpawn: hooks.prepareSpawn,
     consent: async () => judged(options.judge.session(tools.agent, await folder())),
     agreedFile: async (path) => judged(options.judge.agreedFile(tools.agent, path, await folder())),
     get gated() {
       return hooks.gated;
     },
-    get guarded() {
-      return hooks.guarded;
-    },
+    guarded: hooks.guarded,
     async beforeTool(use, signal) {
       const verdict = await hooks.beforeTool(use, signal);
       if (verdict.decision === "ask") toAsk.add(nameOf(use));
       return verdict;
     },
-    afterTool: (use, outcome, signal) => hooks.afterTool(use, outcome, signal),
-    endTool: (use) => hooks.endTool(use),
-    noteRead: (paths) => hooks.noteRead(paths),
+    afterTool: hooks.afterTool,
+    endTool: hooks.endTool,
+    noteRead: hooks.noteRead,
     writeFile: options.writes.write,
-    beforeModel: (request, signal) => hooks.beforeModel(request, signal),
+    beforeModel: hooks.beforeModel,
     async permission(request, signal) {
       const answer = toAsk.delete(nameOf(request)) ? options.askPerson : options.permission;
       const cwd = request.cwd ?? (await folder());

@@ -5,14 +5,14 @@ import type { Redact } from "../lib/redact.ts";
 const levels = ["debug", "info", "warn", "error"] as const;
 type Level = (typeof levels)[number];
 
-/** `redact` is looked up for each line, because the secrets are known only after the configuration is read. */
-export function createLogger(options: { level: string; write: (line: string) => void; redact: () => Redact }): Logger {
+/** `redact` must use the secrets of the moment, because they are known only after the configuration is read. */
+export function createLogger(options: { level: string; write: (line: string) => void; redact: Redact }): Logger {
   const lowest = levels.indexOf(options.level as Level);
   const writer = (level: Level) => {
     if (lowest === -1 || levels.indexOf(level) < lowest) return () => {};
     return (msg: string, fields: Record<string, unknown> = {}) => {
       const line = { level, time: new Date().toISOString(), ...fields, msg };
-      options.write(options.redact()(`${JSON.stringify(line)}\n`));
+      options.write(options.redact(`${JSON.stringify(line)}\n`));
     };
   };
   return { debug: writer("debug"), info: writer("info"), warn: writer("warn"), error: writer("error") };

@@ -72,25 +72,25 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
   const log = createLogger({
     level: env.AEGIS_LOG ?? "info",
     write: (line) => process.stdout.write(line),
-    redact: () => secrets.redact,
+    redact: secrets.redact,
   });
   const processes = createProcesses({ ledgerFile: join(stateDir, "processes.jsonl"), owner: stateDir, clock, log });
   const swept = await processes.sweep();
   if (swept.length > 0) log.warn("ended processes an earlier daemon left behind", { processes: swept });
 
-  const models = () => configService.current.config.models;
+  const models = () => configService.settings().config.models;
   const drivers = new DriverTable(createDrivers({ env, processes, clock, log }, models));
   const trust = await buildTrust(root, env);
   const places = { project: projectPlace(trust, state.key), user: await userPlace(homeOf(env), state.key) };
   for (const line of await settleInstalls(places.project)) log.warn(line);
   const configService: ConfigService = await ConfigService.open({ root, env, drivers, secrets, trust, log, agent });
 
-  const cluster = clusterSettings(configService.current, { root, env });
+  const cluster = clusterSettings(configService.settings(), { root, env });
   for (const value of cluster === null ? [] : clusterSecrets(cluster)) secrets.add(value);
   const { promise: historyLost, resolve: onHistoryLost } = Promise.withResolvers<AegisError>();
   const opened = await openStore({ root, state, cluster, patient, history, onHistoryLost, clock, log }, scope);
-  const store = redactingStore(opened, () => secrets.redact);
-  const redact = (text: string) => secrets.redact(text);
+  const store = redactingStore(opened, secrets.redact);
+  const { redact } = secrets;
   const mirror = await createMirror({ store, dir: join(stateDir, "sessions"), redact, log });
   scope.defer(() => mirror.close());
   return {

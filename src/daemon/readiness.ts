@@ -3,23 +3,16 @@ import { AegisError } from "../contract/errors.ts";
 
 export class Readiness {
   readonly #settled = Promise.withResolvers<void>();
-  #isReached = false;
+  isReached = false;
+  /** Rejects with `unavailable` if the daemon stops first. */
+  readonly reached = this.#settled.promise;
 
   constructor() {
     this.reached.catch(() => {});
   }
 
-  get isReached(): boolean {
-    return this.#isReached;
-  }
-
-  /** Rejects with `unavailable` if the daemon stops first. */
-  get reached(): Promise<void> {
-    return this.#settled.promise;
-  }
-
   reach(): void {
-    this.#isReached = true;
+    this.isReached = true;
     this.#settled.resolve();
   }
 

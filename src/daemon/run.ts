@@ -79,10 +79,10 @@ async function runUntilStopped(
 
   const runtime = buildRuntime({
     ...project,
-    settings: () => configService.current,
+    settings: configService.settings,
     url: () => server.url,
     addSecret: (value) => secrets.add(value),
-    redact: (text) => secrets.redact(text),
+    redact: secrets.redact,
     redactedStream: () => secrets.stream(),
     signal: stop.forced,
     member,
@@ -92,7 +92,7 @@ async function runUntilStopped(
   // Messages that recovery admits must not start a turn before plugins are loaded and harnesses can reach the plane.
   runtime.sessions.rest();
   await runtime.lifecycle.recover();
-  const redact = (text: string) => secrets.redact(text);
+  const { redact } = secrets;
   const mirror = await createQueueMirror({ store, dir: join(stateDir, "queues"), redact, log });
   scope.defer(() => mirror.close());
   const runMirror = await createRunMirror({ store, dir: join(stateDir, "workflows"), redact, log });
@@ -104,7 +104,7 @@ async function runUntilStopped(
   const ledgers = await createLedgers({ store, dir: stateDir, log });
   scope.defer(() => ledgers.close());
 
-  const token = await readToken(root, configService.current.config.server.token_file);
+  const token = await readToken(root, configService.settings().config.server.token_file);
   secrets.add(token);
   runtime.clients.deriveFrom(token);
   const ready = new Readiness();
@@ -139,7 +139,7 @@ async function runUntilStopped(
     onThere: () => announcement.restore(),
   });
   scope.defer(watching);
-  const { choice } = configService.current;
+  const { choice } = configService.settings();
   log.info("aegis is up", { url: server.url, project: root, agent: choice.slug, why: choice.why });
   scope.defer(() => ready.refuse());
   if ((await Promise.race([loaded, stop.requested.then(() => "stop" as const)])) !== "stop")
@@ -163,7 +163,7 @@ async function begin(project: OpenProject, runtime: Runtime, ready: Readiness): 
   for (const { agent, message } of costDiagnostics({
     ...project,
     ...runtime,
-    config: () => configService.current.config,
+    config: () => configService.settings().config,
   }))
     log.warn(message, { agent });
   // Before a client can create a session, because plugins get `on_startup` before `session_start`.
@@ -185,7 +185,7 @@ function serve(
   ready: Readiness,
 ): Promise<RunningServer> {
   const { root, configService, clock, log, version } = project;
-  const { server: settings } = configService.current.config;
+  const { server: settings } = configService.settings().config;
   const startedAt = clock.now();
   const browsers = browsersFile({ ...project, key: project.state.key });
   const { agents, tools } = runtime;
@@ -193,8 +193,8 @@ function serve(
     agents,
     tools,
     drivers: project.drivers,
-    config: () => configService.current.config,
-    fileDiagnostics: () => configService.current.diagnostics,
+    config: () => configService.settings().config,
+    fileDiagnostics: () => configService.settings().diagnostics,
   };
   const started: Promise<RunningServer> = createServer({
     services: {
@@ -217,9 +217,9 @@ function serve(
       usage: (request) => usageReport(project.store.read, project.clock, request),
       inbox: runtime.inbox,
       attachments: runtime.attachments,
-      why: (message) => whyMessage(project.store.read, message, (text) => project.secrets.redact(text)),
+      why: (message) => whyMessage(project.store.read, message, project.secrets.redact),
       asks: runtime.asks,
-      shown: shownWithout((text) => project.secrets.redact(text)),
+      shown: shownWithout(project.secrets.redact),
       queues: runtime.queues,
       subagents: runtime.subagents,
       pool: runtime.pool,
@@ -269,7 +269,7 @@ function serve(
       audit: async () => collectAudit(project, runtime, (await started).url),
       config: async () => configService.describe(),
       reloadConfig: () => configService.reload(),
-      ready: () => (ready.isReached ? null : ready.reached),
+      ready,
       shutdown: ({ force }) => stop.request(force ? "force" : "drain", "asked over the API"),
     },
     token,

@@ -24,15 +24,6 @@ export {
   parseMessage,
 } from "./channel.ts";
 export type { CallContext, LogLevel, PluginContext, PluginLog } from "./context.ts";
-export type {
-  BashOptions,
-  BashResult,
-  Engine,
-  GroupBrief,
-  GroupWait,
-  OnUncertain,
-  PredicateOptions,
-} from "./engine.ts";
 export { PredicateFailed, WorkflowError } from "./errors.ts";
 export { type Hook, type HookCall, type HookHandler, type HookOptions, hook } from "./hook.ts";
 export type {
@@ -71,3 +62,13 @@ export {
   tool,
 } from "./tool.ts";
 export { isWorkflow, type Workflow, type WorkflowBody, type WorkflowOptions, workflow } from "./workflow.ts";
+export type {
+  BashOptions,
+  BashResult,
+  Engine,
+  GroupBrief,
+  GroupWait,
+  OnUncertain,
+  PredicateOptions,
+  WorkflowContext,
+} from "./workflow-context.ts";

@@ -3,7 +3,7 @@
  * tools.
  */
 import { didYouMean } from "../lib/nearest.ts";
-import type { GroupBrief } from "./engine.ts";
+import type { GroupBrief } from "./workflow-context.ts";
 
 /** The parts of a brief; omitted parts are undefined. */
 export type BriefParts = {

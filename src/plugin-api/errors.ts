@@ -9,8 +9,8 @@ import { expectedFailure } from "../contract/workflow-names.ts";
  * ```ts
  * import { WorkflowError, workflow } from "aegis";
  *
- * export const release = workflow("release", async (engine) => {
- *   const { stdout } = await engine.bash("git status --porcelain");
+ * export const release = workflow("release", async (context) => {
+ *   const { stdout } = await context.bash("git status --porcelain");
  *   if (stdout !== "") throw new WorkflowError("the working copy has changes", { details: stdout });
  * });
  * ```
@@ -32,15 +32,15 @@ export class WorkflowError extends Error {
 }
 
 /**
- * The error of `engine.bashPredicate` when a command did not succeed within its retries. `details` holds the last result.
+ * The error of `context.bashPredicate` when a command did not succeed within its retries. `details` holds the last result.
  *
  * @example
  * ```ts
  * import { PredicateFailed, workflow } from "aegis";
  *
- * export const build = workflow("build", async (engine) => {
+ * export const build = workflow("build", async (context) => {
  *   try {
- *     await engine.bashPredicate("npm test", { retryWith: "The tests fail: {stdout}" });
+ *     await context.bashPredicate("npm test", { retryWith: "The tests fail: {stdout}" });
  *   } catch (error) {
  *     if (error instanceof PredicateFailed) return "needs a person";
  *     throw error;

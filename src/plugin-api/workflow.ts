@@ -2,17 +2,17 @@
 import type { z } from "zod";
 import { workflowNameMaxLength, workflowNamePattern } from "../contract/workflow-names.ts";
 import { nextOrder } from "./definition.ts";
-import type { Engine } from "./engine.ts";
+import type { WorkflowContext } from "./workflow-context.ts";
 
 export type WorkflowOptions<Input extends z.ZodObject, Config> = {
   description?: string;
   /** The arguments, as a zod object. It validates input from the CLI, tools and HTTP. */
   input?: Input;
-  /** Default values of `engine.config`; `configure` overrides them. */
+  /** Default values of `context.config`; `configure` overrides them. */
   config?: Config;
 };
 
-export type WorkflowBody<Args, Config> = (engine: Engine<Config>, args: Args) => Promise<unknown>;
+export type WorkflowBody<Args, Config> = (context: WorkflowContext<Config>, args: Args) => Promise<unknown>;
 
 export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<string, unknown>> = {
   readonly kind: "workflow";
@@ -25,9 +25,9 @@ export type Workflow<Input extends z.ZodObject = z.ZodObject, Config = Record<st
   /** Null if it takes no arguments. */
   readonly input: Input | null;
   /** A method, so that a workflow with any input and configuration is assignable to `Workflow`. */
-  body(engine: Engine<Config>, args: z.output<Input>): Promise<unknown>;
+  body(context: WorkflowContext<Config>, args: z.output<Input>): Promise<unknown>;
   readonly config: Readonly<Config>;
-  /** Changes values of `engine.config` for every run that starts or resumes from now on. */
+  /** Changes values of `context.config` for every run that starts or resumes from now on. */
   configure(values: Partial<Config>): Workflow<Input, Config>;
 };
 
@@ -41,9 +41,9 @@ type None = Record<never, never>;
  * ```ts
  * import { workflow, z } from "aegis";
  *
- * export const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (engine, { name }) => {
- *   const session = await engine.spawn("offline");
- *   return engine.send(session, `Say hello to ${name}.`);
+ * export const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (context, { name }) => {
+ *   const session = await context.spawn("offline");
+ *   return context.send(session, `Say hello to ${name}.`);
  * });
  * ```
  */
@@ -90,7 +90,7 @@ export function workflow(
  * ```ts
  * import { isWorkflow, workflow } from "aegis";
  *
- * isWorkflow(workflow("greet", async (engine) => engine.name)); // true
+ * isWorkflow(workflow("greet", async (context) => context.name)); // true
  * isWorkflow({ name: "greet" }); // false
  * ```
  */
@@ -106,9 +106,9 @@ function check(name: unknown, body: unknown): void {
   }
   if (typeof body !== "function") throw new TypeError(`workflow "${name}" has no body: expected an async function`);
   if (Object.prototype.toString.call(body) !== "[object AsyncFunction]") {
-    throw new TypeError(`the body of workflow "${name}" is not async: expected async (engine, args) => …`);
+    throw new TypeError(`the body of workflow "${name}" is not async: expected async (context, args) => …`);
   }
   if (body.length < 1) {
-    throw new TypeError(`the body of workflow "${name}" takes no parameter: expected async (engine, args) => …`);
+    throw new TypeError(`the body of workflow "${name}" takes no parameter: expected async (context, args) => …`);
   }
 }

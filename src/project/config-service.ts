@@ -70,9 +70,8 @@ export class ConfigService {
     this.#tell(settings);
   }
 
-  get current(): TrustedSettings {
-    return this.#current;
-  }
+  /** The current settings. */
+  readonly settings = (): TrustedSettings => this.#current;
 
   /**
    * Returns what currently has no effect. The content of files that settings name can change while the settings stay

@@ -24,9 +24,7 @@ export class Secrets {
   }
 
   /** Redacts all values known at the time of the call. */
-  get redact(): Redact {
-    return this.#current().redact;
-  }
+  readonly redact: Redact = (text) => this.#current().redact(text);
 
   /** For text that arrives in chunks. */
   stream(): RedactedStream {

@@ -6,25 +6,22 @@ import { type Handlers, type JsonRoute, type RoutedRequest, requestReader } from
 import { type AgentServices, agentHandlers } from "./agents.ts";
 import { type AskServices, askHandlers } from "./asks.ts";
 import { type ChannelServices, channelHandlers } from "./channels.ts";
-import { type ClientServices, clientHandlers, requireAllowedRoute } from "./clients.ts";
+import { type ClientServices, clientHandlers } from "./clients.ts";
 import { type CommandServices, commandHandlers } from "./commands.ts";
 import { type CopyServices, copyHandlers } from "./copies.ts";
 import { type DaemonServices, daemonHandlers } from "./daemon.ts";
-import { type EventStreams, streamHeaders } from "./event-stream.ts";
-import { type EventServices, eventHandlers, streamStart } from "./events.ts";
+import { type EventServices, type EventStreams, eventHandlers, streamHeaders, streamStart } from "./event-stream.ts";
 import { type ForwardServices, forwarding } from "./forward.ts";
 import { type GroupServices, groupHandlers } from "./groups.ts";
-import { type Caller, requestPath } from "./guard.ts";
+import { type Caller, requestPath, requireAllowedRoute } from "./guard.ts";
 import { type MessageServices, messageHandlers } from "./messages.ts";
 import { type NodeServices, nodeHandlers } from "./nodes.ts";
-import { type PluginInstallServices, pluginInstallHandlers } from "./plugin-install.ts";
 import { type PluginServices, pluginHandlers } from "./plugins.ts";
 import { type QueueServices, queueHandlers } from "./queues.ts";
 import { sendError, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
 import { Router } from "./router.ts";
 import { type ScheduleServices, scheduleHandlers } from "./schedules.ts";
 import { type SessionServices, sessionHandlers } from "./sessions.ts";
-import { type SkillInstallServices, skillInstallHandlers } from "./skill-install.ts";
 import { type SkillServices, skillHandlers } from "./skills.ts";
 import { type SubagentServices, subagentHandlers } from "./subagents.ts";
 import { type UsageServices, usageHandlers } from "./usage.ts";
@@ -44,9 +41,7 @@ export type Services = DaemonServices &
   GroupServices &
   WorkflowServices &
   SkillServices &
-  SkillInstallServices &
   PluginServices &
-  PluginInstallServices &
   CommandServices &
   ClientServices &
   ScheduleServices &
@@ -92,9 +87,7 @@ export function createApp(options: AppOptions): App {
     ...groupHandlers(services),
     ...workflowHandlers(services),
     ...skillHandlers(services),
-    ...skillInstallHandlers(services),
     ...pluginHandlers(services),
-    ...pluginInstallHandlers(services),
     ...commandHandlers(services),
     ...clientHandlers(services),
     ...scheduleHandlers(services),
@@ -115,8 +108,7 @@ export function createApp(options: AppOptions): App {
       requireAllowedRoute(caller, name);
       const signal = signalOf(outgoing);
       const request = await read(routed);
-      const loading = waits ? services.ready() : null;
-      if (loading !== null) await loading;
+      if (waits && !services.ready.isReached) await services.ready.reached;
       sendJson(outgoing, await handler(request, signal, caller));
     });
   }

@@ -10,8 +10,8 @@ export type DaemonServices = {
   audit(): Promise<Audit>;
   config(): Promise<ApiOutput<"config">>;
   reloadConfig(): Promise<ApiOutput<"reloadConfig">>;
-  /** Resolves when all parts of plugins are registered; null if they are. */
-  ready(): Promise<void> | null;
+  /** Whether all parts of plugins are registered, and when they are. */
+  ready: { readonly isReached: boolean; readonly reached: Promise<void> };
   /** Begins to stop; returns before the daemon is gone. */
   shutdown(options: { force: boolean }): void;
 };

@@ -10,8 +10,7 @@ import { type RoutePlace, routePlaces } from "./where.ts";
 export type ForwardServices = {
   remote: Pick<RemoteCalls, "serve" | "nodeOf" | "channelsNode" | "others" | "ask"> | null;
   sessions: Pick<Sessions, "resolve">;
-  /** Null if the daemon is ready. */
-  ready(): Promise<void> | null;
+  ready: { readonly reached: Promise<void> };
 };
 
 type Remote = NonNullable<ForwardServices["remote"]>;
@@ -30,7 +29,7 @@ export function forwarding(handlers: Handlers, services: ForwardServices): Handl
     const name = names.find((one) => one === route);
     // A newer node may know more routes.
     if (name === undefined) throw new AegisError("invalid", `this node does not answer ${route} for others`);
-    await services.ready();
+    await services.ready.reached;
     const run = handlers[name] as unknown as Run;
     return run(request, new AbortController().signal, caller as Caller);
   });

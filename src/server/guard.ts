@@ -5,9 +5,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { AegisError } from "../contract/errors.ts";
-import { publicRoutes, routes } from "../contract/routes.ts";
+import { clientRoutes, personRoutes, publicRoutes, type RouteName, routes } from "../contract/routes.ts";
 import { clientTokenForm } from "../lib/client-token.ts";
-import { ambiguity, targetOf } from "./request-head.ts";
 
 /** The port of a URL that names none. */
 const defaultPort = 80;
@@ -158,5 +157,60 @@ function foreignHost(host: string | undefined): AegisError {
 function foreignOrigin(origin: string): AegisError {
   return new AegisError("forbidden", `requests from the origin ${JSON.stringify(origin)} are refused`, {
     hint: "web pages may only be served by the daemon itself, or by a name in server.allowed_hosts",
+  });
+}
+
+/** Headers that may appear once. Node's parser itself refuses two lengths, and a length beside a transfer encoding. */
+const single: ReadonlySet<string> = new Set([
+  ...["host", "origin", "authorization", "content-type", "content-length", "content-encoding", "last-event-id"],
+  ...["mcp-session-id", "mcp-protocol-version"],
+]);
+
+/**
+ * Why the head of a request is ambiguous, or null. Node keeps the first of two `Host` headers and a proxy in front of it
+ * may keep the last, so a request that says such a thing twice is refused instead of interpreted.
+ */
+function ambiguity({ rawHeaders, url }: IncomingMessage): AegisError | null {
+  if (!targetOf(url).path.startsWith("/")) {
+    return new AegisError("invalid", `the request's target ${JSON.stringify(url)} is neither a path nor an http URL`);
+  }
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? "").toLowerCase();
+    if (!single.has(name)) continue;
+    if (seen.has(name)) {
+      return new AegisError("invalid", `the request has more than one ${name} header`, {
+        hint: `send ${name} once`,
+      });
+    }
+    seen.add(name);
+  }
+  return null;
+}
+
+export type Target = {
+  /** The host that an absolute target (`GET http://host/path`) names; null when the target is a path. */
+  authority: string | null;
+  /** Path and query as sent, so that no decoding can make two paths out of one. */
+  path: string;
+};
+
+/** Clients behind a proxy send the whole URL; a server must take it for the path in it. */
+export function targetOf(url: string | undefined): Target {
+  const [, authority, rest = ""] = /^http:\/\/([^/?#]*)(.*)$/is.exec(url ?? "") ?? [];
+  if (authority === undefined) return { authority: null, path: url || "/" };
+  return { authority: authority.toLowerCase(), path: rest.startsWith("/") ? rest : `/${rest}` };
+}
+
+/** A client's credential opens only the routes that start and follow work. Consent needs a person in a browser. */
+export function requireAllowedRoute(caller: Caller, name: RouteName): void {
+  if (caller.kind === "owner" && (caller.browser || !personRoutes.includes(name))) return;
+  if (caller.kind === "owner")
+    throw new AegisError("forbidden", "only a person in the web app may use this endpoint", {
+      hint: "on the command line, use aegis plugin or aegis agent",
+    });
+  if (clientRoutes.includes(name)) return;
+  throw new AegisError("forbidden", `the client "${caller.name}" may not use this endpoint`, {
+    hint: "the user's own commands can: see aegis --help",
   });
 }

@@ -30,7 +30,7 @@ export function messageHandlers({ sessions, inbox, attachments, shown, why }: Me
           session: session.id,
           sender: senderOf(caller),
           body: text,
-          attachments: await attachments.keep(session, body.attachments),
+          attachments: body.attachments.length === 0 ? [] : await attachments.keep(session, body.attachments),
           interrupt: body.interrupt || mode === "interrupt",
           steer: mode === "steer",
         }),

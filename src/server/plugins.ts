@@ -1,10 +1,32 @@
+import type { InstalledPlugin, PluginChange, RegistryPlugin } from "../contract/plugin-install.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
 import type { Handlers } from "./adapter.ts";
 
-/** What these handlers call. */
-export type PluginServices = { plugins: Pick<Plugins, "list" | "missingGates" | "get" | "reload" | "settled"> };
+/** Changes the plugins of the project. Without the digest of what was shown, nothing is changed. */
+export interface PluginChanges {
+  search(text: string, signal: AbortSignal): Promise<{ plugins: RegistryPlugin[]; problems: string[] }>;
+  installed(): Promise<InstalledPlugin[]>;
+  install(
+    request: { name: string; from: string | undefined; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+  update(
+    request: { name: string; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+  remove(
+    request: { name: string; purge: boolean; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+}
 
-export function pluginHandlers({ plugins }: PluginServices) {
+/** What these handlers call. */
+export type PluginServices = {
+  plugins: Pick<Plugins, "list" | "missingGates" | "get" | "reload" | "settled">;
+  pluginChanges: PluginChanges;
+};
+
+export function pluginHandlers({ plugins, pluginChanges }: PluginServices) {
   return {
     async listPlugins() {
       await plugins.settled();
@@ -15,5 +37,18 @@ export function pluginHandlers({ plugins }: PluginServices) {
       return { plugin: plugins.get(path.plugin) };
     },
     reloadPlugins: async ({ body }) => ({ plugins: await plugins.reload(body.plugin ?? null) }),
+    searchPlugins: ({ query }, signal) => pluginChanges.search(query.q, signal),
+    listInstalledPlugins: async () => ({ plugins: await pluginChanges.installed() }),
+    installPlugin({ body }, signal) {
+      const { name, from, force, accept } = body;
+      return pluginChanges.install({ name, from, force, accept }, signal);
+    },
+    updatePlugin({ path, body }, signal) {
+      return pluginChanges.update({ name: path.plugin, force: body.force, accept: body.accept }, signal);
+    },
+    removePlugin({ path, body }, signal) {
+      const { purge, force, accept } = body;
+      return pluginChanges.remove({ name: path.plugin, purge, force, accept }, signal);
+    },
   } satisfies Partial<Handlers>;
 }

@@ -1,10 +1,12 @@
 /** Errors as responses: typed ones as they are, anything else as an id that the log explains. */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
 import { nearest } from "../lib/nearest.ts";
+import { http } from "../lib/node-http.ts";
 
 export const securityHeaders: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
@@ -60,4 +62,37 @@ export function wrongMethod(method: string, path: string, allowed: readonly stri
   return new AegisError("method_not_allowed", `${path} does not take ${method}`, {
     hint: `it takes ${allowed.join(", ")}`,
   });
+}
+
+/** Writes the error and closes. */
+export function refuseSocket(socket: Duplex, error: AegisError, status = error.status): void {
+  const body = JSON.stringify(error.toBody());
+  const headers = {
+    ...securityHeaders,
+    ...headersFor(error),
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.on("error", () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`, () => socket.destroy());
+}
+
+export function noUpgrade(): AegisError {
+  return new AegisError("not_found", "no protocol upgrade is served here", {
+    hint: "events are streamed by GET /v1/events/stream",
+  });
+}
+
+/** A request that Node gave up on, as an error and its status. */
+export function unreadable(error: Error & { code?: string }): { error: AegisError; status: number } {
+  switch (error.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return { error: new AegisError("too_large", "the request's headers are too large"), status: 431 };
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return { error: new AegisError("timeout", "the request did not arrive in time"), status: 408 };
+    default:
+      return { error: new AegisError("invalid", "the request is not valid HTTP"), status: 400 };
+  }
 }

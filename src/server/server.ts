@@ -9,12 +9,18 @@ import { http } from "../lib/node-http.ts";
 import { createApp, type Services } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { EventStreams } from "./event-stream.ts";
-import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath } from "./guard.ts";
+import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath, targetOf } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
 import { type MountedHandler, serveMounted } from "./mount.ts";
-import { noUpgrade, refuseSocket, unreadable } from "./raw-refusal.ts";
-import { errorResponse, securityHeaders, sendError, toAegisError } from "./refusals.ts";
-import { targetOf } from "./request-head.ts";
+import {
+  errorResponse,
+  noUpgrade,
+  refuseSocket,
+  securityHeaders,
+  sendError,
+  toAegisError,
+  unreadable,
+} from "./refusals.ts";
 import { createBrowserRequests } from "./web/browser-requests.ts";
 
 export type ServerOptions = {

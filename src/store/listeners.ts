@@ -1,20 +1,25 @@
 /** The listeners of a store's commits. */
 import type { Event, EventType } from "../contract/event.ts";
 import { errorText, type Logger } from "../lib/log.ts";
-import type { CommitListener, Writers } from "./store.ts";
+import type { CommitListener, Sized, Writers } from "./store.ts";
 
 export class Listeners {
   readonly #log: Logger;
-  readonly #entries = new Set<{ from: Writers; call: CommitListener }>();
+  readonly #entries = new Set<{ from: Writers; call: CommitListener; whileAny: Sized | null }>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
   /** Returns its undo. */
-  add(listener: CommitListener, types?: readonly EventType[], from: Writers = "all"): () => void {
+  add(
+    listener: CommitListener,
+    types?: readonly EventType[],
+    from: Writers = "all",
+    whileAny: Sized | null = null,
+  ): () => void {
     // An entry of its own, so that the undo of one registration never takes back another of the same function.
-    const entry = { from, call: types === undefined ? listener : ofTypes(types, listener) };
+    const entry = { from, call: types === undefined ? listener : ofTypes(types, listener), whileAny };
     this.#entries.add(entry);
     return () => this.#entries.delete(entry);
   }
@@ -26,7 +31,7 @@ export class Listeners {
     const byWriter: Readonly<Record<Writers, readonly Event[]>> = { all: events, own, others };
     for (const entry of [...this.#entries]) {
       const wanted = byWriter[entry.from];
-      if (wanted.length === 0) continue;
+      if (wanted.length === 0 || entry.whileAny?.size === 0) continue;
       try {
         entry.call(wanted);
       } catch (error) {

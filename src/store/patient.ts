@@ -24,7 +24,7 @@ export function patientStore(store: Store, log: Logger): Store {
   return {
     read: store.read,
     transact: (unit) => whileAway(() => store.transact(unit), repetition),
-    onCommit: (listener, types, from) => store.onCommit(listener, types, from),
+    onCommit: (...listener) => store.onCommit(...listener),
     ...(store.membership === undefined ? {} : { membership: store.membership }),
     health: () => store.health(),
     close() {

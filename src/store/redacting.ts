@@ -40,12 +40,12 @@ import {
   worktreeMarks,
 } from "./text-marks.ts";
 
-/** `redact` is asked for at each write, because a new configuration may bring new secrets. */
-export function redactingStore(store: Store, redact: () => Redact): Store {
+/** `redact` must use the secrets of the moment, because a new configuration may bring new ones. */
+export function redactingStore(store: Store, redact: Redact): Store {
   return {
     read: store.read,
-    transact: (unit) => store.transact((tx) => unit(redactingTx(tx, redact()))),
-    onCommit: (listener, types, from) => store.onCommit(listener, types, from),
+    transact: (unit) => store.transact((tx) => unit(redactingTx(tx, redact))),
+    onCommit: (...listener) => store.onCommit(...listener),
     ...(store.membership === undefined ? {} : { membership: store.membership }),
     health: () => store.health(),
     close: () => store.close(),

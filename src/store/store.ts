@@ -110,17 +110,17 @@ export interface Store {
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T>;
   /**
    * Calls the listener with the events of each commit of any writer, in order of `seq` and without gaps, after they are
-   * durable. Events of a commit of this store come before its `transact` resolves. With `types` the listener is called
-   * only for commits that have events of these types, and only with those. With `from` it gets only events that this node
-   * wrote, or only those of other nodes. Returns its undo.
+   * durable. Events of a commit of this store come before its `transact` resolves. `types` and `from` limit the events
+   * that it gets. While `whileAny`, what it waits for, is empty, it is not called. Returns its undo.
    */
-  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers): () => void;
+  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers, whileAny?: Sized): () => void;
   /** The membership of this process in a cluster. Absent for a store with one process. */
   readonly membership?: StoreMembership;
   health(): Promise<StoreHealth>;
   close(): Promise<void>;
 }
 
+export type Sized = { readonly size: number };
 /** Whose events a listener gets. All events of an embedded store are its own. */
 export type Writers = "all" | "own" | "others";
 

@@ -22,7 +22,7 @@ it.each([
   const ask = await openAsk(client);
   await waitUntil("the agent has been silent for too long", () => Date.now() > ask.created_at + inactivityMs + 500);
   expect((await client.call("listAsks")).asks.map(({ id }) => id)).toEqual([ask.id]);
-  expect(await endings(client, session.id)).toEqual(["under way"]);
+  expect(await endings(client, session.id)).toEqual(["running"]);
   await client.call("answerAsk", { path: { ask: ask.id }, body });
   expect(await answerTo(client, receipt)).toBe("I may");
   expect(await endings(client, session.id)).toEqual(["completed"]);

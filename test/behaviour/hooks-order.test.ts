@@ -7,7 +7,7 @@ import { type Project, testProject } from "../helpers/project.ts";
 import { createSession, endings, hasSaid, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
-/** Its start takes a while, so that whatever does not wait for it is noted before it. */
+/** Its start takes a while, so that calls that do not wait for it are noted before it. */
 const diary = `
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";

@@ -117,7 +117,7 @@ it("leaves a line for each call in a file of its own", async () => {
     const text = await readFile(file, "utf8").catch(() => "");
     return text.split("\n").filter((line) => line.includes(id));
   };
-  await waitUntil("the call is on record", async () => (await lines()).length === 1);
+  await waitUntil("the call is recorded", async () => (await lines()).length === 1);
   expect(JSON.parse((await lines())[0] ?? "")).toMatchObject({
     event: "pre_turn",
     plugin: "house",

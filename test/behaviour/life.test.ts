@@ -57,9 +57,9 @@ describe("a project that goes away", () => {
     const { daemon, session } = await inTurn(project);
     // The daemon may write a file into a folder that is being removed.
     await rm(project.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
-    // Whatever still happens there is written nowhere.
+    // Events that still happen there are not stored.
     const late = await createSession(daemon.client, { prompt: "too late" });
-    await waitUntil("the late turn ended", async () => (await endings(daemon.client, late.id))[0] !== "under way");
+    await waitUntil("the late turn ended", async () => (await endings(daemon.client, late.id))[0] !== "running");
     await daemon.client.call("updateSession", { path: { session: session.id }, body: { title: "too late as well" } });
     expect(await daemon.exited).toMatchObject({ code: 0, signal: null });
     expect(await exists(project.dir)).toBe(false);

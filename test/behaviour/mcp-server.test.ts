@@ -214,7 +214,7 @@ it.each<Mode>(["auto", "legacy"])(
     const asClient = createClient({ url: new URL(issued.url).origin, token: issued.token });
     await expect(asClient.call("shutdown", { body: {} })).rejects.toMatchObject({ code: "forbidden" });
     await expect(asClient.call("addClient", { body: { name: "more" } })).rejects.toMatchObject({ code: "forbidden" });
-    // Nobody becomes a client by naming one.
+    // A caller does not become a client by naming one.
     const forged = createClient({ url: new URL(issued.url).origin, token: `aegis-client-${"A".repeat(43)}~desk` });
     await expect(forged.call("listSessions")).rejects.toMatchObject({ code: "unauthorized" });
     const owner = await ownerOf(at);

@@ -1,4 +1,4 @@
-/** What a session was given counts as gone when its harness did not restore the conversation, whatever the harness claims. */
+/** What a session was given counts as gone when its harness did not restore the conversation, regardless of its claims. */
 import { expect, it } from "vitest";
 import { testProject } from "../helpers/project.ts";
 import { acp, homeOf } from "../helpers/projects/harnesses.ts";

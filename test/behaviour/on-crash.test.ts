@@ -1,4 +1,4 @@
-/** An agent whose `on_crash` is `fail`: work that a crash cut is reported to whoever waits for it, once, and not repeated. */
+/** An agent whose `on_crash` is `fail`: work that a crash interrupted is reported once to the sender that waits for it, and not repeated. */
 import { expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { waitForMessage } from "../../src/client/wait.ts";

@@ -1,4 +1,4 @@
-/** Writes of agents to the files that decide what they may do: a person is asked, whatever the agent's permission. */
+/** Writes of agents to the files that decide what they may do: a person is asked, for every permission of the agent. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";

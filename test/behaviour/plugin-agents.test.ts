@@ -91,7 +91,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
     ["bound", "tools"],
   ])
     expect(about.split("\n").find((line) => line.includes(`the agent "${name}" is left out`))).toContain(why);
-  // Whoever looks for an agent that was left out is told why, with plugin, agent and file.
+  // A lookup of an agent that was left out reports why, with plugin, agent and file.
   const left = diagnostics.filter(({ level, plugin }) => level === "error" && plugin === "db");
   expect(left.map(({ agent, file }) => `${agent} ${file}`)).toEqual([
     "out ../../x.md",
@@ -114,7 +114,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   expect(second).toMatch(/^from +plugin, <plugin:only>\nbehind +plugin, <plugin:db>\nharness/m);
   expect((await aegis("agent", "show", "helper")).stdout).toMatch(/^in front of +plugin, <plugin:only>$/m);
   expect((await aegis("agent", "show", "dev")).stdout).toMatch(/no +sql .*only the agent db:dba may use it/);
-  // What lies outside can change unseen, so that nobody can have agreed to it.
+  // Files outside of the folder can change unseen, so a user cannot have trusted them.
   expect((await aegis("plugin", "show", "linked")).stdout).toMatch(/untrusted: .*link\.md is a link out of its folder/);
   expect((await aegis("plugin", "show", "greedy")).stdout).toMatch(/cannot bring a tool "bash"/);
 });

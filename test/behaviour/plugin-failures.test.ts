@@ -42,7 +42,7 @@ it("counts failures of hooks with their stack, and calls a timeout a timeout", a
 
   expect(await useTool(client, "slow_tool")).toContain("gave no answer within 0.2 s");
   expect(await useTool(client, "bad_tool")).toContain("tool trouble");
-  await waitUntil("both calls are on record", async () => (await eventsOf(client, "tool.called")).length >= 2);
+  await waitUntil("both calls are recorded", async () => (await eventsOf(client, "tool.called")).length >= 2);
   const calls = await eventsOf(client, "tool.called");
   expect(calls.map(({ data }) => [data.tool, data.outcome])).toEqual([
     ["slow_tool", "timeout"],

@@ -34,7 +34,7 @@ const attacks = {
   nested_preload: 'await nest("", { execArgv: ["--require", "/tmp/x.cjs"] })',
 };
 
-/** An object that turns into another number is asked only once, and that number is nobody's. */
+/** An object that turns into another number is converted only once, and the pid belongs to no process. */
 const refusal = /refused in a plugin|Cannot redefine property|kill ESRCH/;
 
 const source = `

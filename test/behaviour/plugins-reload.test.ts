@@ -91,7 +91,7 @@ it("calls in progress end on the generation that they began on", async () => {
   const { client } = daemon;
   const session = await createSession(client);
   await say(client, session.id, "use wait x");
-  await waitUntil("the call is under way", async () => (await eventsOf(client, "turn.tool_call")).length === 1);
+  await waitUntil("the call is running", async () => (await eventsOf(client, "turn.tool_call")).length === 1);
   await project.write(".aegis/plugins/slow.ts", slow("new"));
   await untilPlugin(client, "slow", (view) => view.generation === 2);
   await project.write("go", "");

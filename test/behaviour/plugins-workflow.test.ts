@@ -1,4 +1,4 @@
-/** Workflows whose body runs in a plugin's worker: the author notices nothing, whatever becomes of the worker. */
+/** Workflows whose body runs in a plugin's worker: the author notices nothing when the worker is replaced. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -106,7 +106,7 @@ describe("messages that cannot be taken", () => {
     expect(first.text).toBe(`interrupted & landed at ${session.handle}`);
     await hasSaid(client, session.id, "holding forever");
     expect(await say(client, session.id, "hold forever", { id, interrupt: true })).toMatchObject({ duplicate: true });
-    expect(await endings(client, session.id)).toEqual(["cancelled", "under way"]);
+    expect(await endings(client, session.id)).toEqual(["cancelled", "running"]);
     await client.call("closeSession", { path: { session: session.id } });
     expect(await endings(client, session.id)).toEqual(["cancelled", "cancelled"]);
   });

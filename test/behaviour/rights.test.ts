@@ -1,4 +1,4 @@
-/** Whatever an agent starts, in whatever way, has no more rights than the agent: one case for each way. */
+/** Everything that an agent starts has no more rights than the agent: one case for each way of starting. */
 import { expect, it } from "vitest";
 import { newId, type RunId } from "../../src/contract/ids.ts";
 import { sharedDaemon } from "../helpers/project.ts";
@@ -78,7 +78,7 @@ it("a queue with rights: own gives its agent's rights to tasks of the producers 
   const worker = await takeSeat(project, daemon, "wide-worker", newId("ses", 1));
   expect(await worker.tools()).toEqual(expect.arrayContaining(["mark", "aegis_task_status"]));
 
-  // Whoever has a named agent work for it gets no further than it could itself.
+  // An agent that lets a named agent work for it gets no more rights than it has itself.
   await limited.call("aegis_spawn", { agent: "named", prompt: "hold go-between" });
   const between = await takeSeat(project, daemon, "go-between", newId("ses", 1));
   await between.call("aegis_enqueue", { queue: "wide", payload: "hold wide-second" });

@@ -1,4 +1,4 @@
-/** One daemon per database, whatever is deleted under it. */
+/** One daemon per database, also if its files are deleted. */
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -59,7 +59,7 @@ const states: State[] = [
       await project.open("slowly");
       await hasSaid(client, a.session, "reading b");
     },
-    // The reader is gone with its turn, so the result goes on to whoever is above it.
+    // The reader is gone with its turn, so the result goes to the session above it.
     heard: { a: "error", b: "done" },
   },
   {

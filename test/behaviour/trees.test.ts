@@ -1,4 +1,4 @@
-/** Whatever the members of a tree start, in whatever way, counts in its depth, its children and its budget. */
+/** Everything that the members of a tree start, in every way, counts in its depth, its children and its budget. */
 import { expect, it } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
 import { type Project, testProject } from "../helpers/project.ts";

@@ -40,7 +40,7 @@ it("goes on with the next unfinished slice after kill -9, and sends nothing twic
     "--detach",
   );
   const view = async () => (await project.json<{ run: RunView }>("workflow", "status", run.id)).run;
-  await waitUntil("slice 2 is under way", async () =>
+  await waitUntil("slice 2 is running", async () =>
     (await view()).open.some((step) => step.label.includes("slice 2 of 3")),
   );
   await killDaemon(project);

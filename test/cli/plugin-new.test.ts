@@ -26,7 +26,7 @@ it("makes plugins of each kind that type-check, pass their test and load, with n
   expect(explained).toContain("Explain hooks in three sentences.");
   expect(explained).toContain("Keep answers short.");
   expect((await aegis("workflow", "list")).stdout).toContain("my_workflow_review");
-  // Whoever made it is trusted with its changes.
+  // Its author is trusted with its changes.
   const { place } = await json<Made>("plugin", "new", "later");
   await writeFile(
     join(place, "tools.ts"),

@@ -40,7 +40,7 @@ describe("aegis tree, kill and pool", () => {
     const tree = async (...args: string[]) => json<Tree>("tree", ...args);
     await aegis("spawn", "dev", "--handle", "calm-moore", "-m", "use helper for hold never");
     await waitUntil("it is at work", async () => (await tree()).sessions[0]?.pooled[0]?.state === "busy");
-    // It is not drawn a second time, as a session that works for nobody.
+    // It is not drawn a second time, as a session without a parent.
     expect((await tree()).sessions).toMatchObject([{ handle: "calm-moore", pooled: [{ state: "busy", tasks: 1 }] }]);
     const drawn = (await aegis("tree")).stdout.split("\n");
     expect(drawn[2]).toMatch(/^└─ [a-z-]+ \(pooled\) +busy +helper .*1 task$/);

@@ -1,4 +1,4 @@
-/** Whatever the harness, a person is asked with the whole command and every change of a file. */
+/** With every harness, a person is asked with the whole command and every change of a file. */
 import { describe, expect, it } from "vitest";
 import { askHost } from "../../src/drivers/acp/permissions.ts";
 import { gemini } from "../../src/drivers/acp/recipes/gemini.ts";

@@ -56,10 +56,13 @@ export function mortalStore(store: Store, lives = Number.POSITIVE_INFINITY): Mor
         if (commits >= lives) die();
         return value;
       }),
-    onCommit: (listener, types) =>
-      store.onCommit((events) => {
-        if (!isDead) listener(events);
-      }, types),
+    onCommit: (listener, ...more) =>
+      store.onCommit(
+        (events) => {
+          if (!isDead) listener(events);
+        },
+        ...more,
+      ),
     health: () => store.health(),
     close: () => store.close(),
   };

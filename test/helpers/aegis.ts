@@ -124,7 +124,7 @@ export async function stopDaemon(root: string): Promise<void> {
   await waitUntil(`daemon ${found.pid} ends`, () => !isSameProcess(found));
 }
 
-/** By the file alone, whoever signed it: a test must find each daemon that it started. */
+/** By the file alone, without its signature: a test must find each daemon that it started. */
 async function runningDaemon(root: string): Promise<DaemonFile | null> {
   const file = await readDaemonFile(root).catch(() => null);
   return file !== null && isSameProcess(file) ? file : null;

@@ -30,7 +30,7 @@ export function newProjectName(): string {
 
 export type ClusterSection = Readonly<Record<string, unknown>>;
 
-/** The file that puts a project on PostgreSQL, beside whatever its other files say. */
+/** The file that puts a project on PostgreSQL, beside its other files. */
 export function clusterFile(project: string, more: ClusterSection = {}): ProjectFiles {
   const database = `\${${databaseVariable}}`;
   return { ".aegis.local.yaml": stringify({ cluster: { database, project, ...more } }) };

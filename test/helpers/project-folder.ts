@@ -16,7 +16,7 @@ export type ProjectFolder = {
   remove(): Promise<void>;
 };
 
-/** What tests run is theirs, whatever they write into the folder later, unless `trusted` is false. */
+/** The files that a test writes are trusted, also those that it writes later, unless `trusted` is false. */
 export async function projectFolder(files: ProjectFiles, { trusted = true } = {}): Promise<ProjectFolder> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-project-")));
   // The rights of other users end here, which a daemon that runs as one of them must get past.

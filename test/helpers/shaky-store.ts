@@ -52,7 +52,7 @@ export function shakyStore(store: Store, { units, reads = 0 }: Shaking): ShakySt
         return value;
       });
     },
-    onCommit: (listener, types, from) => store.onCommit(listener, types, from),
+    onCommit: (...listener) => store.onCommit(...listener),
     health: () => store.health(),
     close: () => store.close(),
   };

@@ -82,7 +82,7 @@ export async function toolResults(client: Client, session: SessionId, count: num
 /** How each turn of the session ended, oldest first. */
 export async function endings(client: Client, session: SessionId): Promise<string[]> {
   const { turns } = await client.call("listTurns", { path: { session } });
-  return turns.toReversed().map((turn) => turn.reason ?? "under way");
+  return turns.toReversed().map((turn) => turn.reason ?? "running");
 }
 
 export async function messages(client: Client, session: string): Promise<Message[]> {

@@ -36,7 +36,7 @@ export function watchEvents(stream: AsyncIterable<DriverEvent>): Omit<TurnWatch,
     expectWholeTurn(events);
     return events;
   })();
-  // Whoever awaits `done` sees the failure; a test that only waits for `seen` must not crash the runner.
+  // A caller that awaits `done` sees the failure; a test that only waits for `seen` must not crash the runner.
   done.catch(() => {});
 
   return {

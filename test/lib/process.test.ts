@@ -214,7 +214,7 @@ function startShell(script: string, processes?: Processes): Promise<Child> {
   return start(["sh", "-c", script], processes);
 }
 
-/** Whatever the test finds out, nothing is left behind. */
+/** Leaves nothing behind, also after a failed assertion. */
 function endLater(pid: number): void {
   onTestFinished(() => {
     if (isRunning(pid)) process.kill(pid, "SIGKILL");

@@ -178,7 +178,7 @@ test("full rights ask nobody", async () => {
   expect(host.asked).toEqual([]);
 });
 
-test("kill -9 in a turn fails it; what was accepted is on record, and the conversation goes on", async () => {
+test("kill -9 in a turn fails it; the accepted prompt is recorded, and the conversation goes on", async () => {
   const { open, close, host, pids } = await seat();
   const conversation = await open();
   await runTurn(conversation, "remember 42");

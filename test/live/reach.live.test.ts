@@ -141,7 +141,7 @@ describe.each(table)("$harness.harness", ({ harness, denial, rewrites, changesRe
     expect(told(seat, pixel.toString("base64").slice(0, 40))).toBe(true);
   });
 
-  test.runIf(steers)("a message joins the turn under way", async () => {
+  test.runIf(steers)("a message joins the running turn", async () => {
     const answer = Promise.withResolvers<{ decision: "deny"; reason: string }>();
     const seat = await sit(harness, { permission: () => answer.promise });
     const conversation = await seat.open();

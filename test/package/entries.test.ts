@@ -43,7 +43,7 @@ it("offers four entries, and the paths of version 0.1 with what they had", async
   const client = ["applyDelta", "connect", "createClient", "followEvents", "initialState", "reduce", "wait"];
   expect(names["aegis/client"]).toEqual(expect.arrayContaining(client));
   expect(names.aegis).toEqual(expect.arrayContaining(["hook", "tool", "workflow", "z"]));
-  expect(names["aegis/testing"]).toEqual(expect.arrayContaining(["callTool", "fakeEngine"]));
+  expect(names["aegis/testing"]).toEqual(expect.arrayContaining(["callTool", "fakeEngine", "fakeWorkflowContext"]));
   expect(names["aegis/schema"]).toEqual(expect.arrayContaining(["openApiDocument", "runIdSchema"]));
   const lost = names["aegis/contract"]?.filter((name) => !names["aegis/schema"]?.includes(name));
   expect(lost).toEqual([]);

@@ -50,7 +50,7 @@ it("closes what its own tree started, what its agent may end, and nothing else",
   expect(await close(team, child.session, caller)).toMatchObject({ closed: false });
   expect(await close(team, child.session, peer)).toMatchObject({ closed: true });
 
-  // A right to end sessions is passed on to nobody who starts without it.
+  // The right to end sessions is not passed on to a session that starts without it.
   await team.call(caller, "aegis_spawn", { agent: "janitor", handle: "borrowed-broom", prompt: "close it" });
   const borrowed = (await team.runtime.sessions.resolve("borrowed-broom")).id;
   await team.turnOf(borrowed);

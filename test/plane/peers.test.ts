@@ -1,8 +1,8 @@
 /** Whom an agent starts as a peer, alone or in a group, gets no more than the agent itself has. */
 import { expect, it } from "vitest";
 import type { SessionId } from "../../src/contract/ids.ts";
-import type { Engine } from "../../src/plugin-api/engine.ts";
 import { workflow } from "../../src/plugin-api/workflow.ts";
+import type { Engine } from "../../src/plugin-api/workflow-context.ts";
 import { offlineAgent } from "../../src/project/harnesses/detect.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import { type Forest, forest } from "../runtime/subagents/forest.ts";

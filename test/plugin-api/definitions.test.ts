@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { agent, channel, command, hook, reducer, skill, tool } from "../../src/plugin-api/bare.ts";
 import { z } from "../../src/plugin-api/index.ts";
-import { callHook, callTool, fakeEngine, hookContext, loadedParts } from "../../src/plugin-api/testing/index.ts";
+import {
+  callHook,
+  callTool,
+  fakeWorkflowContext,
+  hookContext,
+  loadedParts,
+} from "../../src/plugin-api/testing/index.ts";
 import { workflow } from "../../src/plugin-api/workflow.ts";
 
 const never = () => null as never;
@@ -81,16 +87,19 @@ describe("helpers for tests of plugins", () => {
     expect(parts.hooks.map((part) => part.event)).toEqual(["post_turn"]);
   });
 
-  it("run workflows against an engine that answers by script", async () => {
-    const review = workflow("review", { input: z.object({ days: z.number() }) }, async (engine, { days }) => {
-      const log = await engine.bash(`git log --since='${days} day'`);
-      const notes = await engine.parallel([() => engine.delegate("reviewer", log.stdout)]);
-      await engine.checkpoint("done", { notes });
+  it("run workflows against a context that answers by script", async () => {
+    const review = workflow("review", { input: z.object({ days: z.number() }) }, async (context, { days }) => {
+      const log = await context.bash(`git log --since='${days} day'`);
+      const notes = await context.parallel([() => context.delegate("reviewer", log.stdout)]);
+      await context.checkpoint("done", { notes });
       return notes;
     });
-    const engine = fakeEngine({ bash: () => "a commit", delegate: (queue, payload) => `${queue} read ${payload}` });
-    expect(await review.body(engine, { days: 1 })).toEqual(["reviewer read a commit"]);
-    expect(engine.calls.map((call) => call.method)).toEqual(["bash", "delegate", "checkpoint"]);
-    await expect(fakeEngine().delegate("q", "p")).rejects.toThrow(/no script for engine\.delegate/);
+    const context = fakeWorkflowContext({
+      bash: () => "a commit",
+      delegate: (queue, payload) => `${queue} read ${payload}`,
+    });
+    expect(await review.body(context, { days: 1 })).toEqual(["reviewer read a commit"]);
+    expect(context.calls.map((call) => call.method)).toEqual(["bash", "delegate", "checkpoint"]);
+    await expect(fakeWorkflowContext().delegate("q", "p")).rejects.toThrow(/no script for context\.delegate/);
   });
 });

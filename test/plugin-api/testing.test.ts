@@ -7,6 +7,7 @@ import {
   callReducer,
   fakeContext,
   fakeEngine,
+  fakeWorkflowContext,
   hookContext,
   runWorkflow,
 } from "../../src/plugin-api/testing/index.ts";
@@ -38,19 +39,23 @@ describe("calls", () => {
     expect(await callReducer(count, [{ handle: "a", text: "x" }])).toBe(1);
   });
 
-  it("run a workflow with checked arguments on an engine that remembers", async () => {
+  it("run a workflow with checked arguments on a context that remembers", async () => {
     const input = z.object({ times: z.number().default(2) });
-    const ask = workflow("ask", { input, config: { who: "queue" } }, async (engine, { times }) => {
+    const ask = workflow("ask", { input, config: { who: "queue" } }, async (context, { times }) => {
       const answers: string[] = [];
-      for (let n = 0; n < times; n++) answers.push(await engine.delegate(engine.config.who, `n${n}`));
-      if ((await engine.askHuman("Good?", { options: ["yes", "no"] })) === "no") throw new WorkflowError("not good");
+      for (let n = 0; n < times; n++) answers.push(await context.delegate(context.config.who, `n${n}`));
+      if ((await context.askHuman("Good?", { options: ["yes", "no"] })) === "no") throw new WorkflowError("not good");
       return answers;
     });
     const config = { who: "work" };
-    const engine = fakeEngine({ config, delegate: (queue, payload) => `${queue}:${payload}`, askHuman: () => "yes" });
-    expect(await runWorkflow(ask, engine)).toEqual(["work:n0", "work:n1"]);
-    expect(engine.calls.at(-1)).toEqual({ method: "askHuman", args: ["Good?", ["yes", "no"]] });
-    await expect(runWorkflow(ask, engine, { times: "two" })).rejects.toThrow("wrong input");
+    const context = fakeWorkflowContext({
+      config,
+      delegate: (queue, payload) => `${queue}:${payload}`,
+      askHuman: () => "yes",
+    });
+    expect(await runWorkflow(ask, context)).toEqual(["work:n0", "work:n1"]);
+    expect(context.calls.at(-1)).toEqual({ method: "askHuman", args: ["Good?", ["yes", "no"]] });
+    await expect(runWorkflow(ask, context, { times: "two" })).rejects.toThrow("wrong input");
     const strict = fakeEngine({ config, delegate: () => "", askHuman: () => "no" });
     await expect(runWorkflow(ask, strict)).rejects.toThrow(WorkflowError);
   });

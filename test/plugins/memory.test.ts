@@ -155,7 +155,7 @@ describe("transcripts", () => {
     });
   });
 
-  it("leave out who dreams, whoever said nothing, and the middle of what is too long", async () => {
+  it("leave out dreaming agents, silent sessions, and the middle of long texts", async () => {
     const root = await project({
       "a.jsonl": [created("memory-system:dreamer"), asks("hi")],
       "b.jsonl": [created("dev")],

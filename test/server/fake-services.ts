@@ -350,7 +350,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     }),
     config: async () => ({ files: [], config: {}, problems: [] }),
     reloadConfig: async () => ({ ok: true, problems: [] }),
-    ready: () => null,
+    ready: { isReached: true, reached: Promise.resolve() },
     shutdown(input) {
       note("shutdown", input);
     },

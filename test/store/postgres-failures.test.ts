@@ -139,7 +139,7 @@ describe.skipIf(installed === undefined)("a store on PostgreSQL", () => {
 
   it("keeps no secret in a message that is over", async () => {
     const secret = "hunter2-secret";
-    const store = redactingStore(await open(server.url("postgres"), newSchema()), () => createRedactor([secret]));
+    const store = redactingStore(await open(server.url("postgres"), newSchema()), createRedactor([secret]));
     const session = sessionRow({ title: `about ${secret}` });
     const row = message(session.id, { body: `use ${secret}` });
     await store.transact(async (tx) => {

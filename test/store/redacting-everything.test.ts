@@ -26,7 +26,7 @@ const secret = "Hunter2-secret";
 async function open(): Promise<{ store: Store; path: string }> {
   const path = join(await tempDir(), "aegis.db");
   const { store } = await openStore(path);
-  return { store: redactingStore(store, () => createRedactor([secret])), path };
+  return { store: redactingStore(store, createRedactor([secret])), path };
 }
 
 it("no type of event holds a secret", async () => {

@@ -14,7 +14,7 @@ const secret = "hunter2-secret";
 
 async function open() {
   const { store } = await openStore(join(await tempDir(), "aegis.db"));
-  const redacting = redactingStore(store, () => createRedactor([secret]));
+  const redacting = redactingStore(store, createRedactor([secret]));
   const session = sessionRow({ title: `about ${secret}` });
   await redacting.transact((tx) => tx.sessions.insert(session));
   return { store: redacting, session };
@@ -66,7 +66,7 @@ it("a task that is cancelled loses the secret of its payload", async () => {
 it("a message that was redacted leaves none of its text in the database's free pages", async () => {
   const path = join(await tempDir(), "aegis.db");
   const { store } = await openStore(path);
-  const redacting = redactingStore(store, () => createRedactor([secret]));
+  const redacting = redactingStore(store, createRedactor([secret]));
   const session = sessionRow();
   // Longer than a page, so that the old text lies in pages that the shorter one gives back.
   const row = message(session.id, { body: `${secret} `.repeat(2_000) });

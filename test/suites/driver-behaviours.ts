@@ -24,7 +24,7 @@ export const behaviours = {
   asks: 'asks for permission to use a tool, then says "allowed" or "denied"',
   notice: 'says "pong"; after the turn it says something that belongs to none',
   spontaneous: 'says "pong"; after the turn it starts one by itself and says "by myself"',
-  unknownEvent: 'sends an event nobody knows, then says "pong"',
+  unknownEvent: 'sends an unknown event, then says "pong"',
   steered: 'says something as a delta, waits for what joins the turn, then says "also: <that>"',
   picture: 'says "images: <n>": how many images came with the prompt',
   echo: "says the whole prompt back",

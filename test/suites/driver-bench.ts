@@ -105,7 +105,7 @@ const onePixel = Buffer.from(
   "base64",
 );
 
-/** An address where nobody listens: a fixture never calls the plane. */
+/** An address where no server listens: a fixture never calls the plane. */
 function silentPlane(token: string): PlaneAddress {
   return {
     url: "http://127.0.0.1:9/mcp",

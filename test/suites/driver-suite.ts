@@ -201,7 +201,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(text === "x".repeat(hugeTextLength)).toBe(true);
     });
 
-    shows(["unknownEvent"], "output that nobody knows is kept verbatim", async () => {
+    shows(["unknownEvent"], "unknown output is kept verbatim", async () => {
       const { driver, open } = await bench("unknownEvent");
       const { conversation } = await open();
       const events = await runTurn(conversation, promptFor("unknownEvent"));
@@ -324,7 +324,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(restored.conversation).toBe(false);
     });
 
-    shows(["slow"], "its claims steer: only a turn under way takes an addition, if the driver offers it", async () => {
+    shows(["slow"], "its claims steer: only a running turn takes an addition, if the driver offers it", async () => {
       const { driver, open } = await bench("slow");
       const { conversation } = await open();
       if (!driver.capabilities.steer) {
@@ -339,7 +339,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(await conversation.steer?.(additionOf("too late"))).toBe(false);
     });
 
-    shows(["steered", "reply"], "its claims steer: text joins a turn under way", async () => {
+    shows(["steered", "reply"], "its claims steer: text joins a running turn", async () => {
       const { driver, open } = await bench("steered");
       expect(driver.capabilities.steer).toBe(true);
       const { conversation } = await open();

@@ -562,7 +562,7 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(await next.settled(id)).toMatchObject({ status: "ok", result: "forced" });
     });
 
-    it("takes a run up once that is let go of while others look for runs nobody has", async () => {
+    it("resumes a released run once while others look for runs without an owner", async () => {
       const gate = Promise.withResolvers<string>();
       let calls = 0;
       let begun = 0;

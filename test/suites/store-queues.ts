@@ -83,7 +83,7 @@ export function queueStoreSuite(current: () => Store, { addSession }: Helpers): 
       expect(await store.read.tasks.nextDue("nowhere")).toBeNull();
     });
 
-    it("are owed to whoever gave them until they end", async () => {
+    it("are owed to their producer until they end", async () => {
       const store = current();
       const producer = newId("ses", 1);
       const [waiting, working] = await add(

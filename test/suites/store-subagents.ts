@@ -102,7 +102,7 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       await getStore().transact(async (tx) => {
         for (const { session } of [one, two]) await tx.turns.insert(turnRow(session, { usage }));
         await tx.turns.insert(turnRow(two.session, { usage: { ...usage, cost: null } }));
-        // Of turns that did nothing nobody need know what they cost.
+        // Turns that did nothing have no cost.
         await tx.turns.insert(turnRow(two.session, { reason: "failed" }));
         await tx.turns.insert(turnRow(two.session, { reason: "completed" }));
       });

@@ -125,7 +125,7 @@ export function storeSuite(
         expect(stored).toEqual(kept.filter((n) => n % 6 !== 1));
       });
 
-      it("see their own writes, which nobody else sees before the commit", async () => {
+      it("see their own writes, which no other reader sees before the commit", async () => {
         const row = sessionRow();
         await store.transact(async (tx) => {
           await tx.sessions.insert(row);
@@ -162,7 +162,7 @@ export function storeSuite(
         expect((await store.read.messages.list(id)).map((row) => row.body)).toEqual(["beside"]);
       });
 
-      it("are refused when they await anything but the store, and harm nobody", async () => {
+      it("are refused when they await anything but the store, and affect no other unit", async () => {
         const { id } = await addSession(store);
         const gate = Promise.withResolvers<void>();
         let late: Promise<unknown> = Promise.resolve();
@@ -253,6 +253,19 @@ export function storeSuite(
         });
         await store.transact((tx) => tx.events.append(notice(id, "c"), 5));
         expect(fed).toEqual([both.map(({ seq, type }) => ({ seq, type }))]);
+      });
+
+      it("calls no listener whose subject is empty", async () => {
+        const fed: number[] = [];
+        const subject = new Set<string>();
+        const listener = (events: readonly Event[]) => void fed.push(...events.map((event) => event.at));
+        store.onCommit(listener, undefined, "all", subject);
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 1));
+        subject.add("one");
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 2));
+        subject.clear();
+        await store.transact((tx) => tx.events.append(notice(null, "x"), 3));
+        expect(fed).toEqual([2]);
       });
 
       it("never has what was rolled back", async () => {

@@ -5,14 +5,15 @@ import type { ChatCommandName } from "../../contract/command-names.ts";
 import type { Event } from "../../contract/event.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { runTyped, sourceOf } from "../commands/session/slash-command.ts";
+import { refusedSkill, withConsent } from "../commands/skill/install-consent.ts";
 import { synopsis } from "../format/command-table.ts";
 import { eventLine } from "../format/event-line.ts";
 import { SessionNames, sessionLabel } from "../format/session-names.ts";
 import { sessionTable } from "../format/session-table.ts";
+import { findingLines, outcomeLine } from "../format/skill-findings.ts";
 import { oneLine, plainText } from "../format/text.ts";
 import { usageError } from "../program/failure.ts";
 import { type Chat, resolveSession } from "./chat.ts";
-import { install } from "./install.ts";
 
 type SlashCommand = {
   synopsis: string;
@@ -192,6 +193,32 @@ async function history(chat: Chat): Promise<"stay"> {
   for (const event of events as Event[]) {
     const line = eventLine(event, { style: chat.style, width: chat.width, names });
     if (line !== null) chat.screen.line(line);
+  }
+  return "stay";
+}
+
+/** Shows suspicious findings and does not install the skill, unless the user added `--yes`. */
+async function install(chat: Chat, rest: string): Promise<"stay"> {
+  const words = rest.split(/\s+/).filter((word) => word !== "");
+  const yes = words.includes("--yes");
+  const [skill, from] = words.filter((word) => word !== "--yes");
+  if (skill === undefined) throw usageError("which skill?", "/install <skill> [source], as in /install pdf");
+  const { client, screen, style } = chat;
+  screen.line(style.dim(`fetching ${from ?? skill} …`));
+  const body = from === undefined ? { source: skill } : { source: from, name: skill };
+  try {
+    const result = await withConsent(
+      (accept) => client.call("installSkill", { body: { ...body, ...accept } }),
+      async (fetched) => {
+        for (const line of findingLines(fetched.findings, style)) screen.line(line);
+        return yes;
+      },
+    );
+    screen.line(outcomeLine(result, style));
+    if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it anyway`));
+  } catch (error) {
+    for (const line of findingLines(refusedSkill(error)?.findings ?? [], style)) screen.line(line);
+    throw error;
   }
   return "stay";
 }

@@ -18,7 +18,7 @@ import { auditFindings } from "./findings.ts";
 
 export async function collectAudit(project: OpenProject, runtime: Runtime, url: string): Promise<Audit> {
   const { root, version, configService, trust } = project;
-  const { config } = configService.current;
+  const { config } = configService.settings();
   const agents = auditAgents(runtime.agents, runtime.tools);
   const details = runtime.plugins.plugins.list().map(({ name }) => runtime.plugins.plugins.get(name));
   const plugins = details.map(pluginOf);

@@ -1,8 +1,15 @@
 /** Opens a conversation with an ACP agent: starts its process, does the handshake, and starts or resumes a session. */
+
+import { symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { childEnv } from "../../lib/child-env.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { isErrno, makePrivateDir, writeAtomic } from "../../lib/files.ts";
+import type { Child } from "../../lib/process.ts";
 import { isObject, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import { chosenServers } from "../cli-harness/mcp-servers.ts";
+import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { mustAsk } from "../tool-approval.ts";
@@ -10,9 +17,8 @@ import { connect } from "./connection.ts";
 import { AcpConversation } from "./conversation.ts";
 import { turnErrorOf } from "./errors.ts";
 import { hasHistory } from "./introduction.ts";
-import { launch } from "./launch.ts";
-import { parseOptions } from "./options.ts";
-import type { AcpRecipe, LaunchContext } from "./recipe.ts";
+import { type AcpOptions, parseOptions } from "./options.ts";
+import type { AcpRecipe, Launch, LaunchContext } from "./recipe.ts";
 import { type AcpSession, openSession } from "./session.ts";
 import { openWire, type SessionUpdate, type Wire } from "./wire.ts";
 
@@ -124,5 +130,53 @@ class Replay {
   /** The texts of the user's messages, in order; null if the agent replayed none: it may not support replay. */
   get userTexts(): readonly string[] | null {
     return this.#texts.length === 0 ? null : this.#texts;
+  }
+}
+
+/** Starts the agent's process with its private settings and only the environment variables that it needs. */
+async function launch(
+  deps: DriverDeps,
+  recipe: AcpRecipe,
+  options: AcpOptions,
+  spec: ConversationSpec,
+  context: LaunchContext,
+): Promise<Child> {
+  const [program, ...before] = options.command ?? [];
+  if (program === undefined && recipe.commandRequired)
+    throw new DriverError({
+      code: "start",
+      message: `agent "${spec.agent.slug}" has the harness "${recipe.harness}" but names no program`,
+      fix: "Set its command (and args) to a program that speaks the Agent Client Protocol on stdio.",
+    });
+  const plan = await recipe.launch(context);
+  await prepareState(spec.stateDir, plan);
+  for (const text of plan.warnings) spec.host.notice({ level: "warning", text });
+  if (spec.resume !== null) await recipe.quirks.beforeResume?.(spec.resume, context);
+  const command = await spec.host.prepareSpawn({
+    argv: [program ?? recipe.program.command, ...before, ...(options.args ?? plan.args), ...plan.onlyPlane],
+    env: childEnv(deps.env, recipe.passEnv, { ...spec.agent.env, ...plan.env }),
+    cwd: spec.cwd,
+  });
+  const consent = await spec.host.consent();
+  try {
+    return await deps.processes.start(command, consent);
+  } catch (error) {
+    throw spawnFailure(recipe.program, command.argv[0], command.cwd, error);
+  }
+}
+
+async function prepareState(stateDir: string, plan: Launch): Promise<void> {
+  for (const file of plan.files) {
+    const path = join(stateDir, file.name);
+    await makePrivateDir(dirname(path));
+    await writeAtomic(path, file.content, { mode: 0o600 });
+  }
+  for (const link of plan.links) {
+    const path = join(stateDir, link.name);
+    await makePrivateDir(dirname(path));
+    await symlink(link.target, path).catch((error: unknown) => {
+      // A link from an earlier start, or a file with which the agent has replaced it.
+      if (!isErrno(error, "EEXIST")) throw error;
+    });
   }
 }

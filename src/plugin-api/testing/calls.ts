@@ -4,12 +4,12 @@ import type { HookContexts, HookEvent, HookResults } from "../../contract/hook.t
 import type { PluginChannel } from "../channel.ts";
 import type { LogLevel, PluginContext } from "../context.ts";
 import { definitionMark, isDefinition } from "../definition.ts";
-import type { Engine } from "../engine.ts";
 import type { Hook } from "../hook.ts";
 import type { Command, CommandContext, PluginAgent, PluginReducer, Skill } from "../parts.ts";
 import { registrar } from "../register.ts";
 import type { StandardResult, Tool, ToolContext, ToolInput } from "../tool.ts";
 import { isWorkflow, type Workflow } from "../workflow.ts";
+import type { WorkflowContext } from "../workflow-context.ts";
 import { hookContext } from "./contexts.ts";
 
 /**
@@ -91,23 +91,23 @@ export async function callCommand(part: Command, args = "", context: Partial<Com
 }
 
 /**
- * Runs a workflow on an engine that the test scripts. The arguments are validated by the schema of the workflow.
+ * Runs a workflow on a context that the test scripts. The arguments are validated by the schema of the workflow.
  *
  * @example
  * ```ts
  * import { workflow } from "aegis";
- * import { fakeEngine, runWorkflow } from "aegis/testing";
+ * import { fakeWorkflowContext, runWorkflow } from "aegis/testing";
  *
- * const version = workflow("version", async (engine) => (await engine.bash("git describe")).stdout);
- * await runWorkflow(version, fakeEngine({ bash: () => "v1.2.3" })); // "v1.2.3"
+ * const version = workflow("version", async (context) => (await context.bash("git describe")).stdout);
+ * await runWorkflow(version, fakeWorkflowContext({ bash: () => "v1.2.3" })); // "v1.2.3"
  * ```
  */
 export async function runWorkflow<Input extends z.ZodObject, Config>(
   part: Workflow<Input, Config>,
-  engine: Engine<Config>,
+  context: WorkflowContext<Config>,
   args: unknown = {},
 ): Promise<unknown> {
-  return part.body(engine, (await checked(part.input ?? undefined, args)) as z.output<Input>);
+  return part.body(context, (await checked(part.input ?? undefined, args)) as z.output<Input>);
 }
 
 /**

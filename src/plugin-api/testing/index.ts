@@ -11,4 +11,13 @@ export {
 } from "./calls.ts";
 export { type StartedChannel, startChannel } from "./channel.ts";
 export { fakeSession, hookContext } from "./contexts.ts";
-export { type EngineCall, type FakeEngine, type FakeEngineOptions, fakeEngine } from "./engine.ts";
+export {
+  type EngineCall,
+  type FakeEngine,
+  type FakeEngineOptions,
+  type FakeWorkflowContext,
+  type FakeWorkflowContextOptions,
+  fakeEngine,
+  fakeWorkflowContext,
+  type WorkflowContextCall,
+} from "./workflow-context.ts";

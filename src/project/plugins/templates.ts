@@ -110,17 +110,17 @@ function workflowPart(word: string): Part {
   const workflow = `${word}_review`;
   const text = `import { workflow, z } from "aegis";
 
-/** Aegis records every call of the engine: after a crash the run resumes after the last recorded one. */
+/** Aegis records every call of the context: after a crash the run resumes after the last recorded one. */
 export const review = workflow(
   "${workflow}",
   {
     description: "Has one agent answer and another one judge the answer",
     input: z.object({ agent: z.string().describe("who answers and judges"), task: z.string() }),
   },
-  async (engine, { agent, task }) => {
-    const answer = await engine.send(await engine.spawn(agent), task);
-    const verdict = await engine.send(await engine.spawn(agent), \`Is this good? \${answer}\`);
-    engine.log({ task, verdict });
+  async (context, { agent, task }) => {
+    const answer = await context.send(await context.spawn(agent), task);
+    const verdict = await context.send(await context.spawn(agent), \`Is this good? \${answer}\`);
+    context.log({ task, verdict });
     return { answer, verdict };
   },
 );
@@ -129,11 +129,11 @@ export const review = workflow(
     module: { path: "workflows.ts", about: `the workflow ${workflow}`, text },
     imports: 'import { review } from "./workflows.ts";',
     tests: `test("has an answer judged", async () => {
-  const engine = fakeEngine({ send: (_, text) => (text.startsWith("Is this good?") ? "yes" : "42") });
-  const result = await runWorkflow(review, engine, { agent: "dev", task: "What is 6 times 7?" });
+  const context = fakeWorkflowContext({ send: (_, text) => (text.startsWith("Is this good?") ? "yes" : "42") });
+  const result = await runWorkflow(review, context, { agent: "dev", task: "What is 6 times 7?" });
   assert.deepEqual(result, { answer: "42", verdict: "yes" });
   assert.deepEqual(
-    engine.calls.map((call) => call.method),
+    context.calls.map((call) => call.method),
     ["spawn", "send", "spawn", "send"],
   );
 });
@@ -164,7 +164,7 @@ export const explain = command(
 
 function testFile(parts: readonly Part[]): string {
   const tests = parts.map((part) => part.tests).join("\n");
-  const helpers = ["callCommand", "callHook", "callTool", "fakeEngine", "runWorkflow"];
+  const helpers = ["callCommand", "callHook", "callTool", "fakeWorkflowContext", "runWorkflow"];
   const used = helpers.filter((helper) => tests.includes(`${helper}(`));
   const imports = [
     'import assert from "node:assert/strict";',

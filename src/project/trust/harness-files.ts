@@ -102,6 +102,11 @@ export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = fi
   return path === ".env" ? { path, matters: namesVariableOfPrograms } : { path };
 });
 
+/** Whether the harness reads any such file on its own. */
+export function readsProjectFiles(harness: string): boolean {
+  return files.some(({ harnesses }) => harnesses.includes(harness));
+}
+
 /** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
 const installedByHarness: readonly string[] = ["node_modules"];
 

@@ -13,10 +13,10 @@ import type { PluginPlace, Trust, TrustItem, Verdict } from "../../runtime/plugi
 import type { Config } from "../config/config.ts";
 import { agentItem } from "./agent-item.ts";
 import { bytesHash, Contents } from "./contents.ts";
-import { harnessItems } from "./harness-files.ts";
+import { harnessItems, readsProjectFiles } from "./harness-files.ts";
 import { commandItem, modelItem, scheduleItem } from "./items.ts";
 import { settingItems } from "./setting-items.ts";
-import { providersOf, refusalText } from "./trusted-settings.ts";
+import { nativeHarness, providersOf, refusalText } from "./trusted-settings.ts";
 
 export type JudgeOptions = {
   /** The project's real path. */
@@ -66,6 +66,15 @@ export class ConsentCheck {
       await this.#require([...own, ...found.map(({ item }) => item)], `${what} in ${folder}`);
     }
     return Consent.grant(`agent ${agent.slug}`);
+  }
+
+  /**
+   * Whether the agent needs no trust, for any content of the project: neither its profile nor its harness
+   * names anything that could run. Other settings give it another profile.
+   */
+  async isInert(agent: Agent): Promise<boolean> {
+    if (agent.harness === nativeHarness || readsProjectFiles(agent.harness)) return false;
+    return (await this.#ownItems(agent, this.#options.contents, null)).length === 0;
   }
 
   /** For each command of a setting, such as `worktrees.setup`. Refuses a setting that is absent or not known. */

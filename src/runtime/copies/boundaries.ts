@@ -21,8 +21,6 @@ export type BoundariesOptions = {
   git: RunGit;
   /** The project's folder. */
   root: string;
-  /** The folder in which the session works. */
-  folderOf: (session: SessionId) => Promise<string>;
 };
 
 /** After this time a tree is no longer kept, and the changes of its turns can no longer be shown. */
@@ -41,13 +39,16 @@ export class Boundaries {
     this.#name = createHash("sha256").update(options.root).digest("hex").slice(0, 12);
   }
 
-  /** Does nothing outside of git. A failure of git is recorded and does not stop the turn. */
-  async record(session: SessionId, turn: TurnId, edge: BoundaryRow["edge"]): Promise<BoundaryRow | null> {
-    const { store, folderOf } = this.#options;
-    const open = edge === "open" ? null : await store.read.boundaries.ofTurn(turn, "open");
-    if (edge === "close" && open === null) return null;
-    const folder = open?.folder ?? (await folderOf(session));
-    return hasRepository(folder) ? this.#recorded(folder, { session, turn, edge }) : null;
+  /** A turn begins in a folder of a repository. A failure of git is recorded and does not stop the turn. */
+  async open(session: SessionId, turn: TurnId, folder: string): Promise<void> {
+    await this.#recorded(folder, { session, turn, edge: "open" });
+  }
+
+  /** The same for its end. Null if its beginning is not recorded, or the repository is gone. */
+  async close(session: SessionId, turn: TurnId): Promise<BoundaryRow | null> {
+    const open = await this.#options.store.read.boundaries.ofTurn(turn, "open");
+    if (open === null || !hasRepository(open.folder)) return null;
+    return this.#recorded(open.folder, { session, turn, edge: "close" });
   }
 
   /** Ends the turns that a dead daemon left open, after their processes were ended. */

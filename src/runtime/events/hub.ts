@@ -3,8 +3,15 @@ import type { Event, LiveDelta } from "../../contract/event.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Store } from "../../store/store.ts";
-import { type DeltaItem, deltaItem, type EventItem, eventItem, type StreamItem } from "./stream-item.ts";
-import { type QueueLimits, SubscriberQueue } from "./subscriber-queue.ts";
+import {
+  type DeltaItem,
+  deltaItem,
+  type EventItem,
+  eventItem,
+  type QueueLimits,
+  type StreamItem,
+  SubscriberQueue,
+} from "./subscriber-queue.ts";
 
 export type HubLimits = QueueLimits & {
   /** The number of events per read from the store. */

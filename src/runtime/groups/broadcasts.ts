@@ -69,6 +69,8 @@ export type Wait = {
 
 export class Broadcasts {
   readonly #options: BroadcastsOptions;
+  /** Broadcasts that may wait for replies. */
+  readonly #unsettled = new Set<BroadcastId>();
 
   constructor(options: BroadcastsOptions) {
     this.#options = options;
@@ -124,20 +126,37 @@ export class Broadcasts {
 
   /** Stores replies as they arrive. Returns a function that stops it. */
   follow(): () => void {
-    return this.#options.store.onCommit(
+    const { store } = this.#options;
+    const stopCounting = store.onCommit(
+      (events) => {
+        for (const event of events)
+          if (event.type === "group.broadcast") this.#unsettled.add(event.data.broadcast);
+          else if (event.type === "group.settled") this.#unsettled.delete(event.data.broadcast);
+      },
+      ["group.broadcast", "group.settled"],
+    );
+    const stopNoticing = store.onCommit(
       (events) => {
         for (const { session } of events) if (session !== null) void this.#noticeEnd(session);
       },
       [...answerEvents],
       "own",
+      this.#unsettled,
     );
+    return () => {
+      stopCounting();
+      stopNoticing();
+    };
   }
 
   /** Recovers after a restart: stores missing replies and settles members that can no longer reply. */
   async resume(): Promise<void> {
     const { store, inbox } = this.#options;
     for (const message of await store.read.broadcasts.letOffPending()) await inbox.cancel(message);
-    for (const id of await store.read.broadcasts.allOpen()) await this.#fresh(id);
+    for (const id of await store.read.broadcasts.allOpen()) {
+      this.#unsettled.add(id);
+      await this.#fresh(id);
+    }
   }
 
   async #open(tx: StoreTx, input: NewBroadcast, id: BroadcastId): Promise<Broadcast> {

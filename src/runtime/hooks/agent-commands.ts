@@ -49,7 +49,7 @@ export class AgentCommands {
     const { store, bus, guard, projectRoot } = this.#options;
     try {
       const use = useOf(command);
-      const verdict = bus.has("pre_tool_use")
+      const verdict = bus.events.has("pre_tool_use")
         ? await bus.run("pre_tool_use", { session: hookSession(row), plugin: null, ...use }, signal)
         : { decision: "allow" as const };
       if (verdict.decision === "deny") return verdict;

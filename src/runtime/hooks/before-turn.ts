@@ -3,7 +3,7 @@ import type { HookModelMessage, HookSkill, HookTurn } from "../../contract/hook.
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { SessionRow, Store, StoreReads, TurnRow } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
-import type { TurnContributor } from "../sessions/prepare.ts";
+import type { TurnContributor } from "../sessions/extensions.ts";
 import type { HookBus } from "./bus.ts";
 import { hookSession } from "./subject.ts";
 
@@ -22,8 +22,7 @@ export type BeforeTurnOptions = {
 const mostSummaries = 10_000;
 
 export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions): TurnContributor {
-  return async ({ session: id, turn, messages, text }, signal) => {
-    if (!bus.has("pre_turn")) return null;
+  const contribute: TurnContributor["contribute"] = async ({ session: id, turn, messages, text }, signal) => {
     const { read } = store;
     const row = await read.sessions.get(id);
     if (row === null) return null;
@@ -48,13 +47,13 @@ export function preTurn({ bus, store, projectRoot, skills }: BeforeTurnOptions):
       ...(outcome.text === null ? {} : { text: outcome.text }),
     };
   };
+  return { hook: "pre_turn", contribute };
 }
 
 /** Runs once per turn on harnesses that call their model themselves. Changes are added before the prompt. */
 export function beforeAgentStart(options: BeforeTurnOptions): TurnContributor {
   const { bus, store } = options;
-  return async ({ session: id, text }, signal) => {
-    if (!bus.has("before_agent_start")) return null;
+  const contribute: TurnContributor["contribute"] = async ({ session: id, text }, signal) => {
     const row = await store.read.sessions.get(id);
     if (row === null || options.callsModel(row)) return null;
     const systemPrompt = await options.systemPrompt(id);
@@ -66,6 +65,7 @@ export function beforeAgentStart(options: BeforeTurnOptions): TurnContributor {
       ...(said === null ? {} : said),
     };
   };
+  return { hook: "before_agent_start", contribute };
 }
 
 /**

@@ -53,9 +53,9 @@ export class HookBus {
     );
   }
 
-  /** Check this before building a context: most events have no hooks. */
-  has(event: HookEvent): boolean {
-    return this.#options.table.has(event);
+  /** The events that have hooks at the moment. Check it before building a context: most events have none. */
+  get events(): ReadonlySet<HookEvent> {
+    return this.#options.table.events;
   }
 
   /** The plugins that have hooks for the event, in call order. */

@@ -49,6 +49,7 @@ export function conversationHooks(
   isPlaneTool: (name: string) => boolean,
 ): ConversationHooks {
   const { bus, store, log, projectRoot, claims, signal: end } = options;
+  const hookEvents = bus.events;
   // The session may have been renamed since the conversation was opened.
   const subject = async () => hookSession((await store.read.sessions.get(session.id)) ?? session);
   const contextOf = async ({ call, tool, kind, input }: ToolUse) => {
@@ -63,14 +64,14 @@ export function conversationHooks(
   };
 
   const pluginVerdict = async (use: ToolUse, signal: AbortSignal): Promise<ToolVerdict> => {
-    if (!bus.has("pre_tool_use")) return { decision: "allow" };
+    if (!hookEvents.has("pre_tool_use")) return { decision: "allow" };
     const verdict = await bus.run("pre_tool_use", await contextOf(use), signal);
     return verdict.decision === "ask" ? { ...verdict, reason: verdict.reason ?? null } : verdict;
   };
 
   return {
     async prepareSpawn(command) {
-      if (!bus.has("pre_spawn")) return command;
+      if (!hookEvents.has("pre_spawn")) return command;
       const { argv, env, cwd } = command;
       const context = { session: await subject(), argv, env, cwd, projectRoot, priorResults: [] };
       const outcome = await bus.run("pre_spawn", context, end);
@@ -80,7 +81,7 @@ export function conversationHooks(
     },
 
     get gated() {
-      return bus.has("pre_tool_use");
+      return hookEvents.has("pre_tool_use");
     },
 
     guarded: options.guarded,
@@ -125,7 +126,7 @@ export function conversationHooks(
 
     async afterTool(use, { output, is_error }, signal) {
       await claims.ended(session.id, use, { ran: !is_error });
-      if (!bus.has("after_tool_call") || isPlaneTool(use.tool)) return null;
+      if (!hookEvents.has("after_tool_call") || isPlaneTool(use.tool)) return null;
       try {
         const context = { ...(await contextOf(use)), result: output, isError: is_error };
         return (await bus.run("after_tool_call", context, signal)).result;
@@ -136,7 +137,7 @@ export function conversationHooks(
     },
 
     async beforeModel(request, signal) {
-      if (!bus.has("before_agent_start")) return request;
+      if (!hookEvents.has("before_agent_start")) return request;
       try {
         const outcome = await bus.run("before_agent_start", { session: await subject(), ...request }, signal);
         return {

@@ -9,7 +9,8 @@ import type { SessionId } from "../../contract/ids.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import { renderBatch } from "../inbox/render.ts";
-import type { TurnContributor } from "../sessions/prepare.ts";
+import type { TurnContributor } from "../sessions/extensions.ts";
+import type { HookTable } from "../tables/hooks.ts";
 import type { HookBus } from "./bus.ts";
 import { SessionLife, type SessionOver } from "./session-life.ts";
 import { findSubject, hookSession } from "./subject.ts";
@@ -29,14 +30,19 @@ export class HookFeed {
     this.#options = options;
   }
 
-  /** Returns a function that stops following. */
-  follow(): () => void {
+  /**
+   * Follows the events while there are hooks. `working` are the sessions with a running turn. Returns a function that
+   * stops following.
+   */
+  follow(table: HookTable, working: () => Iterable<SessionId>): () => void {
+    table.onUse(() => this.#life.reset(working()));
     return this.#options.store.onCommit(
       (events) => {
         for (const event of events) this.#take(event);
       },
       undefined,
       "own",
+      table.events,
     );
   }
 
@@ -177,7 +183,7 @@ export class HookFeed {
   /** Reads contexts one after the other, so that hooks are called in event order. Never rejects. */
   #inOrder(event: HookObserver, tell: () => Promise<void>): Promise<void> {
     const { bus, log } = this.#options;
-    if (!bus.has(event)) return Promise.resolve();
+    if (!bus.events.has(event)) return Promise.resolve();
     if (this.#waiting >= mostWaiting) {
       log.warn("an observer was left out: too many wait", { event });
       return Promise.resolve();
@@ -199,9 +205,12 @@ export class HookFeed {
 
 /** Delays the first turn of a session until plugins have handled `session_start`. */
 export function afterSessionStart(feed: HookFeed): TurnContributor {
-  return async ({ session }) => {
-    await feed.begin(session);
-    return null;
+  return {
+    hook: "session_start",
+    async contribute({ session }) {
+      await feed.begin(session);
+      return null;
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Calls the first and the last hooks of a plugin in the life of a daemon. */
+import type { SessionId } from "../../contract/ids.ts";
 import type { HookTable } from "../tables/hooks.ts";
 import type { HookBus } from "./bus.ts";
 import { daemonLane, type HookFeed } from "./follow.ts";
@@ -7,6 +8,8 @@ export type HookLifecycleOptions = {
   bus: HookBus;
   feed: HookFeed;
   table: HookTable;
+  /** The sessions with a running turn. */
+  working: () => Iterable<SessionId>;
   projectRoot: string;
   version: string;
 };
@@ -22,11 +25,12 @@ export class HookLifecycle {
 
   constructor(options: HookLifecycleOptions) {
     this.#options = options;
-    this.#unfollow = options.feed.follow();
+    this.#unfollow = options.feed.follow(options.table, options.working);
     const { bus, table } = options;
     // A plugin that is loaded or reloaded later has a new worker without state.
     this.#forgetAdded = table.onAdded((plugin) => {
-      if (this.#isStarted && bus.has("on_startup")) bus.observeIn(plugin, "on_startup", this.#startup(), daemonLane);
+      if (this.#isStarted && bus.events.has("on_startup"))
+        bus.observeIn(plugin, "on_startup", this.#startup(), daemonLane);
     });
   }
 

@@ -33,13 +33,8 @@ export class MessageReceivedHooks {
     this.#options = options;
   }
 
-  get listens(): boolean {
-    return this.#options.bus.has("message_received");
-  }
-
   /** Calls the hooks for the session's pending messages that they have not seen, and stores the results. */
   async show(session: SessionId): Promise<void> {
-    if (!this.listens) return;
     const turn = (this.#running.get(session) ?? Promise.resolve()).then(() => this.#showAll(session));
     const settled = turn.catch(() => {});
     this.#running.set(session, settled);
@@ -52,7 +47,6 @@ export class MessageReceivedHooks {
 
   /** Returns the message as the hooks left it. */
   async shown(message: Message): Promise<Message> {
-    if (!this.listens) return message;
     await this.show(message.session);
     return (await this.#options.store.read.messages.get(message.id)) ?? message;
   }

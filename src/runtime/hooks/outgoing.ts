@@ -13,9 +13,6 @@ export type OutgoingOptions = {
 
 export function outgoingText({ bus, store, signal }: OutgoingOptions): OutgoingText {
   return {
-    get isHeld() {
-      return bus.has("message_sending");
-    },
     async pass({ session: id, turn, text }) {
       const session = await findSubject(store.read, id).catch(() => null);
       // Fails closed: show nothing rather than unfiltered text.

@@ -25,11 +25,18 @@ export class SessionLife {
     return [...starts.values()];
   }
 
+  /** Events were missed: `working` are the sessions with a running turn now. */
+  reset(working: Iterable<SessionId>): void {
+    this.#working.clear();
+    this.#closing.clear();
+    for (const session of working) this.#working.add(session);
+  }
+
   forget(session: SessionId): void {
     this.#starts.delete(session);
   }
 
-  /** Must get every event in order. Returns the session whose end may be reported after this event. */
+  /** Must get every event in order, except before `reset`. Returns the session whose end may be reported after this event. */
   take(event: Event): SessionOver | null {
     const { session } = event;
     if (session === null) return null;

@@ -28,7 +28,7 @@ export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: To
     async before(tool, input, context) {
       const { caller, signal } = context;
       const use = useOf(tool, input, context);
-      const verdict = bus.has("pre_tool_use")
+      const verdict = bus.events.has("pre_tool_use")
         ? await bus.run("pre_tool_use", use, signal)
         : { decision: "allow" as const };
       if (verdict.decision === "deny") return refused(tool, verdict.reason);
@@ -47,7 +47,7 @@ export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: To
     },
 
     async after(tool, input, outcome, context) {
-      if (!bus.has("after_tool_call")) return outcome;
+      if (!bus.events.has("after_tool_call")) return outcome;
       const { output, is_error } = outcome;
       const use = { ...useOf(tool, input, context), result: output, isError: is_error };
       const { result } = await bus.run("after_tool_call", use, context.signal);

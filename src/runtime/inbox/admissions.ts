@@ -85,9 +85,9 @@ export class Admissions {
     }
     const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, admission) : null;
     if (waiting) return this.#duplicate(tx, waiting, session);
-    this.#limits.count(admission.sender);
+    if (admission.sender.kind === "agent") this.#limits.count(admission.sender);
     const hops = admission.cause ? admission.cause.hops + 1 : 0;
-    if (hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
+    if (hops > 0 && hops > this.#maxHops()) throw tooManyHops(this.#maxHops());
     const id = admission.id ?? newId("msg", now);
     const message: Message = {
       id,

@@ -1,9 +1,12 @@
 /** Routes a person's message to another agent if it requires a skill that belongs to that agent. */
+
+import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Receipt } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import type { Route, SkillRouter } from "../skills/route.ts";
+import type { Skills } from "../skills/skills.ts";
 import type { AgentTable } from "../tables/agents.ts";
 import type { Admission, Admitted } from "./admissions.ts";
 import { derivedId } from "./derived-id.ts";
@@ -12,6 +15,7 @@ export type SkillRoutingOptions = {
   store: Store;
   clock: Clock;
   agents: AgentTable;
+  skills: Pick<Skills, "any">;
   router: SkillRouter;
   /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;
@@ -34,7 +38,7 @@ export class SkillRouting {
 
   /** Finds the route of a message. An id that was admitted before keeps its session. */
   async of(admission: Admission): Promise<Routed> {
-    const { store, agents, router, signal } = this.#options;
+    const { store, agents } = this.#options;
     const stays = { admission, from: null, route: null };
     if (admission.sender.kind !== "human") return stays;
     const before = admission.id === undefined ? null : await store.read.messages.get(admission.id);
@@ -44,14 +48,13 @@ export class SkillRouting {
     }
     const from = await store.read.sessions.get(admission.session);
     if (from === null || from.closed_at !== null) return stays;
-    const route = await router.route(admission.body, agents.loadAgent(from.agent), signal);
+    const route = await this.#route(admission.body, agents.loadAgent(from.agent));
     return route === null ? stays : { admission, from, route };
   }
 
   /** The route of a session that starts with a message and without an explicit agent. */
   ofNewSession(prompt: string): Promise<Route | null> {
-    const { agents, router, signal } = this.#options;
-    return router.route(prompt, agents.get(undefined), signal);
+    return this.#route(prompt, this.#options.agents.get(undefined));
   }
 
   /**
@@ -79,6 +82,13 @@ export class SkillRouting {
       handle: session.handle,
     };
     await tx.events.append({ type: "skill.routed", session: from.id, data }, this.#options.clock.now());
+  }
+
+  /** Without skills, only a message that names one needs the router, which refuses it. */
+  async #route(text: string, current: Agent | null): Promise<Route | null> {
+    const { skills, router, signal } = this.#options;
+    const namesSkill = text.trimStart().startsWith("/skill");
+    return namesSkill || (await skills.any(signal)) ? router.route(text, current, signal) : null;
   }
 
   async #wasRouted(session: SessionId, message: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Limits the messages per minute and sender, so that one agent cannot flood the others. */
+/** Limits the messages per minute of each agent, so that one cannot flood the others. People are never limited. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Sender } from "../../contract/message.ts";
@@ -17,9 +17,8 @@ export class SenderLimits {
     this.#perMinute = perMinute;
   }
 
-  /** Counts a message of the sender. Throws `too_many` if the sender exceeded its limit; people are never limited. */
-  count(sender: Sender): void {
-    if (sender.kind !== "agent") return;
+  /** Counts a message of the sender. Throws `too_many` if the sender exceeded its limit. */
+  count(sender: Extract<Sender, { kind: "agent" }>): void {
     const now = this.#clock.now();
     this.#sweep(now);
     const recent = (this.#sent.get(sender.session) ?? []).filter((at) => at > now - windowMs);

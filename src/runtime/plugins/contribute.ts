@@ -3,7 +3,7 @@ import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import type { HookCallResult } from "../../contract/hook.ts";
 import type { ExecutableTool } from "../../contract/plugin.ts";
-import type { Engine } from "../../plugin-api/engine.ts";
+import type { WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import { fillArguments } from "../commands/fill.ts";
 import type { AgentTable } from "../tables/agents.ts";
 import type { Command, CommandTable } from "../tables/commands.ts";
@@ -30,7 +30,7 @@ export type Undo = () => void;
 /** A workflow whose body runs in a worker. */
 export type PluginWorkflow = WorkflowDeclaration & {
   plugin: string;
-  run(engine: Engine, args: unknown): Promise<unknown>;
+  run(context: WorkflowContext, args: unknown): Promise<unknown>;
 };
 
 /** A channel whose functions run in a worker. */
@@ -150,7 +150,7 @@ function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables
   const keep = (one: Undo) => undo.push(one);
   try {
     for (const [index, declared] of contributions.workflows.entries()) {
-      const run = (engine: Engine, args: unknown) => code.run(index, engine, args);
+      const run = (context: WorkflowContext, args: unknown) => code.run(index, context, args);
       keep(placed(declared, () => tables.addWorkflow({ ...declared, plugin, run })));
     }
     for (const skill of contributions.skills) keep(tables.addSkill({ plugin, ...skill }));

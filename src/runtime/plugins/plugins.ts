@@ -42,7 +42,9 @@ export class Plugins {
   readonly #options: PluginsOptions;
   readonly #watch: FolderWatch;
   /** Keyed by place, because two plugins may claim one name. */
-  #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry>();
+  /** Every plugin that was found, by its place. */
+  readonly known: ReadonlyMap<string, unknown> = this.#entries;
   readonly #retiring = new Set<Generation>();
   readonly #failures: HookFailures;
   #order: string[] = [];

@@ -104,7 +104,7 @@ export type WorkerCall =
   | { kind: "channel"; index: number; method: ChannelMethod; args: unknown[] }
   | { kind: "workflow"; index: number; args: unknown; about: RunAbout };
 
-/** The data part of a workflow's engine. */
+/** The data part of a workflow's context. */
 export type RunAbout = {
   name: string;
   workflowId: string;
@@ -151,7 +151,7 @@ export type FromWorker =
   | { type: "done"; id: number; outcome: Outcome }
   | { type: "pong"; id: number }
   | { type: "log"; level: LogLevel; text: string }
-  /** A method of a run's engine. Requests of one run are handled in order. */
+  /** A method of the context of a workflow's body. Requests of one run are handled in order. */
   | { type: "request"; id: number; call: number; branch: string; method: string; args: unknown[] }
   | { type: "performed"; id: number; outcome: Outcome }
   /** A branch of the `parallel` that this request started has ended. */

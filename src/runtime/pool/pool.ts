@@ -58,21 +58,40 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #leases: Leases;
   readonly #answers: Answers;
+  /** The sessions that may be in the pool. */
+  readonly #pooled = new Set<SessionId>();
   readonly #stop = new AbortController();
 
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#leases = new Leases(options);
     this.#answers = new Answers(options);
-    options.store.onCommit(
+    const { store } = options;
+    store.onCommit(
+      (events) => {
+        for (const { session } of events) if (session !== null) this.#pooled.add(session);
+      },
+      ["pool.leased"],
+    );
+    store.onCommit(
+      (events) => {
+        for (const { session } of events) if (session !== null) this.#pooled.delete(session);
+      },
+      ["session.closed"],
+      "all",
+      this.#pooled,
+    );
+    store.onCommit(
       (events) => {
         if (events.some((event) => agentsChanged.has(event.type))) this.#retire();
-        // After a restart, turns without a lease end, and the new configuration may have a smaller cap.
-        if (events.some((event) => event.type === "turn.ended" || event.type === "config.reloaded")) this.#trim();
+        // The new configuration may have a smaller cap.
+        if (events.some((event) => event.type === "config.reloaded")) this.#trim();
       },
-      [...agentsChanged, "turn.ended", "config.reloaded"],
+      [...agentsChanged],
       "own",
     );
+    // After a restart, turns without a lease end.
+    store.onCommit(() => this.#trim(), ["turn.ended"], "own", this.#pooled);
   }
 
   /** Gives a task to an idle session of the agent, which has its earlier conversation, or to a new one (`fresh`). */
@@ -139,8 +158,9 @@ export class Pool {
   }
 
   /** Ends all leases after a stop. Returns their number. */
-  recover(): Promise<number> {
+  async recover(): Promise<number> {
     const { store } = this.#options;
+    for (const { session } of await store.read.pool.list()) this.#pooled.add(session);
     return store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
   }
 

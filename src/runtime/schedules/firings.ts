@@ -8,10 +8,10 @@ import type { FiringId } from "../../contract/ids.ts";
 import type { Firing } from "../../contract/schedule.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { Drains } from "../../lib/serial.ts";
 import type { Store } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import { nodeOf } from "../remote/node-of.ts";
-import { Drains } from "../sessions/drains.ts";
 import { endEvents } from "../work/session-events.ts";
 import { promote } from "./claims.ts";
 import type { Effects, Outcome } from "./effects.ts";
@@ -44,7 +44,7 @@ export class Firings {
       (id, signal) => this.#advance(id, signal),
       (id, error) => options.log.error("a firing could not be looked after", { firing: id, error: errorText(error) }),
     );
-    this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes);
+    this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes, "all", this.#watched);
   }
 
   get isWatching(): boolean {
@@ -170,7 +170,6 @@ export class Firings {
 
   /** Events are only hints; the stored rows decide. */
   #notice(events: readonly Event[]): void {
-    if (this.#watched.size === 0) return;
     for (const event of events) {
       const effect = effectOf(event);
       const watched = effect === null ? undefined : this.#watched.get(effect);

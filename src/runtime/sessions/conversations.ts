@@ -4,6 +4,7 @@ import type { Agent } from "../../contract/agent.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { mayUsePlane } from "../../contract/tool-access.ts";
 import {
+  type Capabilities,
   type Conversation,
   type ConversationHost,
   DriverError,
@@ -33,6 +34,9 @@ type Open = {
   conversation: Conversation;
   scope: AsyncDisposableStack;
   profile: Agent;
+  /** Nothing that the agent runs needs trust. */
+  isInert: boolean;
+  capabilities: Capabilities;
   tools: Toolset;
   /** Whether a plugin gates tool calls now that did not when the conversation was opened. */
   mustAskNow: () => boolean;
@@ -60,8 +64,12 @@ export type ConversationsOptions = {
   log: Logger;
   /** Limits how many external harnesses start in parallel. */
   openings: Openings;
-  /** Throws `forbidden` if what the agent would run is no longer trusted. */
-  judge: (agent: Agent, folder: string | null) => Promise<unknown>;
+  judge: {
+    /** Throws `forbidden` if what the agent would run is no longer trusted. */
+    session(agent: Agent, folder: string | null): Promise<unknown>;
+    /** Whether the agent needs no trust until the settings give it another profile. */
+    isInert(agent: Agent): Promise<boolean>;
+  };
   host: (session: SessionRow, tools: Toolset, spontaneousTurn: ConversationHost["spontaneousTurn"]) => ConversationHost;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
@@ -102,7 +110,7 @@ export class Conversations {
     if (current) {
       const open = await current;
       // Trust may have been revoked or its content changed while the session was idle.
-      if (agents.loadAgent(open.profile.ref) !== null) await this.#stillStartable(session, open.profile.ref);
+      if (agents.loadAgent(open.profile.ref) !== null) await this.#stillStartable(session, open);
       if (open.conversation.alive && !this.#reassigned.has(session) && !this.#outdated(open)) {
         if (open.tools.refresh()) this.#options.toolsChanged();
         return open.conversation;
@@ -184,7 +192,8 @@ export class Conversations {
     // The session was closed after its turn started; a conversation opened now would never be closed.
     if (session.closed_at !== null) throw new DriverError({ code: "start", message: "the session was closed" });
     const { cwd, env } = await this.#folder(id);
-    const profile = await this.#startable(session.agent, cwd);
+    const profile = await this.#startable(session.agent, cwd, null);
+    const isInert = await this.#options.judge.isInert(profile);
     const agent = limitedAgent(profile, session.limits);
     const driver = drivers.get(agent.harness);
     const folder = await makePrivateDirsBelow(dirname(stateDir), basename(stateDir), id);
@@ -215,7 +224,15 @@ export class Conversations {
     );
     if (!conversation.restored.conversation) await this.#beginsAnew(id, resume);
     const mustAskNow = () => own.gated && !wasGated;
-    return { conversation, scope: scope.move(), profile, tools, mustAskNow };
+    return {
+      conversation,
+      scope: scope.move(),
+      profile,
+      isInert,
+      capabilities: driver.capabilities,
+      tools,
+      mustAskNow,
+    };
   }
 
   /** A driver that could not resume a named conversation has already reported it through `remember`. */
@@ -257,7 +274,8 @@ export class Conversations {
     }
   }
 
-  async #startable(ref: string, folder: string | null = null): Promise<Agent> {
+  /** `inert` is an agent that needs no trust. */
+  async #startable(ref: string, folder: string | null, inert: Agent | null): Promise<Agent> {
     const { agents } = this.#options;
     if (agents.loadAgent(ref) === null) {
       const fix = "aegis agent list shows the agents there are; aegis close <session> ends the session";
@@ -265,7 +283,7 @@ export class Conversations {
     }
     try {
       const agent = agents.startable(ref);
-      await this.#options.judge(agent, folder);
+      if (agent !== inert) await this.#options.judge.session(agent, folder);
       return agent;
     } catch (error) {
       throw asStartFailure(error);
@@ -273,9 +291,9 @@ export class Conversations {
   }
 
   /** Closes a running process that is no longer allowed to start. */
-  async #stillStartable(session: SessionId, ref: string): Promise<void> {
+  async #stillStartable(session: SessionId, { profile, isInert }: Open): Promise<void> {
     try {
-      await this.#startable(ref);
+      await this.#startable(profile.ref, null, isInert ? profile : null);
     } catch (error) {
       await this.close(session);
       throw error;
@@ -284,7 +302,9 @@ export class Conversations {
 
   #outdated(open: Open): boolean {
     const agent = this.#options.agents.loadAgent(open.profile.ref);
-    const able = agent && this.#options.drivers.find(agent.harness)?.capabilities;
+    if (agent === null) return false;
+    const isSame = agent.harness === open.profile.harness;
+    const able = isSame ? open.capabilities : this.#options.drivers.find(agent.harness)?.capabilities;
     if (!able?.resume) return false;
     // A process that was started without a gate may not ask before using its tools and would bypass the gate.
     if (able.mcp && open.mustAskNow()) return true;

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { OnCrash } from "../../contract/agent.ts";
+import type { HookEvent } from "../../contract/hook.ts";
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Attachment, Message } from "../../contract/message.ts";
 import { messageSeparator } from "../../contract/message-header.ts";
@@ -14,7 +15,7 @@ import { unlessAborted } from "../../lib/until-aborted.ts";
 import { type Transact, whileAway } from "../../store/transact.ts";
 import { renderParts } from "../inbox/render.ts";
 import type { Conversations } from "./conversations.ts";
-import { recordHandOver } from "./hand-over.ts";
+import { prepareTurn, type TurnContributor } from "./extensions.ts";
 import {
   type InterruptedJoin,
   type InterruptedTurn,
@@ -23,9 +24,9 @@ import {
   interruptionText,
   judgeInterruption,
   lostReasons,
+  recordHandOver,
   type Verdict,
 } from "./interrupted-turn.ts";
-import { prepareTurn, type TurnContributor } from "./prepare.ts";
 import { ended, type TurnRecorder } from "./recorder.ts";
 import type { Steering } from "./steering.ts";
 
@@ -54,6 +55,8 @@ export type DeliveryOptions = {
   onCrash: (session: SessionId) => Promise<OnCrash>;
   /** Contributors to the agent's input, in order. */
   contributors: readonly TurnContributor[];
+  /** The events that have hooks at the moment. */
+  hookEvents: ReadonlySet<HookEvent>;
 };
 
 export class Delivery {
@@ -94,7 +97,7 @@ export class Delivery {
     joining: Steering,
     signal: AbortSignal,
   ): Promise<TurnEnded> {
-    const { contributors, transact } = this.#options;
+    const { contributors, hookEvents, transact } = this.#options;
     const { session, turn, messages } = begun;
     const verdict = interrupted === null ? "deliver" : await this.#judge(begun, interrupted, recorder, joining, signal);
     if (verdict === "aborted") return ended("cancelled", null);
@@ -106,7 +109,7 @@ export class Delivery {
     if (files.length > 0) await this.#options.fetchAttachments(files);
     const addition = this.#worded(begun, interrupted, verdict);
     const unprepared = { session, turn, messages, text: addition.text };
-    const prepared = await unlessAborted(prepareTurn(contributors, unprepared, signal), signal);
+    const prepared = await unlessAborted(prepareTurn(contributors, hookEvents, unprepared, signal), signal);
     if (prepared === "aborted") return ended("cancelled", null);
     if ("blocked" in prepared) return ended("refused", { code: "blocked", message: prepared.blocked });
     const prompt = { ...addition, ...prepared, turn };

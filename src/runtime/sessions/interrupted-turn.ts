@@ -1,11 +1,13 @@
 /**
- * Decides about messages whose turn was interrupted by a crash after delivery to a harness. The decision is made when
- * the conversation is open again: it depends on whether the harness restored it and on the harness's own record.
+ * What a harness may have received. A delivery is recorded before it starts. After a crash, Aegis decides about messages
+ * that were delivered when the conversation is open again: it depends on whether the harness restored it and on the
+ * harness's own record.
  */
 import type { Event, EventOf } from "../../contract/event.ts";
 import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
-import type { Conversation, Holding } from "../../drivers/driver.ts";
+import type { Conversation, Holding, Prompt } from "../../drivers/driver.ts";
+import { printOf } from "../../lib/text-digest.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
 import { renderMessage } from "../inbox/render.ts";
 
@@ -194,3 +196,46 @@ export async function joinedLater(
 }
 
 const isJoining = (event: Event): event is EventOf<"message.steered"> => event.type === "message.steered";
+
+/** More interrupted turns in a row are not searched. */
+const mostUnanswered = 20;
+
+/** The messages that an agent has but did not answer: of directly preceding turns that were interrupted or failed. */
+export async function unansweredMessages(tx: StoreTx, session: SessionId): Promise<Message[]> {
+  const [last] = await tx.turns.list(session, 1);
+  if (last === undefined || last.reason === "completed") return [];
+  const recent = await tx.turns.list(session, mostUnanswered);
+  const answered = recent.findIndex(({ reason }) => reason === "completed");
+  const cut = answered === -1 ? recent : recent.slice(0, answered);
+  const messages = await tx.messages.inTurns(cut.map(({ id }) => id));
+  // A lost message is also missing from the agent's memory.
+  return messages.filter(({ status }) => status === "done");
+}
+
+export type Written = Pick<Prompt, "key" | "text"> & {
+  session: SessionId;
+  turn: TurnId;
+  /** Set for a message that joins the running turn. */
+  joined?: MessageId;
+};
+
+/** Records a delivery in the turn's row before it is written to the harness. Throws `conflict` if the turn has ended. */
+export async function recordHandOver(tx: StoreTx, { session, turn, key, text, joined }: Written): Promise<void> {
+  const conversation = (await tx.sessions.get(session))?.resume ?? null;
+  const own: HandOver = { turn, key, print: printOf(text), conversation, ...(joined === undefined ? {} : { joined }) };
+  await addHandOvers(tx, turn, [own]);
+}
+
+export async function addHandOvers(tx: StoreTx, turn: TurnId, more: readonly HandOver[]): Promise<void> {
+  const before = (await tx.turns.get(turn))?.handed_over ?? [];
+  await tx.turns.handOver(turn, [...before, ...more]);
+}
+
+/** Removes the record after the harness refused the message. */
+export async function withdrawHandOver(tx: StoreTx, turn: TurnId, joined: MessageId): Promise<void> {
+  const before = (await tx.turns.get(turn))?.handed_over ?? [];
+  await tx.turns.handOver(
+    turn,
+    before.filter((one) => one.joined !== joined),
+  );
+}

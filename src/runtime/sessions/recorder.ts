@@ -3,6 +3,7 @@
  * also saved to the turn's row at intervals, so that an interrupted turn keeps it.
  */
 import type { LiveDelta, NewEvent } from "../../contract/event.ts";
+import type { HookEvent } from "../../contract/hook.ts";
 import type { SessionId, TurnId } from "../../contract/ids.ts";
 import type { Usage } from "../../contract/turn.ts";
 import type { DriverEvent, TurnEnded } from "../../drivers/driver.ts";
@@ -31,8 +32,6 @@ const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["mode", "notice",
 
 /** Filters an agent's text before it is stored or shown. */
 export interface OutgoingText {
-  /** Whether text is withheld until it is complete, so that it is not streamed. */
-  readonly isHeld: boolean;
   /** The text to use, or null to withhold it. Never rejects. */
   pass(said: { session: SessionId; turn: TurnId; text: string }): Promise<string | null>;
 }
@@ -47,6 +46,8 @@ export type RecorderOptions = {
   /** Redacts text that arrives in chunks. */
   redactedStream: () => RedactedStream;
   outgoing: OutgoingText;
+  /** The events that have hooks at the moment. Text that hooks change is not streamed: it must be complete. */
+  hookEvents: ReadonlySet<HookEvent>;
   price: FindPrice;
   /** Stores what is too large for an event. */
   overflow: OverflowFiles;
@@ -88,7 +89,7 @@ export class TurnRecorder {
 
   /** Like `text`, including streaming text. Text that plugins must see first counts only when it is complete. */
   get textSoFar(): string {
-    const isWhole = this.#options.outgoing.isHeld || this.#said.length > longestAnswer;
+    const isWhole = this.#options.hookEvents.has("message_sending") || this.#said.length > longestAnswer;
     return this.#options.redact(isWhole ? this.text : this.#said.soFar);
   }
 
@@ -172,8 +173,8 @@ export class TurnRecorder {
   }
 
   async #take(event: Exclude<DriverEvent, TurnEnded>): Promise<void> {
-    const { session, turn, outgoing } = this.#options;
-    if (event.type !== "text" || !outgoing.isHeld) return this.#record(event);
+    const { session, turn, outgoing, hookEvents } = this.#options;
+    if (event.type !== "text" || !hookEvents.has("message_sending")) return this.#record(event);
     // Truncated before plugins see it, and again after they changed it.
     const stored = await this.#bounds.whole("text", event.message, event.text, false);
     const said = stored ?? cutText(this.#options.redact(event.text), defaultTurnLimits.event);
@@ -196,7 +197,7 @@ export class TurnRecorder {
       case "thinking_delta": {
         const { message, text } = event;
         const type = event.type === "text_delta" ? "text" : "thinking";
-        if (type === "text" && this.#options.outgoing.isHeld) {
+        if (type === "text" && this.#options.hookEvents.has("message_sending")) {
           this.#bounds.count(type, message, text);
           this.#said.streamed(message, text);
           return;

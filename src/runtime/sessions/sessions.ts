@@ -5,11 +5,12 @@ import type { Receipt } from "../../contract/message.ts";
 import { handleExpected, handlePattern, type SessionView, type TitleSource } from "../../contract/session.ts";
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
+import type { SessionRow, Store, StoreReads, StoreTx } from "../../store/store.ts";
 import { type Admissions, receiptOf } from "../inbox/admissions.ts";
 import { type SkillRouting, withReason } from "../inbox/routing.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import type { SessionProcesses } from "../remote/session-processes.ts";
+import { missingAgent } from "../tables/agent-problems.ts";
 import type { AgentTable } from "../tables/agents.ts";
 import type { DriverTable } from "../tables/drivers.ts";
 import { type Assignment, assignSession } from "./assign.ts";
@@ -19,7 +20,6 @@ import { type Created, type CreateOptions, createSession } from "./create.ts";
 import { forkPointOf } from "./fork.ts";
 import { type LastText, lastText } from "./last-text.ts";
 import type { NewSession } from "./new-session.ts";
-import { recordedView } from "./recorded.ts";
 import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
@@ -261,4 +261,36 @@ export class Sessions {
     if (!row) throw unknownSession(id);
     return row;
   }
+}
+
+/** The recorded part of a session's view: the usage of its turns, its context, and whether its agent still exists. */
+async function recordedView(
+  read: Pick<StoreReads, "turns" | "events" | "worktrees">,
+  row: SessionRow,
+  agents: AgentTable,
+): Promise<
+  Pick<SessionView, "usage" | "context" | "agent_problem" | "worktree" | "model" | "last_turn_at" | "changes">
+> {
+  const [usage, [turn], [last], [changed]] = await Promise.all([
+    read.turns.usage(row.id),
+    read.turns.list(row.id, 1),
+    read.events.list({ session: row.id, types: ["turn.context"], limit: 1, from: "newest" }),
+    read.events.list({ session: row.id, types: ["changes.recorded"], limit: 1, from: "newest" }),
+  ]);
+  const context = last?.type === "turn.context" ? { used: last.data.used, size: last.data.size } : null;
+  const found = await read.worktrees.get(row.id);
+  const worktree = found && {
+    ...{ dir: found.dir, branch: found.branch, base: found.base },
+    ...{ state: found.state, port: found.port, problem: found.problem },
+  };
+  const isGone = row.closed_at === null && agents.loadAgent(row.agent) === null;
+  return {
+    usage,
+    context,
+    agent_problem: isGone ? missingAgent(row.agent) : null,
+    worktree,
+    model: row.limits?.model ?? null,
+    last_turn_at: turn === undefined ? null : (turn.ended_at ?? turn.started_at),
+    changes: changed?.type === "changes.recorded" ? (changed.data.total ?? null) : null,
+  };
 }

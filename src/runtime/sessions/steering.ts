@@ -6,8 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
-import { addHandOvers, recordHandOver, withdrawHandOver } from "./hand-over.ts";
-import type { InterruptedJoin } from "./interrupted-turn.ts";
+import { addHandOvers, type InterruptedJoin, recordHandOver, withdrawHandOver } from "./interrupted-turn.ts";
 
 export type SteeringOptions = {
   session: SessionId;

@@ -6,20 +6,18 @@ import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { SerialByKey } from "../../lib/serial.ts";
+import { Drains, SerialByKey } from "../../lib/serial.ts";
 import type { HandOver, StoreTx } from "../../store/store.ts";
 import { whileAway } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
-import { Drains } from "./drains.ts";
 import type { SessionExtensions } from "./extensions.ts";
 import { finishTurn, type TellUnanswered } from "./finish.ts";
-import { nextBatch } from "./interrupted-turn.ts";
+import { nextBatch, unansweredMessages } from "./interrupted-turn.ts";
 import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
 import { Steering } from "./steering.ts";
 import { autoTitle } from "./titles.ts";
-import { unansweredMessages } from "./unanswered.ts";
 
 type Running = Begun & { recorder: TurnRecorder; controller: AbortController; joining: Steering; done: Promise<void> };
 type Work = (recorder: TurnRecorder, joining: Steering, signal: AbortSignal) => Promise<TurnEnded>;
@@ -42,7 +40,6 @@ export type TurnsOptions = Omit<DeliveryOptions, "contributors"> &
     tellUnanswered: TellUnanswered;
     /** Calls `message_received` hooks. */
     received: {
-      readonly listens: boolean;
       show(session: SessionId): Promise<void>;
       shown(message: Message): Promise<Message>;
     };
@@ -55,7 +52,7 @@ export class Turns {
   readonly #running = new Map<SessionId, Running>();
   /** Turns of one session never overlap, even if the harness starts one by itself. */
   readonly #serial = new SerialByKey();
-  readonly #drains: Drains;
+  readonly #drains: Drains<SessionId>;
   #resting = false;
   #abandoned = false;
 
@@ -116,7 +113,8 @@ export class Turns {
   async steer(message: Message): Promise<Steered> {
     const running = this.#running.get(message.session);
     if (!running) return { joined: false, why: null };
-    const shown = await this.#options.received.shown(message);
+    const { received, hookEvents } = this.#options;
+    const shown = hookEvents.has("message_received") ? await received.shown(message) : message;
     for (const refusal of this.#options.extensions.steerRefusals) {
       const why = await refusal(shown);
       if (why !== null) return { joined: false, why };
@@ -162,6 +160,11 @@ export class Turns {
     return this.#running.size;
   }
 
+  /** The sessions with a running turn. */
+  working(): Iterable<SessionId> {
+    return this.#running.keys();
+  }
+
   /** Waits until no turn is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((running) => running.done));
@@ -189,9 +192,9 @@ export class Turns {
 
   /** Starts a turn with messages that hooks have seen. A message admitted after that call waits. */
   async #received(session: SessionId): Promise<Begun | null> {
-    const { received, transact } = this.#options;
+    const { received, hookEvents, transact } = this.#options;
     for (;;) {
-      await received.show(session);
+      if (hookEvents.has("message_received")) await received.show(session);
       if (this.#abandoned) return null;
       const begun = await transact((tx) => this.#begin(tx, session));
       if (begun !== "unseen") return begun;
@@ -203,7 +206,8 @@ export class Turns {
     if (!session || session.closed_at !== null || (session.node ?? null) !== this.#options.node) return null;
     const waiting = await tx.messages.list(id, { status: "pending" });
     if (waiting.length === 0) return null;
-    const unseen = new Set(this.#options.received.listens ? (await tx.messages.unseen(id)).map((one) => one.id) : []);
+    const isShown = this.#options.hookEvents.has("message_received");
+    const unseen = new Set(isShown ? (await tx.messages.unseen(id)).map((one) => one.id) : []);
     const { batch: next, interrupted } = await nextBatch(tx, { session: id, conversation: session.resume }, waiting);
     const firstUnseen = next.findIndex((message) => unseen.has(message.id));
     const batch = firstUnseen === -1 ? next : next.slice(0, firstUnseen);

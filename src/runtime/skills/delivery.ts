@@ -110,8 +110,8 @@ export class SkillDelivery {
 
   /** The context before a turn's messages; usually null. Never rejects: a turn without skills is better than none. */
   async contribute(turn: TurnOfSkills, signal: AbortSignal): Promise<{ context: string } | null> {
-    const { skills, log, store } = this.#options;
-    this.#options.grants.begin(turn.session);
+    const { skills, grants, log, store } = this.#options;
+    if (grants.sessions.has(turn.session)) grants.begin(turn.session);
     try {
       const hasNews = skills.offers && (this.#told.get(turn.session)?.since.length ?? 0) > 0;
       if (!hasNews && !(await skills.any(signal))) return null;

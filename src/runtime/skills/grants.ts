@@ -12,6 +12,7 @@ const trusted: ReadonlySet<SkillSource> = new Set<SkillSource>([
 
 export class SkillGrants {
   readonly #entries = new Map<SessionId, ToolEntry[]>();
+  readonly sessions: ReadonlyMap<SessionId, unknown> = this.#entries;
 
   /** Drops the grants of the previous turn. */
   begin(session: SessionId): void {

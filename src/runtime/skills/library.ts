@@ -24,9 +24,11 @@ export type LibraryState = {
   diagnostics: readonly SkillDiagnostic[];
 };
 
+export type SkillRoots = { above: readonly SkillRoot[]; below: readonly SkillRoot[] };
+
 export type LibraryOptions = {
-  /** Called each time, because the configuration may name other folders. */
-  roots: () => { above: readonly SkillRoot[]; below: readonly SkillRoot[] };
+  /** Called again when `refresh` gets another list of configured folders. */
+  roots: (dirs: readonly string[]) => SkillRoots;
   limits?: ScanLimits;
   now: () => number;
 };
@@ -40,13 +42,14 @@ type Known = {
 
 /** A file that is written twice within this time may have the same timestamp. */
 const clockGrainMs = 50;
+const noDirs: readonly string[] = [];
 
 export class SkillLibrary {
   readonly #options: LibraryOptions;
   readonly #added = new Set<ParsedSkill>();
   #known = new Map<string, Known>();
   #scan: Scan | null = null;
-  #rootKey = "";
+  #roots: SkillRoots & { dirs: readonly string[] } = { above: [], below: [], dirs: [] };
   #addedChanged = false;
   #state: LibraryState = { version: 0, skills: [], byKey: new Map(), hidden: new Map(), diagnostics: [] };
   #refreshing: Promise<LibraryState> | null = null;
@@ -71,20 +74,23 @@ export class SkillLibrary {
     return this.#state;
   }
 
-  /** Applies changes. Concurrent calls share one refresh, so no caller can abort it for the others. */
-  refresh(signal: AbortSignal): Promise<LibraryState> {
-    this.#refreshing ??= this.#refresh().finally(() => {
+  /**
+   * Applies changes. `dirs` are the folders that the configuration names. Concurrent calls share one refresh, so no
+   * caller can abort it for the others.
+   */
+  refresh(signal: AbortSignal, dirs: readonly string[] = noDirs): Promise<LibraryState> {
+    this.#refreshing ??= this.#refresh(dirs).finally(() => {
       this.#refreshing = null;
     });
     return untilAborted(this.#refreshing, signal);
   }
 
-  async #refresh(): Promise<LibraryState> {
-    const { above, below } = this.#options.roots();
-    const rootKey = JSON.stringify([above, below]);
+  async #refresh(dirs: readonly string[]): Promise<LibraryState> {
     const slices = new Slices();
-    const same = rootKey === this.#rootKey && !this.#addedChanged && !this.#hasFresh();
+    const same = dirs === this.#roots.dirs && !this.#addedChanged && !this.#hasFresh();
     if (same && this.#scan !== null && !(await isOutdated(this.#scan.seen, slices))) return this.#state;
+    const roots = dirs === this.#roots.dirs && this.#scan !== null ? this.#roots : this.#options.roots(dirs);
+    const { above, below } = roots;
     this.#addedChanged = false;
     const scan = await scanRoots(
       [...above, ...below],
@@ -102,7 +108,7 @@ export class SkillLibrary {
     const state = await this.#arrange(scan, parsed, new Set(below), slices);
     this.#known = known;
     this.#scan = scan;
-    this.#rootKey = rootKey;
+    this.#roots = { above, below, dirs };
     this.#state = state;
     return this.#state;
   }

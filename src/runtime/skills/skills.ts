@@ -19,12 +19,14 @@ export type SkillSettings = {
   max_per_turn: number;
   /** The limit of the skill list in the system prompt, in characters. */
   catalog_chars: number;
+  /** Further folders with skills. */
+  dirs: readonly string[];
 };
 
 export type SkillsOptions = {
   library: SkillLibrary;
   gates: SkillRequirements;
-  settings: () => SkillSettings;
+  settings: () => { config: { skills: SkillSettings } };
   /** The agent with a name. Throws `not_found` with the nearest name. */
   agent: (name: string) => SkillHolder;
   /** The project's folder. */
@@ -70,23 +72,25 @@ export class Skills {
 
   /** Whether Aegis itself offers skills to agents and adds those that match a message. */
   get offers(): boolean {
-    return this.#options.settings().enabled && this.#offeredBy === null;
+    return this.settings.enabled && this.#offeredBy === null;
   }
 
   get settings(): SkillSettings {
-    return this.#options.settings();
+    return this.#options.settings().config.skills;
   }
 
   /** Whether there is any skill. Most projects have none, and their turns skip the rest. */
   async any(signal: AbortSignal): Promise<boolean> {
-    return this.#options.settings().enabled && (await this.#options.library.refresh(signal)).skills.length > 0;
+    const { enabled, dirs } = this.settings;
+    return enabled && (await this.#options.library.refresh(signal, dirs)).skills.length > 0;
   }
 
   /** The skills that the agent may use now. Never throws because of file content. */
   async of(agent: SkillHolder, signal: AbortSignal): Promise<AgentSkills> {
-    if (!this.#options.settings().enabled) return viewOf([], agent);
+    const { enabled, dirs } = this.settings;
+    if (!enabled) return viewOf([], agent);
     const { library, gates } = this.#options;
-    const state = await library.refresh(signal);
+    const state = await library.refresh(signal, dirs);
     const basis = `${state.version} ${gates.refresh()}`;
     if (basis !== this.#viewsOf) {
       this.#viewsOf = basis;
@@ -136,7 +140,7 @@ export class Skills {
     const { skills: usable, listed } = await this.of(agent, signal);
     const { state } = this.#options.library;
     const shown = query.all ? allowedSkills(state.skills, agent.skills) : usable;
-    const budget = this.#options.settings().catalog_chars;
+    const budget = this.settings.catalog_chars;
     const { size } = buildSkillList(listed, { budget, rank: () => 0, canLoad: true, canSearch: true });
     return {
       skills: shown.map((skill) => this.#view(skill)),

@@ -39,6 +39,9 @@ export class AgentTable {
   #choice: AgentChoice;
   #refusal: AgentRefusal = ownRefusal;
   readonly #more: AgentRefusal[] = [];
+  readonly #changing: { refusal: AgentRefusal; whileAny: { readonly size: number } }[] = [];
+  /** The agents that only a changing reason can keep from starting. */
+  readonly #allowed = new WeakSet<Agent>();
   #unread: () => readonly string[] = () => [];
   /** Name → candidates by precedence. Rebuilt after each change. */
   #byName: Map<string, AgentProfile[]> | null = null;
@@ -63,9 +66,14 @@ export class AgentTable {
     this.#unread = unread;
   }
 
-  /** Adds another reason not to start an agent, regardless of the settings. */
+  /** Adds another reason not to start an agent. It must depend on nothing that changes, except the agent. */
   refuseAlso(refusal: AgentRefusal): void {
     this.#more.push(refusal);
+  }
+
+  /** Adds a reason that may change. It is not asked for while the given collection is empty. */
+  refuseWhile(whileAny: { readonly size: number }, refusal: AgentRefusal): void {
+    this.#changing.push({ whileAny, refusal });
   }
 
   /**
@@ -142,15 +150,17 @@ export class AgentTable {
   /** Like `get`, for a caller that is about to start the agent. Throws `forbidden` if the agent is untrusted. */
   startable(ref?: string): Agent {
     const agent = this.get(ref);
-    const profile = this.#pick(agent.ref);
+    const isAllowed = this.#allowed.has(agent);
+    const profile = isAllowed ? null : this.#pick(agent.ref);
     const problem = profile === null ? null : this.#extended(profile).problem;
     if (problem !== null) throw new AegisError("conflict", `agent "${agent.slug}" is not started: ${problem}`);
-    for (const refusal of this.#more) {
-      const broken = refusal(agent);
-      if (broken !== null) throw new AegisError("unavailable", `agent "${agent.slug}" is not started: ${broken}`);
+    for (const refusal of isAllowed ? [] : this.#more) notBroken(agent, refusal);
+    for (const { whileAny, refusal } of this.#changing) if (whileAny.size > 0) notBroken(agent, refusal);
+    const reason = isAllowed ? null : this.#refusal(agent);
+    if (reason === null) {
+      this.#allowed.add(agent);
+      return agent;
     }
-    const reason = this.#refusal(agent);
-    if (reason === null) return agent;
     throw new AegisError("forbidden", `agent "${agent.slug}" is not started: ${reason}`, {
       hint: "see everything this folder would run, and agree to it, with: aegis trust",
     });
@@ -303,6 +313,11 @@ export class AgentTable {
     this.#byName = null;
     this.#resolved.clear();
   }
+}
+
+function notBroken(agent: Agent, refusal: AgentRefusal): void {
+  const broken = refusal(agent);
+  if (broken !== null) throw new AegisError("unavailable", `agent "${agent.slug}" is not started: ${broken}`);
 }
 
 function ownRefusal(agent: Agent): string | null {

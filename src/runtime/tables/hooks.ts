@@ -30,17 +30,29 @@ export type PlacedHook = { plugin: string; declaration: HookDeclaration; run: Ho
 export class HookTable {
   readonly #plugins = new Set<PluginHooks>();
   readonly #listeners = new Set<(plugin: string) => void>();
+  #onUse: () => void = () => {};
+  readonly #events = new Set<HookEvent>();
   #placed: Map<HookEvent, PlacedHook[]> | null = null;
+
+  /** The events that have hooks at the moment. Check it before building a context: most events have none. */
+  readonly events: ReadonlySet<HookEvent> = this.#events;
 
   /** Returns a function that removes the hooks. */
   add(hooks: PluginHooks): () => void {
+    const wasEmpty = this.#events.size === 0;
     this.#plugins.add(hooks);
-    this.#placed = null;
+    this.#changed();
+    if (wasEmpty) this.#onUse();
     const observes = hooks.hooks.some(({ event }) => hookKinds[event] === "observer");
     for (const listener of observes ? this.#listeners : []) listener(hooks.plugin);
     return () => {
-      if (this.#plugins.delete(hooks)) this.#placed = null;
+      if (this.#plugins.delete(hooks)) this.#changed();
     };
+  }
+
+  /** Calls back when the table is empty and gets hooks. */
+  onUse(listener: () => void): void {
+    this.#onUse = listener;
   }
 
   /** Calls back with the name of each plugin that adds observers. Returns a function that removes the listener. */
@@ -61,10 +73,6 @@ export class HookTable {
     return waits.length === 0 ? null : Promise.all(waits);
   }
 
-  has(event: HookEvent): boolean {
-    return this.of(event).length > 0;
-  }
-
   /** Whether a hook offers skills to agents. */
   get offersSkills(): boolean {
     return this.of("pre_turn").some((hook) => hook.declaration.offersSkills === true);
@@ -74,6 +82,12 @@ export class HookTable {
   of(event: HookEvent): readonly PlacedHook[] {
     this.#placed ??= this.#place();
     return this.#placed.get(event) ?? [];
+  }
+
+  #changed(): void {
+    this.#placed = null;
+    this.#events.clear();
+    for (const { hooks } of this.#plugins) for (const { event } of hooks) this.#events.add(event);
   }
 
   #place(): Map<HookEvent, PlacedHook[]> {

@@ -6,9 +6,9 @@ import type { Event } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { Drains } from "../../lib/serial.ts";
 import type { Store } from "../../store/store.ts";
 import { whileAway } from "../../store/transact.ts";
-import { Drains } from "../sessions/drains.ts";
 import { endEvents } from "./session-events.ts";
 
 export type WatchedSessionsOptions<Work> = {
@@ -29,7 +29,7 @@ const leaveDeadlineMs = 30_000;
 export class WatchedSessions<Work> {
   readonly #options: WatchedSessionsOptions<Work>;
   readonly #sessions = new Map<SessionId, { work: Work; timers: AbortController }>();
-  readonly #checks: Drains;
+  readonly #checks: Drains<SessionId>;
   readonly #leaving = new Set<Promise<void>>();
   readonly #stop = new AbortController();
 
@@ -51,6 +51,8 @@ export class WatchedSessions<Work> {
         for (const { session } of events) if (session !== null) this.check(session);
       },
       [...hints],
+      "all",
+      this.#sessions,
     );
   }
 

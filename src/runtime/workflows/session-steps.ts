@@ -5,8 +5,8 @@ import type { MessageId, SessionId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { errorText } from "../../lib/log.ts";
-import type { Engine } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { cannotWrite, StoreAwayError } from "../../store/transact.ts";
 import { derivedId } from "../inbox/derived-id.ts";
@@ -19,7 +19,7 @@ import type { WorkflowDeps } from "./deps.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import { replyTo } from "./replies.ts";
 
-export type SessionSteps = Pick<Engine, "spawn" | "send" | "drain" | "close">;
+export type SessionSteps = Pick<WorkflowContext, "spawn" | "send" | "drain" | "close">;
 
 type Sent = { message: MessageId; session: SessionId; deadline: number | null };
 

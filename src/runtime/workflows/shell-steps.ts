@@ -8,8 +8,8 @@ import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Child, Exit } from "../../lib/process.ts";
-import type { BashOptions, BashResult, Engine } from "../../plugin-api/engine.ts";
 import { PredicateFailed, WorkflowError } from "../../plugin-api/errors.ts";
+import type { BashOptions, BashResult, WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import { commandRefusal } from "../rights/commands.ts";
 import { starterOfRun } from "../rights/starter.ts";
@@ -20,7 +20,7 @@ import { ShortenedOutput, shortenedFile } from "./shortened.ts";
 /** The dependencies of steps, and the consent that each command of this run needs. */
 export type ShellDeps = Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> };
 
-export type ShellSteps = Pick<Engine, "bash" | "bashPredicate">;
+export type ShellSteps = Pick<WorkflowContext, "bash" | "bashPredicate">;
 
 /**
  * `$1` reaches the shell unchanged. Stdin is redirected because bash treats a socket as a remote login and then reads
@@ -34,7 +34,7 @@ const defaultRetries = 3;
 export function shellSteps(
   context: RunContext,
   deps: ShellDeps,
-  send: Engine["send"],
+  send: WorkflowContext["send"],
   host: string | null,
 ): ShellSteps {
   const bash = async (command: string, options: BashOptions = {}): Promise<BashResult> => {

@@ -1,12 +1,14 @@
 /** Workflow steps that delegate work to queues, groups and people. */
+
+import { isDeepStrictEqual } from "node:util";
 import { checkOf, type NamedCheck } from "../../contract/check.ts";
 import type { GroupResult } from "../../contract/group.ts";
-import type { AskId, BroadcastId, SessionId, TaskId } from "../../contract/ids.ts";
+import type { AskId, BroadcastId, RunId, SessionId, TaskId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { readBrief } from "../../plugin-api/brief.ts";
-import type { Engine, GroupWait, WorkOptions } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { GroupWait, WorkflowContext, WorkOptions } from "../../plugin-api/workflow-context.ts";
 import type { StoreTx } from "../../store/store.ts";
 import { newestGroup } from "../groups/find.ts";
 import { derivedId } from "../inbox/derived-id.ts";
@@ -14,14 +16,13 @@ import { placeBelow } from "../rights/place.ts";
 import { starterOfRun } from "../rights/starter.ts";
 import { readCheck } from "./checked-reply.ts";
 import type { WorkflowDeps } from "./deps.ts";
-import { type Agents, groupOf } from "./own-groups.ts";
 import type { OwnSessions } from "./own-sessions.ts";
-import type { SpawnedGroup } from "./run-sessions.ts";
+import { groupsOf, type SpawnedGroup } from "./run-sessions.ts";
 import { expected } from "./session-steps.ts";
 import { checkMayRun } from "./shell-steps.ts";
 
 export type WorkSteps = Pick<
-  Engine,
+  WorkflowContext,
   "delegate" | "enqueue" | "askHuman" | "spawnGroup" | "broadcast" | "waitAll" | "waitAny"
 >;
 
@@ -229,4 +230,36 @@ export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions)
     waitAll: (group, options) => wait("all", group, options),
     waitAny: (group, options) => wait("any", group, options),
   };
+}
+
+type Agents = string[] | { preset: string };
+
+/**
+ * Returns the group that the run had before it went back to a checkpoint, with exactly the same members. Returns null
+ * if there is none and members must be started. Throws `WorkflowError` if the name belongs to another run: two runs of
+ * one workflow use the same names, and one must not reach the members of the other.
+ */
+async function groupOf(
+  tx: StoreTx,
+  { run, own }: { run: RunId; own: OwnSessions },
+  name: string,
+  agents: Agents,
+): Promise<SpawnedGroup | null> {
+  const live = await tx.groups.byName(name);
+  if (live === null) return null;
+  const open = new Set<string>();
+  for (const id of await tx.groups.members(live.id)) if ((await tx.sessions.get(id))?.closed_at === null) open.add(id);
+  const mine = (await groupsOf(tx, run)).filter((one) => one.group === name);
+  const known = new Set<string>(mine.flatMap((one) => one.members.map(({ session }) => session)));
+  if ([...open].some((id) => !known.has(id))) {
+    throw new WorkflowError(
+      `a group "${name}" exists already and is not this run's: choose a name of its own, such as one with context.workflowId`,
+    );
+  }
+  const before = mine.find(
+    (one) =>
+      isDeepStrictEqual(one.agents, agents) &&
+      one.members.every(({ session }) => open.has(session) && !own.has(session)),
+  );
+  return before ?? null;
 }

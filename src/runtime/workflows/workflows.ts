@@ -12,10 +12,10 @@ import type { Workflow } from "../../plugin-api/workflow.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import { starterOf } from "../rights/starter.ts";
 import { Arguments, type TextArguments } from "./arguments.ts";
-import { authorEngine } from "./author-engine.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { placeOfRun, type RunEnds } from "./run-ends.ts";
 import { RunViews } from "./run-views.ts";
+import { workflowContext } from "./workflow-context.ts";
 
 export type WorkflowsOptions = WorkflowDeps & {
   engine: Engine;
@@ -85,7 +85,7 @@ export class Workflows {
         const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
         const config = settingsOf(workflow, this.#options.configured()[name] ?? {});
         return workflow.body(
-          authorEngine(context, this.#options, { ...origin, host, config, consent: () => this.#consent(origin) }),
+          workflowContext(context, this.#options, { ...origin, host, config, consent: () => this.#consent(origin) }),
           args as never,
         );
       },

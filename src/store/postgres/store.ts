@@ -2,14 +2,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DatabaseFacts } from "../../contract/api.ts";
 import type { AegisError } from "../../contract/errors.ts";
-import type { Event, EventType } from "../../contract/event.ts";
+import type { Event } from "../../contract/event.ts";
 import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { Listeners } from "../listeners.ts";
 import { neverAppend } from "../sql/sql.ts";
 import { createTables } from "../sql/tables.ts";
-import type { CommitListener, Store, StoreHealth, StoreReads, StoreTx, Writers } from "../store.ts";
+import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
 import { isTransient, postgresError } from "./errors.ts";
@@ -129,8 +129,8 @@ class PostgresStore implements Store {
     return this.#writer.submit((sql) => unit(createTables(sql, (event, at) => sql.append(event, at))));
   }
 
-  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers): () => void {
-    return this.#listeners.add(listener, types, from);
+  onCommit(...listener: Parameters<Store["onCommit"]>): () => void {
+    return this.#listeners.add(...listener);
   }
 
   async health(): Promise<StoreHealth> {

@@ -3,14 +3,14 @@ import { existsSync, writeFileSync } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
-import type { Event, EventType } from "../../contract/event.ts";
+import type { Event } from "../../contract/event.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { Listeners } from "../listeners.ts";
 import { neverAppend } from "../sql/sql.ts";
 import { createTables } from "../sql/tables.ts";
-import type { CommitListener, Store, StoreHealth, StoreLoss, StoreReads, StoreTx, Writers } from "../store.ts";
+import type { Store, StoreHealth, StoreLoss, StoreReads, StoreTx } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
 import { beginDatabase, type DatabaseOwner } from "./identity.ts";
@@ -114,8 +114,8 @@ class SqliteStore implements Store {
     return this.#writer.submit((sql) => unit(createTables(sql, (event, at) => sql.append(event, at), this.#scrub)));
   }
 
-  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers): () => void {
-    return this.#listeners.add(listener, types, from);
+  onCommit(...listener: Parameters<Store["onCommit"]>): () => void {
+    return this.#listeners.add(...listener);
   }
 
   async health(): Promise<StoreHealth> {

@@ -17,7 +17,7 @@ const unnamed = (tool: string) => refusal(tool, "its tools do not name it");
 
 describe("a call of the agent's own tools", () => {
   test.each([
-    // By kind, whatever the agent calls its tool.
+    // By kind, regardless of the agent's name for the tool.
     { agent: { deny_tools: ["bash"] }, kind: "execute", name: "x", answer: "its deny_tools name it (bash)" },
     { agent: { deny_tools: ["bash"] }, kind: "edit", name: "x", answer: "allowed" },
     { agent: { tools: ["read"] }, kind: "read", name: "x", answer: "allowed" },

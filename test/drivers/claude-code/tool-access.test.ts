@@ -1,7 +1,7 @@
 /** An agent's tools as the flags that Claude Code is really started with. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
-import { scopeArguments } from "../../../src/drivers/claude-code/tool-access.ts";
+import { scopeArguments } from "../../../src/drivers/claude-code/command.ts";
 
 const agent = (more: Partial<Agent>) => ({
   tools: null,

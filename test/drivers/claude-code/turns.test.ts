@@ -67,7 +67,7 @@ test("usage is of the turn, and its cost the difference to the turn before", asy
   const usage = { input: 10, cache_read: 3, cache_write: 2, output: 5 };
   expect(endOf(events).usage).toEqual({ ...usage, cost: 0.25 });
   expect(endOf(await runTurn(conversation, "do:reply")).usage).toEqual({ ...usage, cost: 0.25 });
-  // A resumed process goes on counting from an amount nobody here knows.
+  // A resumed process continues to count from an unknown amount.
   const { conversation: resumed } = await bench.reopen();
   expect(endOf(await runTurn(resumed, "do:reply")).usage?.cost).toBeNull();
   expect(endOf(await runTurn(resumed, "do:reply")).usage?.cost).toBe(0.25);

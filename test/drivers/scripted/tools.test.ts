@@ -43,7 +43,7 @@ test("count_todos counts per file, most first, and not in binary files", async (
   expect(output).toBe("4 todos in 2 files\n- src/a.ts: 3\n- src/deep/b.ts: 1");
 });
 
-test("grep shows path, line and text, whatever the case", async () => {
+test("grep shows path, line and text, and ignores case", async () => {
   const { output, kind } = await callOnce({ files }, "grep", { pattern: "Todo F" });
   expect(output).toBe("1 match in 1 file\nsrc/deep/b.ts:1: // TODO four");
   expect(kind).toBe("search");

@@ -9,7 +9,7 @@ export const bin = fileURLToPath(new URL("../../../node_modules/.bin", import.me
 
 export type Made = { place: string; files: string[]; found: boolean; status: string | null };
 
-/** What it printed, whatever came of it. */
+/** Its output, also after a failure. */
 export async function outputOf(command: string, args: string[], cwd: string): Promise<{ ok: boolean; output: string }> {
   const env = { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, NO_COLOR: "1" };
   return run(command, args, { cwd, env }).then(

@@ -94,7 +94,7 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     record.see("interrupt", true);
   });
 
-  test.runIf(able.steer)("what is said into the turn under way reaches the model", async () => {
+  test.runIf(able.steer)("a message that joins the running turn reaches the model", async () => {
     const held = await hold();
     const body = { text: "by the way", mode: "steer" as const };
     const { receipt } = await team.client.call("sendMessage", { path: { session: session.id }, body });

@@ -44,7 +44,7 @@ export async function messageFrom(client: Client, session: SessionId, kind: Send
 export async function turnsEnded(client: Client, session: SessionId, count: number): Promise<void> {
   const areOver = async () => {
     const all = await endings(client, session);
-    return all.length >= count && !all.includes("under way");
+    return all.length >= count && !all.includes("running");
   };
   await waitUntil(`${count} turns of ${session} are over`, areOver, patienceMs);
 }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { declaredSchedules } from "../../../src/daemon/declared-schedules.ts";
+import { declaredSchedules } from "../../../src/daemon/build-schedules.ts";
 import { loadConfig } from "../../../src/project/config/load.ts";
 import { scheduleFiles } from "../../../src/project/config/schedule-files.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";

@@ -1,4 +1,4 @@
-/** Which agent answers when nobody said which. */
+/** Which agent answers when none is named. */
 import { chmod, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

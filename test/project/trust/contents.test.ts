@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { Contents } from "../../../src/project/trust/contents.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
-/** Long after whatever the test writes. */
+/** Long after all writes of the test. */
 const later = () => Date.now() + 60_000;
 
 it("sees a change of the same length at the same time, however soon it comes", async () => {

@@ -107,6 +107,24 @@ it("asks about the agent, its harness's files and its models, and gives a consen
   await expect(at.judge.model("anthropic/x")).resolves.toBeInstanceOf(Consent);
 });
 
+it("knows the agents that need no trust for any content of the project", async () => {
+  const at = await court({
+    agents: {
+      plain: { harness: "scripted" },
+      open: { harness: "scripted", permission: "full" },
+      played: { harness: "scripted", options: { playbook: "play.yaml" } },
+      served: { harness: "scripted", mcp: "inherit" },
+      heir: { permission: "full" },
+      claude: { harness: "claude-code" },
+      native: { harness: "native", model: "openai/x" },
+    },
+  });
+  const inert = async (name: string) => at.judge.isInert(at.agents.get(name));
+  expect(await inert("plain")).toBe(true);
+  for (const name of ["open", "played", "served", "heir", "claude", "native"]) expect(await inert(name)).toBe(false);
+  expect(at.asked).toEqual([]);
+});
+
 it("judges an agent by the default agent too, where it takes its command over from it", async () => {
   const own = { harness: "acp", command: ["node", "agent.mjs"] };
   const at = await court({ agents: { base: own } }, { "agent.mjs": "1" });

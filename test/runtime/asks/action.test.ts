@@ -2,7 +2,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Action, actionDigest, bounded } from "../../../src/runtime/asks/action.ts";
-import { askChanges } from "../../../src/runtime/asks/present.ts";
+import { askChanges } from "../../../src/runtime/asks/permission.ts";
 import { anAsk } from "../../helpers/asks.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 

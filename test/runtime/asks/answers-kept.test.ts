@@ -15,7 +15,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 async function scene() {
   const { store: bare } = await openStore(join(await tempDir(), "aegis.db"));
-  const store = redactingStore(bare, () => createRedactor([secret]));
+  const store = redactingStore(bare, createRedactor([secret]));
   const session = sessionRow();
   await store.transact((tx) => tx.sessions.insert(session));
   const newAsks = () => new Asks({ store, clock: fakeClock(1_000), log, timeoutMs: () => null });

@@ -41,7 +41,7 @@ it("works for one commit at a time, and misses none that comes while it works or
     await Promise.resolve();
     if (seen.length === 1) commit();
     underWay -= 1;
-    // After the last look at what there is, before whoever waits for the work knows of its end.
+    // After the last check for events, before the caller that waits for the work is told of its end.
     if (seen.length === 2) queueMicrotask(commit);
     return 0;
   });

@@ -1,4 +1,4 @@
-/** Whatever the order of replies, failures, closings and looks: each group gets each member's own reply once. */
+/** Replies, failures, closings and reads in any order: each group gets each member's own reply once. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DriverEvent } from "../../../src/drivers/driver.ts";

@@ -263,7 +263,7 @@ describe("waiting", () => {
     await ask(runtime, "scouts", { objective: "more" });
     await runtime.inbox.admit({ session: shared.id, sender: human, body: "and this, please" });
     await runtime.stage.say(b, "was busy");
-    await waitUntil("the batch is under way", async () => runtime.turns.current(shared.id).length === 2);
+    await waitUntil("the batch is running", async () => runtime.turns.current(shared.id).length === 2);
     await runtime.stage.say(a, "first again");
     await waitAny(runtime, "scouts");
     await runtime.stage.say(b, "answered both");

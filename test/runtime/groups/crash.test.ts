@@ -127,7 +127,7 @@ describe("after a stop in the middle of a broadcast", () => {
   });
 });
 
-/** The harness has the prompt on record. */
+/** The harness has recorded the prompt. */
 async function accept(runtime: Team, session: Parameters<Team["turns"]["current"]>[0]): Promise<void> {
   const open = await runtime.store.read.turns.open();
   const turn = open.find((one) => one.session === session);

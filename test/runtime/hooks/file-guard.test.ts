@@ -1,4 +1,4 @@
-/** Which calls Aegis's own gate puts to a person, in whatever way they spell a path. */
+/** Which calls Aegis's own gate passes to a person, for every spelling of a path. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

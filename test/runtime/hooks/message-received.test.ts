@@ -99,7 +99,7 @@ describe("message_received", () => {
     const { runtime } = await start([hook("message_received", call)], undefined, (store) => ({
       ...store,
       read: store.read,
-      onCommit: (listener, types) => store.onCommit(listener, types),
+      onCommit: (...listener) => store.onCommit(...listener),
       transact: (unit) =>
         store.transact(async (tx) => {
           const value = await unit(tx);

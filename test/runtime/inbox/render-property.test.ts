@@ -1,10 +1,10 @@
-/** Whatever senders write, the rendering of a batch names each of them, and only them. */
+/** For any text of the senders, the rendering of a batch names each of them, and only them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import type { Sender } from "../../../src/contract/message.ts";
 import { escapeHeaders, parseHeader, unescapeHeaders } from "../../../src/contract/message-header.ts";
-import { splitMessages } from "../../../src/drivers/scripted/incoming.ts";
+import { splitMessages } from "../../../src/drivers/scripted/conversation.ts";
 import { renderBatch, renderParts } from "../../../src/runtime/inbox/render.ts";
 
 const person: Sender = { kind: "human" };

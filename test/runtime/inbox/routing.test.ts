@@ -66,7 +66,7 @@ describe("a message about a skill of another agent", () => {
     ["the agent has it already", "weather?", "meteo"],
     ["it names no skill", "hello", "dev"],
     ["its agent is not there", "find what is lost", "dev"],
-    ["it is for whoever answers", "brew tea", "dev"],
+    ["it belongs to no agent", "brew tea", "dev"],
   ])("stays where it was sent when %s", async (_, text, agent) => {
     const it = await open();
     const { session } = await it.sessions.create({ agent });

@@ -73,7 +73,7 @@ describe("a plugin's worker", () => {
     );
     expect(await call(0, { n: "4" })).toEqual({
       n: 4,
-      // With marks by which whatever it starts is found.
+      // With marks that identify its descendants.
       env: { ONLY: "this", AEGIS_OWNER: expect.any(String), AEGIS_CHILD: expect.any(String) },
       knob: 1,
       frozen: true,

@@ -1,4 +1,4 @@
-/** An agent of the pool belongs to the tree of whoever holds it: its subagents count there, and end with its task. */
+/** An agent of the pool belongs to the tree of its holder: its subagents count there, and end with its task. */
 import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";

@@ -1,4 +1,4 @@
-/** Whoever takes, gives back, changes agents or restarts in whatever order: nobody shares a session, and none is stale. */
+/** Leases, releases, changes of agents and restarts in any order: no two callers share a session, and none gets a stale one. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";

@@ -160,7 +160,7 @@ describe("after kill -9", () => {
     const session = await createSession(first.client);
     const id = await give(first.client, session.id, "quick");
     await waitForTask(first.client, id);
-    // The producer's turn with the answer is held: it is recorded, but nobody has read it to its end.
+    // The producer's turn with the answer is held: it is recorded, but not read to its end.
     await waitUntil("the answer is there", async () => (await callbacks(first.client, session.id)).length === 1);
     await first.kill();
 

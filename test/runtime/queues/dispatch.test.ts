@@ -247,7 +247,7 @@ describe("budgets", () => {
     const work = await line({ max_parallel: 3, budgets: [{ output_tokens: 100, window: "1h" }] }, { clock });
     const ids = [await work.put("a"), await work.put("b"), await work.put("c")];
     await waitUntil("one runs", () => work.atWork().length === 1);
-    // Nobody knows yet what a task needs, so the first runs alone.
+    // The cost of a task is not known yet, so the first runs alone.
     expect(work.atWork()).toEqual(["a"]);
     expect(await work.runtime.queues.queue("work")).toMatchObject({
       blocked_by: [{ reserved: null, spent: 0, allowed: false }],

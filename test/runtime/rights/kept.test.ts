@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { SessionId, TaskId } from "../../../src/contract/ids.ts";
 import { queueSettingsSchema } from "../../../src/contract/task.ts";
-import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
+import type { Engine } from "../../../src/plugin-api/workflow-context.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { workerPlace } from "../../../src/runtime/queues/rights.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";

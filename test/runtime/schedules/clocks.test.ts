@@ -1,4 +1,4 @@
-/** Clocks that are set, daemons that were down: each slot is fired at most once, and nobody runs in circles. */
+/** Clocks that are set, daemons that were down: each slot fires at most once, and no timer loops. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventsOfType } from "../../helpers/runtime.ts";
@@ -12,7 +12,7 @@ const hour = 60 * minute;
 const start = Date.UTC(2026, 0, 5, 0, 30);
 
 async function settled(at: Kit): Promise<void> {
-  await waitUntil("nothing is under way", async () => (await at.store.read.firings.unfinished()).length === 0);
+  await waitUntil("no firing is open", async () => (await at.store.read.firings.unfinished()).length === 0);
 }
 
 async function passes(at: Kit, ms: number): Promise<void> {

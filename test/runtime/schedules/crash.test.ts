@@ -42,7 +42,7 @@ async function live(
   return at === null ? mortal : { at, store: mortal };
 }
 
-/** What came of one slot: everything that was started, whoever started it. */
+/** The result of one slot: everything that was started for it, by any daemon. */
 async function effects(at: Kit, kind: ScheduleAction["kind"]): Promise<number> {
   const { runtime } = at;
   if (kind === "workflow") return (await runtime.workflows.runs.list({ limit: 99 })).length;

@@ -24,7 +24,7 @@ async function one(
 async function hours(at: Kit, count: number): Promise<void> {
   for (let passed = 0; passed < count; passed++) {
     await at.clock.advance(hour);
-    await waitUntil("nothing is under way", async () => (await at.store.read.firings.unfinished()).length === 0);
+    await waitUntil("no firing is open", async () => (await at.store.read.firings.unfinished()).length === 0);
   }
 }
 

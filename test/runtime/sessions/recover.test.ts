@@ -110,7 +110,7 @@ describe("after a stop in the middle of a turn", () => {
     expect(prompts[0]).not.toMatch(batch);
     // What it does now is not what it did before.
     expect(driver.turns[0]?.prompt.key).not.toBe(before.turns[0]?.prompt.key);
-    // Whoever waits for the answer finds it in the turn that goes on.
+    // A caller that waits for the answer finds it in the turn that continues.
     const [one, two] = await runtime.inbox.list(session, { limit: 10 });
     const [, turn] = await eventsOfType(runtime.store, "turn.started");
     expect([one, two]).toMatchObject([{ turn: turn?.data.turn }, { turn: turn?.data.turn }]);

@@ -12,7 +12,7 @@ it("takes three transactions from a message to its agent: admitted, begun, hande
       transactions += 1;
       return store.transact(unit);
     },
-    onCommit: (listener, types) => store.onCommit(listener, types),
+    onCommit: (...listener) => store.onCommit(...listener),
     health: () => store.health(),
     close: () => store.close(),
   });

@@ -135,7 +135,7 @@ describe("a turn that breaks", () => {
       read: store.read,
       transact: (unit) =>
         full ? Promise.reject(new AegisError("storage_full", "no space left")) : store.transact(unit),
-      onCommit: (listener, types) => store.onCommit(listener, types),
+      onCommit: (...listener) => store.onCommit(...listener),
       health: () => store.health(),
       close: () => store.close(),
     });

@@ -7,7 +7,7 @@ import { scaled } from "../../helpers/slowness.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 
-/** The root starts "child", which starts "leaf"; whoever gets a result says that it has it. */
+/** The root starts "child", which starts "leaf"; each session that gets a result confirms it. */
 async function* reply({ prompt, spec, signal }: TestTurn) {
   const below = /^begin$/m.test(prompt.text) ? "child" : /^child$/m.test(prompt.text) ? "leaf" : null;
   if (below !== null) {
@@ -30,7 +30,7 @@ function stoppingAfter(commits: number, onStop: () => void) {
       }
       return store.transact(unit);
     },
-    onCommit: (listener, types) => store.onCommit(listener, types),
+    onCommit: (...listener) => store.onCommit(...listener),
     health: () => store.health(),
     close: () => store.close(),
   });

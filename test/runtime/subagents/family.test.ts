@@ -19,7 +19,7 @@ describe("sessions_send", () => {
       const sent = f.call(root, "sessions_send", { run_id_or_label: to, message: `hi ${to}` });
       await f.say(session, "busy with the task");
       await waitUntil("it reads the message", async () => (await f.turnOf(session)).prompt.text.includes(`hi ${to}`));
-      // Whoever is asked works on, so that the next question finds it running.
+      // The asked session continues to work, so that the next question finds it running.
       await f.runtime.inbox.admit({ session, sender: { kind: "human" }, body: "go on" });
       await f.say(session, `hello to ${to}`);
       expect(answer((await sent).output)).toMatchObject({ status: "replied", reply: `hello to ${to}` });

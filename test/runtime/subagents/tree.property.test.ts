@@ -1,4 +1,4 @@
-/** Whatever is started, finished, killed and cut in whatever order: every end is told once, and nobody outlives a kill. */
+/** Starts, ends, kills and crashes in any order: every end is reported once, and no session outlives a kill. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { SessionId } from "../../../src/contract/ids.ts";

@@ -1,4 +1,4 @@
-/** Which agent a name means, whatever comes and goes. */
+/** Which agent a name means while agents are added and removed. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -232,6 +232,24 @@ describe("an agent that extends another one", () => {
     expect(registry.madeFrom(registry.get("dba")).map(({ slug, source }) => `${source} ${slug}`)).toEqual([
       ...["user dba", "plugin dba", "config dev"],
     ]);
+  });
+});
+
+describe("a reason not to start an agent", () => {
+  it("counts again after the settings were replaced, and a changing one counts each time", () => {
+    const profiles = [base];
+    const choice = { slug: "dev", why: "a test" };
+    const agents = new AgentTable(profiles, choice);
+    const missing = new Set<string>();
+    agents.refuseWhile(missing, () => "a plugin is missing");
+    expect(agents.startable("dev").slug).toBe("dev");
+    missing.add("gate");
+    expect(() => agents.startable("dev")).toThrow("a plugin is missing");
+    missing.clear();
+    expect(agents.startable("dev").slug).toBe("dev");
+    agents.replace(profiles, choice, () => "it is not trusted");
+    expect(() => agents.startable("dev")).toThrow("it is not trusted");
+    expect(() => agents.startable("dev")).toThrow("it is not trusted");
   });
 });
 

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { RunId } from "../../../src/contract/ids.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import type { Engine } from "../../../src/plugin-api/engine.ts";
 import { PredicateFailed, WorkflowError } from "../../../src/plugin-api/errors.ts";
 import { z } from "../../../src/plugin-api/index.ts";
 import { workflow } from "../../../src/plugin-api/workflow.ts";
+import type { Engine } from "../../../src/plugin-api/workflow-context.ts";
 import {
   completed,
   eventsOfType,

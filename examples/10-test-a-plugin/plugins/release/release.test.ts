@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callCommand, callTool, fakeEngine, runWorkflow } from "aegis/testing";
+import { callCommand, callTool, fakeWorkflowContext, runWorkflow } from "aegis/testing";
 import { next_version, release, ship } from "./release.ts";
 
 test("the tool counts on, and refuses what is no text", async () => {
@@ -13,13 +13,13 @@ test("the command prompts the agent", async () => {
 });
 
 test("the workflow publishes after a person agreed", async () => {
-  const engine = fakeEngine({ bash: () => "", askHuman: () => "yes" });
-  assert.equal(await runWorkflow(release, engine), "released");
-  assert.deepEqual(engine.calls.at(-1), { method: "bash", args: ["npm publish"] });
+  const context = fakeWorkflowContext({ bash: () => "", askHuman: () => "yes" });
+  assert.equal(await runWorkflow(release, context), "released");
+  assert.deepEqual(context.calls.at(-1), { method: "bash", args: ["npm publish"] });
 });
 
 test("the workflow stops at uncommitted changes", async () => {
-  const engine = fakeEngine({ bash: () => " M README.md" });
-  await assert.rejects(runWorkflow(release, engine), /uncommitted changes/);
-  assert.equal(engine.calls.length, 1);
+  const context = fakeWorkflowContext({ bash: () => " M README.md" });
+  await assert.rejects(runWorkflow(release, context), /uncommitted changes/);
+  assert.equal(context.calls.length, 1);
 });

@@ -8,12 +8,12 @@ export const next_version = tool(
   },
 );
 
-export const release = workflow("release", async (engine) => {
-  const { stdout } = await engine.bash("git status --porcelain");
+export const release = workflow("release", async (context) => {
+  const { stdout } = await context.bash("git status --porcelain");
   if (stdout !== "") throw new WorkflowError("there are uncommitted changes");
-  const answer = await engine.askHuman("Release now?", { options: ["yes", "no"] });
+  const answer = await context.askHuman("Release now?", { options: ["yes", "no"] });
   if (answer !== "yes") return "not released";
-  await engine.bash("npm publish");
+  await context.bash("npm publish");
   return "released";
 });
 

@@ -1,10 +1,13 @@
 /** Fetches a page or a document over HTTP. */
+
+import { lookup as systemLookup } from "node:dns";
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
 import { z } from "zod";
 import type { Clock } from "../../../lib/clock.ts";
 import { http } from "../../../lib/node-http.ts";
-import { guardedLookup, refuseLiteral } from "./address-guard.ts";
+import { isPublicAddress } from "../../../lib/public-address.ts";
 import { capText } from "./cap.ts";
 import { htmlText } from "./html-text.ts";
 import { defineTool, done, failed, type Tool, type ToolContext } from "./tool.ts";
@@ -105,4 +108,29 @@ function deadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal; ove
     () => undefined,
   );
   return { signal: AbortSignal.any([signal, late.signal]), over: () => over.abort() };
+}
+
+/**
+ * Resolves a name and rejects private addresses at connect time, so that a name that resolves differently the second
+ * time (DNS rebinding) is rejected too.
+ */
+const guardedLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, "", 0);
+    const blocked = addresses.find((entry) => !isPublicAddress(entry.address));
+    if (blocked !== undefined) return callback(refusal(hostname), "", 0);
+    if (options.all === true) return callback(null, addresses);
+    const first = addresses[0];
+    return first === undefined ? callback(refusal(hostname), "", 0) : callback(null, first.address, first.family);
+  });
+};
+
+/** An IP address in the URL is never looked up, so it is checked here. */
+function refuseLiteral(hostname: string): void {
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  if (isIP(bare) !== 0 && !isPublicAddress(bare)) throw refusal(bare);
+}
+
+function refusal(host: string): ToolError {
+  return new ToolError(`${host} is on this machine or a private network, which fetch may not reach.`);
 }

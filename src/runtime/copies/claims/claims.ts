@@ -51,6 +51,9 @@ export class FileClaims {
   readonly #holds: Holds;
   readonly #ledger: Ledger;
   readonly #edits = new Map<string, Edit>();
+  readonly #holders = new Set<SessionId>();
+  /** The sessions for which `turnEnded` has something to do. */
+  readonly holders: ReadonlySet<SessionId> = this.#holders;
   /** Calls of the present turns that were refused: they changed nothing, regardless of how the harness reports their end. */
   readonly #refusals = new Map<SessionId, Set<string>>();
 
@@ -67,6 +70,7 @@ export class FileClaims {
     for (const path of await this.#contained(reads)) await this.#reads(session, path);
     const wanted = await this.#byPath(changes);
     if (wanted.size === 0) return null;
+    this.#holders.add(session);
     const paths = [...wanted.keys()].sort();
     const key = keyOf(use);
     const holds = { leaseMs: editLeaseMs, waitMs: editWaitMs, signal };
@@ -121,6 +125,7 @@ export class FileClaims {
 
   /** Ends everything that the session holds. */
   async turnEnded(session: SessionId): Promise<void> {
+    this.#holders.delete(session);
     for (const edit of this.#edits.values())
       if (edit.session === session) await this.#finish(edit).catch((error: unknown) => this.#failed(session, error));
     this.#holds.release(session);
@@ -137,6 +142,7 @@ export class FileClaims {
     if (await this.#hasWorktree(session)) return [];
     const wanted = await Promise.all(paths.map((path) => this.#claimable(path)));
     const request = { session, key: claimKey, paths: [...new Set(wanted)].sort(), leaseMs: claimLeaseMs };
+    this.#holders.add(session);
     const refusal = await this.#holds.take({ ...request, waitMs, signal });
     if (refusal !== null) throw new AegisError("conflict", await this.#held(session, "aegis_claim", refusal));
     return (await this.list()).filter((one) => one.session === session && one.kind === "claim");

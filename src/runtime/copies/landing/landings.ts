@@ -45,6 +45,8 @@ export type LandingsOptions = {
   rescues: Rescues;
   removal: Pick<Removal, "tidy">;
   inbox: Inbox;
+  /** Filled here: the sessions whose worktree a landing reads or changes, so that no turn may begin. */
+  landing: Map<SessionId, Promise<void>>;
   signal: AbortSignal;
 };
 
@@ -58,8 +60,6 @@ const mostKnown = 10_000;
 export class Landings {
   readonly #options: LandingsOptions;
   readonly queue: MergeQueue;
-  /** Sessions whose worktree a landing reads or changes now. */
-  readonly #quiet = new Map<SessionId, Promise<void>>();
 
   constructor(options: LandingsOptions) {
     this.#options = options;
@@ -106,11 +106,6 @@ export class Landings {
     return this.#view(await this.queue.cancel(id));
   }
 
-  /** Resolves when no landing uses the worktree of the session, so that a turn may begin. */
-  async free(session: SessionId): Promise<void> {
-    await this.#quiet.get(session);
-  }
-
   async #view(landing: Landing): Promise<LandingView> {
     const [view] = await this.#views([landing]);
     return view ?? { ...landing, receipt: null, queued_position: null };
@@ -131,7 +126,7 @@ export class Landings {
     // A crash may have come between the end of a landing and the end of its reference.
     const ended = (await store.read.landings.list(mostKnown)).filter(({ ended_at }) => ended_at !== null);
     await releaseCommits(this.#options, ended);
-    this.queue.nudge();
+    await this.queue.start();
   }
 
   async #go(first: Landing): Promise<Landing> {
@@ -162,12 +157,12 @@ export class Landings {
   /** Runs the work while no turn of the session can begin. If one runs, the landing waits in the queue again. */
   async #whileQuiet(row: Landing, work: () => Promise<Landing>): Promise<Landing> {
     const over = Promise.withResolvers<void>();
-    this.#quiet.set(row.session, over.promise);
+    this.#options.landing.set(row.session, over.promise);
     try {
       const session = await this.#options.store.read.sessions.get(row.session);
       return session?.state === "working" ? await this.#put(row, { state: "new" }) : await work();
     } finally {
-      this.#quiet.delete(row.session);
+      this.#options.landing.delete(row.session);
       over.resolve();
     }
   }

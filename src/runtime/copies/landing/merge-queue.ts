@@ -29,12 +29,23 @@ export class MergeQueue {
   readonly #callers = new Map<LandingId, AbortController>();
   /** Landings that stopped without an end. The next start of the daemon continues them. */
   readonly #stopped = new Set<LandingId>();
+  /** Landings that may not have ended, of every node. */
+  readonly #open = new Set<LandingId>();
   #isRunning = false;
   #isNudged = false;
 
   constructor(options: MergeQueueOptions) {
     this.#options = options;
-    options.store.onCommit(() => this.nudge(), ["queue.resumed", "turn.ended"]);
+    const { store } = options;
+    store.onCommit(
+      (events) => {
+        for (const event of events)
+          if (event.type === "land.queued") this.#open.add(event.data.landing);
+          else if (event.type === "land.ended") this.#open.delete(event.data.landing);
+      },
+      ["land.queued", "land.ended"],
+    );
+    store.onCommit(() => this.nudge(), ["queue.resumed", "turn.ended"], "all", this.#open);
   }
 
   /** Resolves when the landing has ended. */
@@ -57,6 +68,12 @@ export class MergeQueue {
     } finally {
       this.#callers.delete(id);
     }
+  }
+
+  /** Continues the landings that an earlier daemon left. */
+  async start(): Promise<void> {
+    for (const { id } of await this.#options.store.read.landings.open()) this.#open.add(id);
+    this.nudge();
   }
 
   /** Starts the next landing if none runs. */

@@ -8,7 +8,7 @@ import { type Backoff, backoffMs } from "../../../lib/backoff.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { errorText } from "../../../lib/log.ts";
 import { unlessAborted, untilAborted } from "../../../lib/until-aborted.ts";
-import type { Engine } from "../../../plugin-api/engine.ts";
+import type { WorkflowContext } from "../../../plugin-api/workflow-context.ts";
 import type { Contributions, WorkerCall } from "../protocol.ts";
 import { type Death, DeclarationsChanged, PluginGone } from "./errors.ts";
 import type { CallOptions } from "./open-calls.ts";
@@ -118,8 +118,8 @@ export class CodeHost {
    * Runs a workflow's body. If the worker dies, the run is replayed. A run that was executing its own code when the
    * worker stopped answering counts as the cause and fails.
    */
-  async run(index: number, engine: Engine, args: unknown): Promise<unknown> {
-    const id = engine.workflowId as RunId;
+  async run(index: number, context: WorkflowContext, args: unknown): Promise<unknown> {
+    const id = context.workflowId as RunId;
     if (this.#worker === null) {
       this.#waitingRuns.add(id);
       this.hurry();
@@ -132,7 +132,7 @@ export class CodeHost {
       this.#waitingRuns.delete(id);
     }
     const worker = await this.#alive();
-    const body = runBody(worker, index, engine, args);
+    const body = runBody(worker, index, context, args);
     this.#runs.set(id, body);
     try {
       const result = await body.result;

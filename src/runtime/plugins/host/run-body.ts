@@ -1,17 +1,17 @@
-/** Runs a workflow's body in its plugin's worker and performs its engine requests here, in the same branch. */
+/** Runs a workflow's body in its plugin's worker and performs its context requests here, in the same branch. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { RunCancelled } from "../../../engine/engine.ts";
-import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
+import type { PredicateOptions, WorkflowContext } from "../../../plugin-api/workflow-context.ts";
 import type { Outcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
-import { plainMethods } from "../worker/run-engine.ts";
+import { plainMethods } from "../worker/workflow-contexts.ts";
 import { PluginGone } from "./errors.ts";
 import type { WorkerRequest } from "./open-calls.ts";
 import type { PluginWorker } from "./worker.ts";
 
 export type Body = {
   result: Promise<unknown>;
-  /** Whether the body waits for the engine; otherwise it executes its own code. */
+  /** Whether the body waits for the context; otherwise it executes its own code. */
   isWaiting(): boolean;
 };
 
@@ -20,7 +20,7 @@ type Branches = { resolve: (value: unknown) => void; reject: (error: unknown) =>
 
 const methods: ReadonlySet<string> = new Set(plainMethods);
 
-export function runBody(worker: PluginWorker, index: number, engine: Engine, args: unknown): Body {
+export function runBody(worker: PluginWorker, index: number, context: WorkflowContext, args: unknown): Body {
   /** Branch → its place in the run's record, which only code running there can claim. */
   const places = new Map<string, Within>();
   const parallels = new Map<number, Branches>();
@@ -28,7 +28,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
 
   const enter = (branch: string) => {
     places.set(branch, AsyncLocalStorage.snapshot());
-    const { signal } = engine;
+    const { signal } = context;
     const cut = () => worker.cut({ type: "cut", id: calls.id, branch, reason: toWire(signal.reason) });
     if (signal.aborted) cut();
     else signal.addEventListener("abort", cut, { once: true });
@@ -38,7 +38,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     // The branch was never opened: the worker misbehaves, and the request is ignored.
     if (within === undefined) return;
     within(() => {
-      if (request.method === "log") return engine.log(request.args[0]);
+      if (request.method === "log") return context.log(request.args[0]);
       open += 1;
       const settle = (outcome: Outcome) => {
         open -= 1;
@@ -53,16 +53,16 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
   const perform = async ({ id, method, args: given }: WorkerRequest): Promise<unknown> => {
     if (method === "parallel") return parallel(id, Number(given[0]));
     if (method === "step") {
-      const [name, options] = given as [string, Parameters<Engine["step"]>[2]];
-      return engine.step(name, () => performed(id, null), options);
+      const [name, options] = given as [string, Parameters<WorkflowContext["step"]>[2]];
+      return context.step(name, () => performed(id, null), options);
     }
     if (method === "bashPredicate") {
       const [command, options] = given as [string, PredicateOptions];
       const retryWith = options.retryWith ?? ((result: unknown) => performed(id, result) as Promise<string>);
-      return engine.bashPredicate(command, { ...options, retryWith });
+      return context.bashPredicate(command, { ...options, retryWith });
     }
-    if (!methods.has(method)) throw new TypeError(`the engine has no method "${method}"`);
-    const call = engine[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
+    if (!methods.has(method)) throw new TypeError(`the context has no method "${method}"`);
+    const call = context[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
     return call(...given);
   };
   /**
@@ -70,7 +70,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
    * for, but a step of a replayed run is, so that it is not performed twice at once.
    */
   const performed = (id: number, value: unknown): Promise<unknown> => {
-    const { signal } = engine;
+    const { signal } = context;
     const work = worker.perform(id, value).catch((error: unknown) => {
       if (error instanceof PluginGone) return untilAborted(signal, () => true);
       throw error;
@@ -81,7 +81,7 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     const branches = Array.from({ length: count }, () => Promise.withResolvers<unknown>());
     parallels.set(id, branches);
     try {
-      await engine.parallel(
+      await context.parallel(
         branches.map((branch, at) => () => {
           enter(`${id}.${at}`);
           return branch.promise;
@@ -98,10 +98,10 @@ export function runBody(worker: PluginWorker, index: number, engine: Engine, arg
     else branch?.reject(fromWire(outcome.error));
   };
 
-  const { name, workflowId, host, callerHandle, projectRoot, config } = engine;
+  const { name, workflowId, host, callerHandle, projectRoot, config } = context;
   const calls = worker.open(
     { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, projectRoot, config } },
-    { timeoutMs: null, signal: engine.signal, what: `the workflow "${name}"`, onRequest, onBranch },
+    { timeoutMs: null, signal: context.signal, what: `the workflow "${name}"`, onRequest, onBranch },
   );
   enter("");
   return { result: calls.result, isWaiting: () => open > 0 };

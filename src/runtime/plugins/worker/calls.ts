@@ -12,21 +12,21 @@ import type { Caller, FromWorker, Outcome, ToWorker, WorkerCall } from "../proto
 import { fromWire, toWire } from "../wire-error.ts";
 import { callChannel } from "./channel-call.ts";
 import type { Collected } from "./collect.ts";
-import { RunEngines } from "./run-engine.ts";
 import { issueText } from "./schema.ts";
+import { WorkflowContexts } from "./workflow-contexts.ts";
 
 export class Calls {
   readonly #collected: Collected;
   readonly #context: PluginContext;
   readonly #post: (message: FromWorker) => void;
   readonly #running = new Map<number, AbortController>();
-  readonly #engines: RunEngines;
+  readonly #workflows: WorkflowContexts;
 
   constructor(collected: Collected, context: PluginContext, post: (message: FromWorker) => void) {
     this.#collected = collected;
     this.#context = context;
     this.#post = post;
-    this.#engines = new RunEngines(post);
+    this.#workflows = new WorkflowContexts(post);
   }
 
   take(message: ToWorker): void {
@@ -40,16 +40,16 @@ export class Calls {
       case "cancel":
         this.#running.get(message.id)?.abort(new Error(message.reason));
         this.#running.delete(message.id);
-        this.#engines.cancel(message.id, new Error(message.reason));
+        this.#workflows.cancel(message.id, new Error(message.reason));
         break;
       case "answer":
-        this.#engines.answered(message.id, message.outcome);
+        this.#workflows.answered(message.id, message.outcome);
         break;
       case "perform":
-        void this.#engines.perform(message);
+        void this.#workflows.perform(message);
         break;
       case "cut":
-        this.#engines.cut(message.id, message.branch, fromWire(message.reason));
+        this.#workflows.cut(message.id, message.branch, fromWire(message.reason));
         break;
     }
   }
@@ -63,7 +63,7 @@ export class Calls {
         (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
       )
       .catch((error: unknown): Outcome => ({ ok: false, error: toWire(error) }));
-    this.#engines.forget(id);
+    this.#workflows.forget(id);
     if (this.#running.delete(id)) this.#post({ type: "done", id, outcome });
   }
 
@@ -92,14 +92,14 @@ export class Calls {
         return at(this.#collected.reducers[call.index]).handler(call.replies);
       case "channel": {
         const { options } = at(this.#collected.channels[call.index]);
-        const ask = (method: string, args: unknown[]) => this.#engines.ask(id, method, args);
+        const ask = (method: string, args: unknown[]) => this.#workflows.ask(id, method, args);
         return callChannel(options, call, { ...this.#context, signal }, ask);
       }
       case "workflow": {
         const workflow = at(this.#collected.workflows[call.index]);
         const check = workflow.input === null ? null : workflow.input["~standard"].validate;
         const args = check === null ? call.args : await checked(check, call.args);
-        const result = await workflow.body(this.#engines.open(id, call.about), args as never);
+        const result = await workflow.body(this.#workflows.open(id, call.about), args as never);
         // A run's result is stored permanently, so a value that JSON cannot represent is refused.
         toJson(result, `the result of ${workflow.name}`);
         return result;

@@ -1,11 +1,11 @@
 /**
- * The engine that a workflow body uses. Every method with a side effect is a step. Its result is recorded, and a replay
+ * The context that the body of a workflow gets. Every method with a side effect is a step. Its result is recorded, and a replay
  * of the body after a restart returns the recorded result at once. All times are in seconds.
  */
 import type { GroupResult } from "../contract/group.ts";
 import type { Json } from "../contract/run.ts";
 
-export interface Engine<Config = Record<string, unknown>> {
+export interface WorkflowContext<Config = Record<string, unknown>> {
   /** The workflow's name. */
   readonly name: string;
   /** The run's id. */
@@ -66,6 +66,9 @@ export interface Engine<Config = Record<string, unknown>> {
   /** Records the result of any other work. If Aegis stops in the middle of a step, it may be performed twice. */
   step<T>(name: string, work: () => T | Promise<T>, options?: { onUncertain?: OnUncertain }): Promise<T>;
 }
+
+/** @deprecated Use `WorkflowContext`. */
+export type Engine<Config = Record<string, unknown>> = WorkflowContext<Config>;
 
 /** A command that must succeed before work counts as done. Default: two retries, 600 seconds. */
 export type WorkCheck = string | { command: string; max_retries?: number; timeout?: number };

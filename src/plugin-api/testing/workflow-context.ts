@@ -1,16 +1,16 @@
-/** An engine for workflow tests. It answers by script, records every call and starts nothing. */
+/** A context for workflow tests. It answers by script, records every call and starts nothing. */
 import type { GroupResult } from "../../contract/group.ts";
 import { checkJson } from "../../lib/strict-json.ts";
 import { readBrief } from "../brief.ts";
-import type { BashResult, Engine } from "../engine.ts";
 import { PredicateFailed, WorkflowError } from "../errors.ts";
+import type { BashResult, WorkflowContext } from "../workflow-context.ts";
 
-export type EngineCall = { method: string; args: readonly unknown[] };
+export type WorkflowContextCall = { method: string; args: readonly unknown[] };
 
 type Script<Args extends readonly unknown[], Answer> = ((...args: Args) => Answer | Promise<Answer>) | undefined;
 
 /** A method without a script throws `WorkflowError`, so that a test states everything it relies on. */
-export type FakeEngineOptions<Config> = {
+export type FakeWorkflowContextOptions<Config> = {
   config?: Config;
   host?: string | null;
   delegate?: Script<[queue: string, payload: string], string>;
@@ -24,9 +24,9 @@ export type FakeEngineOptions<Config> = {
   projectRoot?: string;
 };
 
-export type FakeEngine<Config = Record<string, unknown>> = Engine<Config> & {
+export type FakeWorkflowContext<Config = Record<string, unknown>> = WorkflowContext<Config> & {
   /** Every call of the body, in order. */
-  readonly calls: readonly EngineCall[];
+  readonly calls: readonly WorkflowContextCall[];
   readonly lines: readonly unknown[];
   readonly checkpoints: readonly { name: string; payload: unknown }[];
   /** Simulates the cancellation of the run. */
@@ -36,22 +36,22 @@ export type FakeEngine<Config = Record<string, unknown>> = Engine<Config> & {
 const defaultRetries = 3;
 
 /**
- * Creates an engine for tests of workflows. It answers by script, records every call in `calls` and starts nothing. A
+ * Creates a context for tests of workflows. It answers by script, records every call in `calls` and starts nothing. A
  * method without a script throws `WorkflowError`, so that a test states everything it relies on.
  *
  * @example
  * ```ts
- * import { fakeEngine } from "aegis/testing";
+ * import { fakeWorkflowContext } from "aegis/testing";
  *
- * const engine = fakeEngine({ send: (_, text) => `you said ${text}` });
- * await engine.send(await engine.spawn("dev"), "hello"); // "you said hello"
- * engine.calls.map(({ method }) => method); // ["spawn", "send"]
+ * const context = fakeWorkflowContext({ send: (_, text) => `you said ${text}` });
+ * await context.send(await context.spawn("dev"), "hello"); // "you said hello"
+ * context.calls.map(({ method }) => method); // ["spawn", "send"]
  * ```
  */
-export function fakeEngine<Config = Record<string, unknown>>(
-  options: FakeEngineOptions<Config> = {},
-): FakeEngine<Config> {
-  const calls: EngineCall[] = [];
+export function fakeWorkflowContext<Config = Record<string, unknown>>(
+  options: FakeWorkflowContextOptions<Config> = {},
+): FakeWorkflowContext<Config> {
+  const calls: WorkflowContextCall[] = [];
   const lines: unknown[] = [];
   const checkpoints: { name: string; payload: unknown }[] = [];
   const abort = new AbortController();
@@ -62,7 +62,7 @@ export function fakeEngine<Config = Record<string, unknown>>(
     ...args: Args
   ): Promise<Answer> => {
     note(method, ...args);
-    if (script === undefined) throw new WorkflowError(`the test has no script for engine.${method}`);
+    if (script === undefined) throw new WorkflowError(`the test has no script for context.${method}`);
     return script(...args);
   };
   const bash = async (command: string): Promise<BashResult> => {
@@ -137,3 +137,23 @@ export function fakeEngine<Config = Record<string, unknown>>(
     },
   };
 }
+
+/** @deprecated Use `WorkflowContextCall`. */
+export type EngineCall = WorkflowContextCall;
+/** @deprecated Use `FakeWorkflowContextOptions`. */
+export type FakeEngineOptions<Config> = FakeWorkflowContextOptions<Config>;
+/** @deprecated Use `FakeWorkflowContext`. */
+export type FakeEngine<Config = Record<string, unknown>> = FakeWorkflowContext<Config>;
+
+/**
+ * The earlier name of `fakeWorkflowContext`.
+ *
+ * @deprecated Use `fakeWorkflowContext`.
+ * @example
+ * ```ts
+ * import { fakeEngine } from "aegis/testing";
+ *
+ * const context = fakeEngine({ bash: () => "v1.2.3" });
+ * ```
+ */
+export const fakeEngine = fakeWorkflowContext;

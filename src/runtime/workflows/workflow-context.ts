@@ -1,10 +1,10 @@
-/** Implements the engine that a workflow's body receives, for one run. */
+/** Implements the context that a workflow's body receives, for one run. */
 import { inspect } from "node:util";
 import type { Json } from "../../contract/run.ts";
 import type { RunContext } from "../../engine/engine.ts";
 import type { Consent } from "../../lib/consent.ts";
-import type { Engine } from "../../plugin-api/engine.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
+import type { WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { OwnSessions } from "./own-sessions.ts";
 import { sessionSteps } from "./session-steps.ts";
@@ -13,7 +13,7 @@ import { workSteps } from "./work-steps.ts";
 
 const longestLine = 20_000;
 
-export function authorEngine(
+export function workflowContext(
   context: RunContext,
   deps: WorkflowDeps,
   about: {
@@ -24,7 +24,7 @@ export function authorEngine(
     /** Called for each command that it runs. */
     consent: () => Promise<Consent>;
   },
-): Engine {
+): WorkflowContext {
   const own = new OwnSessions();
   if (context.run.host !== null && about.host !== null) own.know(about.host, context.run.host);
   const mine = { ...deps, consent: about.consent };

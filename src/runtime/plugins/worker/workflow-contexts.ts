@@ -1,11 +1,11 @@
 /**
- * The engine of a workflow whose body runs in this worker. Each method is a request to the daemon, which records the
+ * The context of a workflow whose body runs in this worker. Each method is a request to the daemon, which records the
  * run. Functions that the body passes stay here and run on the daemon's request.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
 import { checkJson } from "../../../lib/strict-json.ts";
-import type { Engine, PredicateOptions } from "../../../plugin-api/engine.ts";
+import type { PredicateOptions, WorkflowContext } from "../../../plugin-api/workflow-context.ts";
 import type { FromWorker, Outcome, RunAbout, ToWorker } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 
@@ -23,9 +23,9 @@ type Request = {
 export const plainMethods = [
   ...(["spawn", "send", "drain", "close", "delegate", "enqueue", "askHuman", "bash", "checkpoint"] as const),
   ...(["resumeState", "sleep", "spawnGroup", "broadcast", "waitAll", "waitAny"] as const),
-] as const satisfies readonly (keyof Engine)[];
+] as const satisfies readonly (keyof WorkflowContext)[];
 
-export class RunEngines {
+export class WorkflowContexts {
   readonly #post: (message: FromWorker) => void;
   readonly #requests = new Map<number, Request>();
   readonly #branch = new AsyncLocalStorage<string>();
@@ -37,12 +37,12 @@ export class RunEngines {
     this.#post = post;
   }
 
-  open(call: number, about: RunAbout): Engine {
+  open(call: number, about: RunAbout): WorkflowContext {
     this.#signals.set(call, new Map());
     const ask = (method: string, args: unknown[], work: Work | null = null) => this.#ask(call, method, args, work);
     const plain = Object.fromEntries(
       plainMethods.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
-    ) as unknown as Pick<Engine, (typeof plainMethods)[number]>;
+    ) as unknown as Pick<WorkflowContext, (typeof plainMethods)[number]>;
     const signal = () => this.#signal(call, this.#branch.getStore() ?? "").signal;
     return {
       ...about,
