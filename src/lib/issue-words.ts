@@ -43,7 +43,7 @@ function problemsOf(issue: Issue, { known, noun }: IssueWords): FieldProblem[] {
 }
 
 /** Rewords the messages of the schema library, which name its own checks: `Too big: expected string to have <=80 …`. */
-function plainMessage(message: string): string {
+export function plainMessage(message: string): string {
   // A query parameter is text: the schema converts it first, and reports the result of the conversion.
   if (message.endsWith("received NaN")) return "expected a number";
   if (message.endsWith(", received undefined")) return "it is missing";

@@ -2,9 +2,11 @@
  * `packages.lock`: the installed plugins and skills of a place, their sources and the hashes of their files. It is kept
  * in version control. Version 0.1 had a file for each kind; they are read too, and the next change replaces them.
  */
+
 import { join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../contract/errors.ts";
+import { plainMessage } from "../lib/issue-words.ts";
 import { errorText } from "../lib/log.ts";
 import type { FilePlan } from "./file-plan.ts";
 import type { PackageKind, Place } from "./place.ts";
@@ -109,7 +111,7 @@ function parse(path: string, bytes: Uint8Array, upgrade: (value: unknown) => unk
     return lockSchema.parse(upgrade(JSON.parse(Buffer.from(bytes).toString("utf8"))), { jitless: true });
   } catch (error) {
     const [issue] = error instanceof z.ZodError ? error.issues : [];
-    const why = issue === undefined ? errorText(error) : `${issue.path.join(".")}: ${issue.message}`;
+    const why = issue === undefined ? errorText(error) : `${issue.path.join(".")}: ${plainMessage(issue.message)}`;
     throw new AegisError("invalid", `${path} cannot be used: ${why}`, {
       hint: "restore it from version control, or remove it and install the packages again",
       cause: error,

@@ -1,7 +1,9 @@
 /** A channel whose code runs in the worker of a plugin. Everything that comes from there is validated. */
+
 import { channelAccountSchema, inboundBatchSchema } from "../../contract/channel-message.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { plainMessage } from "../../lib/issue-words.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Redact } from "../../lib/redact.ts";
 import type { PluginChannel } from "../../runtime/plugins/contribute.ts";
@@ -120,7 +122,7 @@ function parsed<T>(schema: Schema<T>, value: unknown, what: string): T {
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const at = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.map(String).join(".")}`;
-  throw new AegisError("invalid", `${what} got an invalid value${at}: ${issue?.message ?? ""}`);
+  throw new AegisError("invalid", `${what} got an invalid value${at}: ${plainMessage(issue?.message ?? "")}`);
 }
 
 function about({ key, repeated }: SendOptions): { key: string; repeated: boolean } {

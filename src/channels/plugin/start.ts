@@ -1,6 +1,8 @@
 /** Starts a channel that a plugin brings, with the settings of the project. */
+
 import { pluginChannelSettingsSchema } from "../../contract/channel-message.ts";
 import { AegisError } from "../../contract/errors.ts";
+import { plainMessage } from "../../lib/issue-words.ts";
 import type { Redact } from "../../lib/redact.ts";
 import type { PluginChannel } from "../../runtime/plugins/contribute.ts";
 import { type ConversationOptions, startConversation } from "../conversation/conversation.ts";
@@ -25,7 +27,7 @@ export function startPluginChannel({ remote, settings, redact, ...parts }: Start
   if (!read.success) {
     const [issue] = read.error.issues;
     const at = [key, ...(issue?.path.map(String) ?? [])].join(".");
-    throw new AegisError("invalid", `${at}: ${issue?.message ?? "wrong value"}`, {
+    throw new AegisError("invalid", `${at}: ${plainMessage(issue?.message ?? "wrong value")}`, {
       hint: "correct the setting; docs/channels.md lists the settings of a plugin's channel",
     });
   }

@@ -1,10 +1,12 @@
 /** Searches plugin registries: folders and repositories with an index or with one folder per plugin. */
+
 import { readdir, readFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { pluginNameMaxLength, pluginNamePattern } from "../../contract/plugin.ts";
 import { contentPath, isErrno } from "../../lib/files.ts";
+import { plainMessage } from "../../lib/issue-words.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { readManifest } from "../../runtime/plugins/manifest.ts";
@@ -119,7 +121,7 @@ async function readEntry(folder: string, entry: unknown): Promise<z.infer<typeof
   const parsed = indexEntrySchema.safeParse(entry, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return `${(issue?.path ?? []).map((key) => `.${String(key)}`).join("")}: ${issue?.message ?? "wrong"}`;
+    return `${(issue?.path ?? []).map((key) => `.${String(key)}`).join("")}: ${plainMessage(issue?.message ?? "wrong")}`;
   }
   const { name, path, source } = parsed.data;
   const isInside = source !== undefined || (await contentPath(folder, path ?? name).catch(() => null)) !== null;
@@ -164,7 +166,7 @@ async function readIndex(folder: string): Promise<unknown[] | null> {
     return indexSchema.parse(JSON.parse(text), { jitless: true }).plugins;
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-    const what = issue === undefined ? errorText(error) : `${issue.path.join(".")}: ${issue.message}`;
+    const what = issue === undefined ? errorText(error) : `${issue.path.join(".")}: ${plainMessage(issue.message)}`;
     throw new AegisError("invalid", `${indexName}: ${what}`, { cause: error });
   }
 }

@@ -9,6 +9,11 @@ import { openScripted } from "./scripted-conversation.ts";
 const wrong: [title: string, yaml: string, message: RegExp][] = [
   ["broken YAML", "rules:\n  - name: [a", /^book\.yaml:2: /],
   ["no rules", "opening: hi\n", /^book\.yaml:1: rules: /],
+  [
+    "a value of another type",
+    "rules:\n  - name: a\n    when: { contains: x }\n    steps: [{ say: x }]\n",
+    /:3: rules\.when: expected string/,
+  ],
   ["an unknown key", "rules:\n  - name: a\n    whne: x\n    steps: [{ say: x }]\n", /:2: rules\.when: /],
   [
     "a misspelt key",

@@ -1,7 +1,9 @@
 /** Reads a playbook. Reports every problem with its file and line before anything runs. */
+
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
+import { plainMessage } from "../../../lib/issue-words.ts";
 import { errorText } from "../../../lib/log.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { playbookSchema, ruleSchema, type SenderKind, type Step, stepSchemas, type Verb, verbs } from "./schema.ts";
@@ -126,7 +128,10 @@ function failOn(error: z.ZodError, base: Path, known: readonly string[], fail: F
     const key = issue.keys[0] ?? "";
     return fail(path, `unknown key "${key}"${didYouMean(key, known)}`, key);
   }
-  return fail(path, `${path.filter((part) => typeof part === "string").join(".") || "playbook"}: ${issue.message}`);
+  return fail(
+    path,
+    `${path.filter((part) => typeof part === "string").join(".") || "playbook"}: ${plainMessage(issue.message)}`,
+  );
 }
 
 function checkPlaces(steps: readonly Step[], path: Path, fail: Fail): readonly Step[] {
