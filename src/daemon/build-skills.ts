@@ -60,7 +60,7 @@ export function buildSkillCore(options: SkillCoreOptions): SkillCore {
   const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
     roots: () => skillRoots({ ...places, dirs: settings().config.skills.dirs }),
-    now: () => clock.now(),
+    now: Date.now,
   });
   const gates = new SkillRequirements({ env: () => env, config: () => settings().config, platform: process.platform });
   const classifier = new Classifier({
