@@ -6,6 +6,7 @@
 import type { Client } from "pg";
 import { AegisError } from "../../contract/errors.ts";
 import type { StoreMembership } from "../store.ts";
+import { StoreOverError } from "../transact.ts";
 import type { Connections } from "./connections.ts";
 import { postgresDialect } from "./dialect.ts";
 import { postgresError } from "./errors.ts";
@@ -133,7 +134,7 @@ export class Membership implements StoreMembership {
   fenced(): AegisError {
     this.fence();
     for (const listener of [...this.#fencedListeners]) listener();
-    return new AegisError("unavailable", `node "${this.node}" lost its lease: another node has taken over its work`, {
+    return new StoreOverError(`node "${this.node}" lost its lease: another node has taken over its work`, {
       hint: "the node joins again by itself; nothing of this was stored",
     });
   }
@@ -150,7 +151,7 @@ export class Membership implements StoreMembership {
 
   async #setLease(ms: number): Promise<boolean> {
     const { connections, clock } = this.#options;
-    if (this.#closed) throw new AegisError("unavailable", "the store is closed");
+    if (this.#closed) throw new StoreOverError("the store is closed");
     try {
       this.#client ??= await connections.connect("lease", (lost) => {
         if (this.#client === lost) this.#client = null;
