@@ -144,6 +144,7 @@ export class Outbox {
     const attempts = row.attempts + 1;
     const state = fault.mayHaveArrived || repeated ? "sending" : "waiting";
     const later = (ms: number) => ({ state, attempts, error: fault.message, not_before: now + ms }) as const;
+    let tell = () => {};
     const change = (): OutChange => {
       switch (fault.kind) {
         case "rejected":
@@ -153,27 +154,32 @@ export class Outbox {
         case "rate_limited": {
           const wait = fault.afterMs ?? 1_000;
           this.#pausedUntil = now + wait;
-          health.set("rate_limited", fault.message);
+          tell = () => health.set("rate_limited", fault.message);
           return { state, error: fault.message, not_before: now + wait };
         }
         case "unauthorized":
           this.#pausedUntil = Number.POSITIVE_INFINITY;
-          health.set("unauthorized", fault.message, fix);
+          tell = () => health.set("unauthorized", fault.message, fix);
           return later(0);
         case "gone":
           this.#pausedUntil = Number.POSITIVE_INFINITY;
-          health.set("off", fault.message, fix);
+          tell = () => health.set("off", fault.message, fix);
           return givenUp(fault, now, attempts);
         case "conflict":
         case "unreachable": {
           const wait = retryMs === undefined ? backoffMs(defaultBackoff, attempts) : retryMs(attempts);
-          health.set("unreachable", fault.message);
+          tell = () => health.set("unreachable", fault.message);
           return wait === null ? givenUp(fault, now, attempts) : later(Math.max(wait, fault.afterMs ?? 0));
         }
       }
     };
     const changed = change();
-    await store.transact((tx) => tx.channels.updateOut(row.id, changed));
+    try {
+      await store.transact((tx) => tx.channels.updateOut(row.id, changed));
+    } finally {
+      // Not before the row: who sees the state finds the delivery that caused it.
+      tell();
+    }
     if (changed.state === "failed")
       log.warn("a delivery was given up", { channel, key: row.key, error: fault.message });
   }

@@ -25,7 +25,7 @@ export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held" |
 };
 
 export function buildSchedules(options: BuildSchedulesOptions): Schedules {
-  const { root, settings, store, clock } = options;
+  const { root, settings, store } = options;
   const node = nodeOf(store);
   let known: { of: TrustedSettings; declared: ReturnType<typeof declaredSchedules> } | null = null;
   const declared = () => {
@@ -37,7 +37,7 @@ export function buildSchedules(options: BuildSchedulesOptions): Schedules {
     ...options,
     declared,
     held: () => held(settings()),
-    ...(node === null ? {} : { whyHeld: (tx) => whyHeld(tx, node, clock) }),
+    ...(node === null ? {} : { whyHeld: (tx) => whyHeld(tx, node) }),
   });
 }
 

@@ -59,7 +59,7 @@ export function buildSkillCore(options: SkillCoreOptions): SkillCore {
   const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
     roots: (dirs) => skillRoots({ ...places, dirs }),
-    now: () => clock.now(),
+    now: Date.now,
   });
   const gates = new SkillRequirements({ env: () => env, config: () => settings().config, platform: process.platform });
   const classifier = new Classifier({

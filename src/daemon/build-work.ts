@@ -134,16 +134,17 @@ type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings
   stateDir: string;
   maxHops: () => number;
   settings: () => Settings;
+  signal: AbortSignal;
 };
 
 /** Builds the workflow engine and the bundled workflows. */
 function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
-  const { store, clock, log, stateDir, settings, judge } = options;
+  const { store, clock, log, stateDir, settings, judge, signal } = options;
   const ends = new RunEnds(options);
   const { membership } = store;
   // Without a cluster, the project lock ensures that only one daemon runs.
   const engine = new EmbeddedEngine({
-    ...{ store, clock, log, hooks: ends, exclusive: membership === undefined },
+    ...{ store, clock, log, hooks: ends, signal, exclusive: membership === undefined },
     incarnation: membership === undefined ? undefined : runOwner(membership.node, membership.incarnation),
   });
   const workflows = new Workflows({

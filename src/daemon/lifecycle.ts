@@ -17,6 +17,7 @@ export type Part = {
 /** Parts recover and start in their order, and stop and settle in the reverse order. */
 export class Lifecycle {
   readonly #parts: readonly Part[];
+  #stopping: Promise<void> | null = null;
 
   constructor(parts: readonly Part[]) {
     this.#parts = parts;
@@ -32,9 +33,14 @@ export class Lifecycle {
 
   /**
    * Work that is still running at the deadline is left as after a crash; the next start recovers it. A part that fails
-   * does not keep the others running: its error is thrown when all of them have stopped.
+   * does not keep the others running: its error is thrown when all of them have stopped. Stops only once.
    */
-  async stop(deadline: AbortSignal): Promise<void> {
+  stop(deadline: AbortSignal): Promise<void> {
+    this.#stopping ??= this.#stop(deadline);
+    return this.#stopping;
+  }
+
+  async #stop(deadline: AbortSignal): Promise<void> {
     const errors: unknown[] = [];
     const attempt = async (step: () => unknown) => {
       try {

@@ -39,6 +39,7 @@ export type OpenProject = {
   /** The state that this daemon holds. */
   state: HeldState;
   version: string;
+  /** In a cluster, the clock of the database. */
   clock: Clock;
   log: Logger;
   secrets: Secrets;
@@ -98,7 +99,7 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
     stateDir,
     state,
     version: packageVersion(),
-    clock,
+    clock: sharedClock(store),
     log,
     secrets,
     drivers,
@@ -111,6 +112,11 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
     places,
     env,
   };
+}
+
+/** Times that a node stores are compared on other nodes, whose own clocks may differ from its own. */
+function sharedClock({ membership }: Store): Clock {
+  return membership === undefined ? systemClock : { now: () => membership.now(), sleep: systemClock.sleep };
 }
 
 async function projectFolder(path: string): Promise<string> {

@@ -89,6 +89,10 @@ async function runUntilStopped(
   });
   scope.defer(() => runtime.plugins.plugins.close());
   scope.defer(() => runtime.conversations.closeAll());
+  // A fenced node runs again in this process: also after a start that failed, nothing of it may go on.
+  scope.defer(async () => {
+    if (member?.isFenced) await runtime.lifecycle.stop(stop.forced).catch(() => {});
+  });
   // Messages that recovery admits must not start a turn before plugins are loaded and harnesses can reach the plane.
   runtime.sessions.rest();
   await runtime.lifecycle.recover();

@@ -72,6 +72,8 @@ export interface NodeTable extends NodeReads {
 export interface StoreMembership {
   readonly node: string;
   readonly incarnation: number;
+  /** The time of the database's clock, which all nodes share. Asks nobody: it is as exact as the last renewal was quick. */
+  now(): number;
   /** Renews the lease. Resolves with false if another node has taken over. Rejects if the database cannot be reached. */
   renew(): Promise<boolean>;
   /** Ends the lease now, so that other nodes take over without waiting. */

@@ -17,7 +17,7 @@ export function createTransact(options: { store: Store; clock: Clock; log: Logge
       try {
         return await store.transact(unit);
       } catch (error) {
-        if (!cannotWrite(error) || signal.aborted) throw error;
+        if (!mayWriteLater(error) || signal.aborted) throw error;
         const delay = backoffMs(backoff, failures);
         log.error("the store cannot write; trying again", { error: errorText(error), delay_ms: delay });
         await clock.sleep(delay, signal);
@@ -74,7 +74,19 @@ export class OutcomeUnknownError extends AegisError {
   }
 }
 
-/** The disk is full or the store is unreachable, so the write may be retried. */
+/** This store never writes again: it was closed, or its node lost its lease. The next store of the project may. */
+export class StoreOverError extends AegisError {
+  constructor(message: string, options?: ConstructorParameters<typeof AegisError>[2]) {
+    super("unavailable", message, options);
+  }
+}
+
+/** The disk is full or the store is unreachable: nothing was written, and work that needs the write has not failed. */
 export function cannotWrite(error: unknown): boolean {
   return isAegisError(error) && (error.code === "storage_full" || error.code === "unavailable");
+}
+
+/** Whether the same store may take the write later. */
+export function mayWriteLater(error: unknown): boolean {
+  return cannotWrite(error) && !(error instanceof StoreOverError);
 }

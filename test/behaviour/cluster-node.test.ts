@@ -115,6 +115,7 @@ describe.skipIf(noPostgres !== null)("one node on PostgreSQL", { timeout: scaled
     expect(untrusted.code).toBe(2);
     expect(untrusted.stderr).toMatch(/cluster\.(database|project) of \.aegis\.yaml is not trusted here/);
     expect((await project.aegis("trust", "--yes")).code).toBe(0);
+    delete project.env[databaseVariable];
     const unset = await project.aegis("up");
     expect(unset.code).toBe(2);
     expect(unset.stderr).toContain(`cluster.database: the variable ${databaseVariable} is not set`);

@@ -147,11 +147,15 @@ it("does not run the check of a queue before its user agrees, and fails a task w
   const check = "echo ran >> runs";
   expect(await fix()).toMatchObject({ status: "completed", verified: true, check, receipt: { state: "passed" } });
   expect(await runs()).toBe(1);
-  // Without the command, which makes the daemon load the settings again: the loaded check is judged when it runs.
+  // A loaded check is judged when it runs. Settings that cannot be read keep the daemon from loading them without it.
+  const problems = async () => (await client.call("config")).problems.length;
+  await put(project, ".aegis.yaml", `${config}unknown: true\n`);
+  await waitUntil("the daemon has refused the file", async () => (await problems()) > 0);
   expect(await revokeTrust({ root, env })).toBe(true);
   const failed = await fix();
   expect(failed).toMatchObject({ status: "failed", verified: false, check, receipt: { state: "refused", exit: null } });
   expect(failed.error).toMatch(/^the check `echo ran >> runs` was not run: .*is not trusted here/);
+  await put(project, ".aegis.yaml", config);
   expect((await aegis("trust", "--yes")).code).toBe(0);
   expect((await aegis("trust", "--revoke")).code).toBe(0);
   expect(await fix()).toMatchObject({ status: "completed", verified: false, check: null, receipt: null });

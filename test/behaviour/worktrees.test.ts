@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SessionView } from "../../src/contract/session.ts";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nodeCell } from "../helpers/cluster.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";
 import { type Daemon, testProject } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -51,7 +52,9 @@ it("works in a worktree with copied and linked files, a branch and ports, and le
   expect(await readFile(join(dir, "gates-ports"), "utf8")).toBe(`${worktree?.port} 20\n`);
   expect((await aegis("changes", "ada", "--stat")).stdout).toContain("A  notes.txt  +1 -0");
   expect((await aegis("history", "ada")).stdout).toContain("works on aegis/ada without 1 uncommitted file");
-  expect((await aegis("worktree", "list")).stdout).toMatch(/^ada +ready +aegis\/ada +\d+ +\//m);
+  expect((await aegis("worktree", "list")).stdout).toMatch(
+    new RegExp(`^ada${nodeCell} +ready +aegis/ada +\\d+ +/`, "m"),
+  );
   // What is not committed is included on request.
   await aegis("spawn", "dev", "--worktree", "--base", "dirty", "--handle", "eve");
   await aegis("send", "eve", "hello", "--wait");

@@ -45,6 +45,33 @@ async function add({ store, outbox }: Setup, ...keys: string[]): Promise<void> {
 const waiting = async ({ store }: Setup) => (await store.read.channels.outCounts("test")).waiting;
 
 describe("the outbox", () => {
+  it.each(["gone", "unauthorized", "unreachable", "rate_limited"] as const)(
+    "shows a failure (%s) not before it is stored",
+    async (kind) => {
+      const test = await setup(async () => {
+        throw new ChannelFault(kind, "no more");
+      });
+      const { health, store } = test;
+      const stored = Promise.withResolvers<void>();
+      const shown: string[] = [];
+      const transact = store.transact.bind(store);
+      let units = 0;
+      store.transact = async (unit) => {
+        const result = await transact(unit);
+        units += 1;
+        shown.push(health.state);
+        // The row is added, marked and then ended.
+        if (units === 3) stored.resolve();
+        return result;
+      };
+      await add(test, "a-1");
+      await stored.promise;
+      expect(shown).toEqual(["starting", "starting", "starting"]);
+      await waitUntil("it is shown", () => health.state !== "starting");
+      await test.stop();
+    },
+  );
+
   it("keeps everything and its order while the network is down for an hour, without a busy loop", async () => {
     let isDown = true;
     let attempts = 0;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { type AegisProject, aegisProject, offlineConfig } from "../helpers/aegis.ts";
+import { nodeCell, testsUsePostgres } from "../helpers/cluster.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 type Config = { default_agent: string; agents: Record<string, Record<string, unknown>> };
@@ -57,7 +58,8 @@ it("keeps the agents of open sessions when it replaces a file, with the daemon u
   expect((await project.aegis("send", "ada", "hello", "--wait")).code).toBe(0);
 });
 
-it("names the sessions whose agent it cannot keep", async () => {
+// Not on PostgreSQL: the sessions of a cluster are behind the settings, which this file breaks.
+it.skipIf(testsUsePostgres)("names the sessions whose agent it cannot keep", async () => {
   const project = await aegisProject();
   await project.aegis("spawn", "helper", "--handle", "ada");
   await project.aegis("down");
@@ -76,7 +78,7 @@ it("says in ps and send that the agent of a session is gone, and what to do", as
   const why = 'its agent "helper" no longer exists: add it to the configuration again, or close the session';
   expect(await ada()).toMatchObject({ handle: "ada", state: "ready", agent_problem: why });
   const table = (await project.aegis("ps")).stdout;
-  expect(table).toMatch(/^ada +helper \(offline\) +no agent +/m);
+  expect(table).toMatch(new RegExp(`^ada +helper \\(offline\\)${nodeCell} +no agent +`, "m"));
   expect(table).toContain(`\nada: ${why} (aegis close ada)\n`);
   const sent = await project.aegis("send", "ada", "hello", "--wait");
   expect(sent.code).toBe(1);

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nodeCell } from "../helpers/cluster.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const files = {
@@ -89,7 +90,9 @@ describe("aegis queue", () => {
     expect(second).toMatchObject({ duplicate: true, task: { id: first.task.id } });
     const failed = await aegis("queue", "enqueue", "work", "fail", "--wait");
     expect(failed).toMatchObject({ code: 1, stdout: "trying\n", stderr: /aegis: the task failed: broken/ });
-    expect((await aegis("queue", "status", "--failed")).stdout).toMatch(/work +failed +1 .*broken ← fail/);
+    expect((await aegis("queue", "status", "--failed")).stdout).toMatch(
+      new RegExp(`work${nodeCell} +failed +1 .*broken ← fail`),
+    );
     const { tasks } = await json<{ tasks: { id: string }[] }>("task", "list", "--status", "failed");
     expect(await aegis("queue", "retry", tasks[0]?.id ?? "")).toMatchObject({ code: 0 });
     expect((await aegis("task", "list", "--status", "broken")).code).toBe(2);

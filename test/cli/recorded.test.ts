@@ -1,6 +1,7 @@
 /** What turns have recorded is shown: usage, context, whole answers, edits; by the built command. */
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nodeCell } from "../helpers/cluster.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
@@ -30,7 +31,7 @@ async function talked() {
 
 it("shows tokens, cost and context of sessions and turns, and a dash for what is not recorded", async () => {
   const { aegis, json, pipe } = await talked();
-  expect((await aegis("ps")).stdout).toMatch(/^ada +dev +ready +- +- +- +- +- /m);
+  expect((await aegis("ps")).stdout).toMatch(new RegExp(`^ada +dev${nodeCell} +ready +- +- +- +- +- `, "m"));
   expect((await aegis("status")).stdout).toMatch(/^used +-$/m);
   await aegis("send", "ada", "long", "--wait");
   await aegis("send", "ada", "hello", "--wait");
@@ -42,7 +43,7 @@ it("shows tokens, cost and context of sessions and turns, and a dash for what is
   });
   const table = (await aegis("ps")).stdout;
   expect(table).toMatch(/TOKENS +COST +CONTEXT/);
-  expect(table).toMatch(/^ada +dev +ready +- +2 +2\.2k\/350 +\$2\.55 +\S+/m);
+  expect(table).toMatch(new RegExp(`^ada +dev${nodeCell} +ready +- +2 +2\\.2k/350 +\\$2\\.55 +\\S+`, "m"));
   expect((await aegis("status")).stdout).toMatch(/^used +2\.2k tokens in, 350 out, \$2\.55$/m);
   expect(await json("status")).toMatchObject({ usage: { turns: 2, cost: 2.55 } });
   const history = await aegis("history", "ada");

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { newId } from "../../src/contract/ids.ts";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nodeCell } from "../helpers/cluster.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 type Sessions = { sessions: { handle: string; state: string; title: string; pending: number }[] };
@@ -14,7 +15,7 @@ it("starts, names, titles, lists and closes sessions", async () => {
   );
   expect((await project.aegis("title", "calm-galois", "the second")).stdout).toBe("calm-galois: the second\n");
   const table = (await project.aegis("ps")).stdout;
-  expect(table).toMatch(/calm-galois +helper \(offline\) +ready +- +- +\S.* +the second/);
+  expect(table).toMatch(new RegExp(`calm-galois +helper \\(offline\\)${nodeCell} +ready +- +- +\\S.* +the second`));
   const agents = (await project.aegis("agents")).stdout;
   expect(agents).toMatch(/dev \* +scripted \(offline\)/);
   expect(agents).toMatch(/scripted +ready/);

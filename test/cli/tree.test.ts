@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
+import { nodeCell } from "../helpers/cluster.ts";
 import { delegating } from "../helpers/projects/subagents.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -23,10 +24,12 @@ describe("aegis tree, kill and pool", () => {
       children: [{ label: "one", status: "running", children: [{ label: "two", status: "running", children: [] }] }],
     });
     const drawn = (await aegis("tree")).stdout.split("\n");
-    expect(drawn[0]).toMatch(/^SESSION +STATUS +AGENT +RUN +TIME +TASK$/);
+    expect(drawn[0]).toMatch(new RegExp(`^SESSION +STATUS +AGENT${nodeCell} +RUN +TIME +TASK$`));
     expect(drawn[1]).toMatch(/^calm-moore \(offline\) +ready +dev /);
-    expect(drawn[2]).toMatch(/^└─ one \([a-z-]+\) +running +dev +[0-9a-f]{12} /);
-    expect(drawn[3]).toMatch(/^ {3}└─ two \([a-z-]+\) +running +dev +[0-9a-f]{12} +\S+ +hold never$/);
+    expect(drawn[2]).toMatch(new RegExp(`^└─ one \\([a-z-]+\\) +running +dev${nodeCell} +[0-9a-f]{12} `));
+    expect(drawn[3]).toMatch(
+      new RegExp(`^ {3}└─ two \\([a-z-]+\\) +running +dev${nodeCell} +[0-9a-f]{12} +\\S+ +hold never$`),
+    );
     const run = root?.children[0]?.run_id ?? "";
     expect(await aegis("kill", run)).toMatchObject({ code: 0, stdout: "ended 2 subagents\n" });
     expect(await aegis("kill", run)).toMatchObject({ code: 1, stdout: `${run} had already ended: killed\n` });

@@ -30,6 +30,14 @@ describe("a lifecycle", () => {
     expect(record).toEqual(["stop a", "settle a"]);
   });
 
+  it("stops only once: whoever comes later waits for the first", async () => {
+    record.length = 0;
+    const own = new Lifecycle([part("a")]);
+    await Promise.all([own.stop(AbortSignal.abort()), own.stop(AbortSignal.abort())]);
+    await own.stop(AbortSignal.abort());
+    expect(record).toEqual(["stop a", "settle a"]);
+  });
+
   it("gives every part the deadline", async () => {
     const never = new Promise<void>(() => {});
     const slow: Part = { name: "slow", stop: (deadline) => before(never, deadline) };

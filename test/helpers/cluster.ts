@@ -51,6 +51,9 @@ export async function agreeToStore(root: string, home: string): Promise<void> {
   await agreeTo({ root, env: { HOME: home }, harnesses: [] }, items);
 }
 
+/** The cell that tables have on a cluster only, as a part of a regular expression. */
+export const nodeCell = testsUsePostgres ? " +\\S+" : "";
+
 /** The environment of programs that use a project of a behaviour test. */
 export function storeEnv(): Record<string, string> {
   const url = process.env[sharedDatabaseVariable];

@@ -28,8 +28,9 @@ export async function projectFolder(files: ProjectFiles, { trusted = true } = {}
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);
   };
-  for (const [path, text] of Object.entries({ ...files, ...storeFiles(files) })) await write(path, text);
+  const store = storeFiles(files);
+  for (const [path, text] of Object.entries({ ...files, ...store })) await write(path, text);
   if (trusted) await agreeAlways({ root, env: { HOME: home } });
-  else await agreeToStore(root, home);
+  else if (Object.keys(store).length > 0) await agreeToStore(root, home);
   return { folder, root, home, write, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) };
 }

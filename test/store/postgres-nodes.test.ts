@@ -1,9 +1,11 @@
 /** The lease of a node, and the fence in every write. */
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import type { SessionRow, Store, StoreMembership } from "../../src/store/store.ts";
+import { createTransact } from "../../src/store/transact.ts";
 import { noPostgres } from "../helpers/cluster.ts";
+import { fakeClock } from "../helpers/fake-clock.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { sessionRow, turnRow } from "../helpers/rows.ts";
 import { scaled } from "../helpers/slowness.ts";
@@ -43,6 +45,10 @@ describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () =
     });
     await expect(write(one)).rejects.toMatchObject({ code: "unavailable", message: /lost its lease/ });
     expect(fenced).toBe(1);
+    // A write that must not be lost is not repeated forever.
+    const { signal } = new AbortController();
+    const transact = createTransact({ store: one, clock: fakeClock(0), log: silentLogger, signal });
+    await expect(transact((tx) => tx.nodes.freeRuns("one"))).rejects.toThrow("lost its lease");
     expect(await one.membership.renew()).toBe(false);
     expect(await two.read.events.lastSeq()).toBe(seq + 1);
 
@@ -51,6 +57,20 @@ describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () =
     expect((await write(again)).seq).toBe(seq + 2);
     await expect(write(one)).rejects.toMatchObject({ code: "unavailable" });
     await expect(open("one", "another folder")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("has the clock of the database, whatever its own one says", async () => {
+    const node = await open("timed");
+    const there = async () => (await node.transact((tx) => tx.nodes.list())).find(({ name }) => name === "timed")?.now;
+    vi.setSystemTime(Date.now() + 3_600_000);
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await node.membership.renew()).toBe(true);
+    const before = node.membership.now();
+    const now = (await there()) ?? 0;
+    const slack = scaled(1_000);
+    expect(now).toBeGreaterThan(before - slack);
+    expect(node.membership.now()).toBeGreaterThan(now - slack);
+    expect(node.membership.now()).toBeLessThan(now + slack);
   });
 
   it("does not mix up its files with those of another node under the same path", async () => {

@@ -25,6 +25,8 @@ export type EmbeddedEngineOptions = {
   leaseMs?: number;
   /** The incarnation of this node. Runs have its lease: they are free once another node has taken over. */
   incarnation?: string | undefined;
+  /** Aborts when a stop must no longer wait until the store can write. */
+  signal?: AbortSignal;
 };
 
 const defaultLeaseMs = 30_000;
@@ -50,7 +52,8 @@ export class EmbeddedEngine implements Engine {
     this.#options = options;
     this.#owner = options.incarnation ?? randomUUID();
     this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
-    const transact = createTransact({ ...options, signal: this.#stopped.signal });
+    const signal = AbortSignal.any([this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+    const transact = createTransact({ ...options, signal });
     const { clock, hooks } = options;
     this.#book = new RunRecords({
       ...{ clock, hooks, transact, owner: this.#owner, leaseMs: this.#leaseMs },

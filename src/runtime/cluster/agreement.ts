@@ -1,10 +1,11 @@
 /**
  * The settings on which the nodes of a cluster agree: those of most live nodes, and in a tie those of the node that
  * joined first. A node with other settings is drifted: it fires no schedules and does not change their rows. The same
- * applies to a node whose clock is wrong: it would fire slots too early, or decide them again.
+ * applies to a node whose clock is wrong, although slots follow the clock of the database: either of them may be the
+ * wrong one, and what a slot starts sees the time of the node.
  */
 import { mostClockDifferenceMs } from "../../contract/node.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/clock.ts";
 import type { NodeRow, StoreTx } from "../../store/store.ts";
 
 /** The hash of the agreed settings; null if no live node has stored its settings. */
@@ -20,16 +21,16 @@ export function agreedHash(nodes: readonly NodeRow[]): string | null {
 }
 
 /** Why the node must not decide slots, or null. Inside a transaction no other node can change the settings. */
-export async function whyHeld(tx: StoreTx, node: string, clock: Clock): Promise<string | null> {
-  return reasonOf(await tx.nodes.list(), node, clock);
+export async function whyHeld(tx: StoreTx, node: string): Promise<string | null> {
+  return reasonOf(await tx.nodes.list(), node);
 }
 
-function reasonOf(nodes: readonly NodeRow[], node: string, clock: Clock): string | null {
+function reasonOf(nodes: readonly NodeRow[], node: string): string | null {
   const own = nodes.find(({ name }) => name === node);
   const hash = own?.config_hash ?? null;
   if (own === undefined || hash === null || hash !== agreedHash(nodes))
     return "its settings differ from those of the other nodes";
-  const seconds = Math.round((clock.now() - own.now) / 1_000);
+  const seconds = Math.round((systemClock.now() - own.now) / 1_000);
   if (Math.abs(seconds) * 1_000 <= mostClockDifferenceMs) return null;
   return `its clock is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the clock of the database`;
 }
@@ -40,12 +41,11 @@ function byAge(a: NodeRow, b: NodeRow): number {
 
 export type AgreementOptions = {
   node: string;
-  clock: Clock;
   schedules: { readonly isHeld: boolean; settingsChanged(): Promise<void> };
 };
 
 /** Stops the schedules of this node when it is drifted or its clock is wrong, and starts them again. Idempotent. */
 export async function followAgreement(nodes: readonly NodeRow[], options: AgreementOptions): Promise<void> {
-  const { node, clock, schedules } = options;
-  if ((reasonOf(nodes, node, clock) === null) === schedules.isHeld) await schedules.settingsChanged();
+  const { node, schedules } = options;
+  if ((reasonOf(nodes, node) === null) === schedules.isHeld) await schedules.settingsChanged();
 }

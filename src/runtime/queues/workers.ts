@@ -8,7 +8,7 @@ import type { QueueSettings, Task } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
-import { cannotWrite, type Transact } from "../../store/transact.ts";
+import { cannotWrite, mayWriteLater, type Transact } from "../../store/transact.ts";
 import type { Checks, Verified } from "../checks/checks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
@@ -84,12 +84,16 @@ export class Workers {
 
   start(task: Task, worker: SessionId, settings: QueueSettings): void {
     const watched = this.#watch(task, worker, settings, this.#options.clock.now());
-    watched.started = this.#create(task, worker, settings).catch((error: unknown) => {
-      // The next daemon start finds a task without a session and starts it again.
-      if (this.#workers.stopped.aborted) return;
-      const failure = `no worker could be started: ${errorText(error)}`;
-      return this.end(worker, { status: "failed", error: failure, words: null, retry: "no" });
-    });
+    watched.started = this.#create(task, worker, settings)
+      .catch(async (error: unknown) => {
+        // The next daemon start finds a task without a session and starts it again.
+        if (this.#workers.stopped.aborted || cannotWrite(error)) return;
+        const failure = `no worker could be started: ${errorText(error)}`;
+        await this.end(worker, { status: "failed", error: failure, words: null, retry: "no" });
+      })
+      .catch((error: unknown) => {
+        this.#options.log.error("the end of a task could not be stored", { task: task.id, error: errorText(error) });
+      });
   }
 
   /** Adopts a worker that an earlier daemon left running. */
@@ -175,7 +179,7 @@ export class Workers {
         });
         return;
       } catch (error) {
-        if (!cannotWrite(error) || this.#workers.stopped.aborted) throw error;
+        if (!mayWriteLater(error) || this.#workers.stopped.aborted) throw error;
         await clock.sleep(writeDelayMs, this.#workers.stopped);
       }
     }

@@ -15,7 +15,7 @@ import { Effects, type EffectsOptions } from "./effects.ts";
 import { Firings } from "./firings.ts";
 import { lookEveryMs, ScheduleTimer } from "./schedule-timer.ts";
 import { type Decision, decide, upcoming } from "./slots.ts";
-import { bringInStep } from "./sync.ts";
+import { bringInStep, newRow } from "./sync.ts";
 
 export type DeclaredSchedule = { settings: ScheduleSettings /** Relative to the project. */; file: string };
 
@@ -115,16 +115,16 @@ export class Schedules {
   async view(name: string): Promise<ScheduleView> {
     const { settings, file } = this.#declared(name);
     const { read } = this.#options.store;
-    const row = await read.schedules.get(name);
+    const row = await this.#row(name, settings);
     const open = await read.firings.unfinished(name);
-    const [next = null] = row === null ? [] : upcoming(settings, row, 1);
+    const [next = null] = upcoming(settings, row, 1);
     return {
       ...settings,
       name,
       file,
       state: next === null ? "done" : settings.enabled ? "on" : "off",
       next_at: settings.enabled ? next : null,
-      fires: row?.fires ?? 0,
+      fires: row.fires,
       running: open.find((firing) => firing.status !== "waiting") ?? null,
       waiting: open.filter((firing) => firing.status === "waiting").length,
       last: await read.firings.last(name),
@@ -135,8 +135,7 @@ export class Schedules {
   /** The next firing times; empty while the schedule is disabled. */
   async next(name: string, count: number): Promise<{ timezone: string; times: number[] }> {
     const { settings } = this.#declared(name);
-    const row = await this.#options.store.read.schedules.get(name);
-    const times = row === null || !settings.enabled ? [] : upcoming(settings, row, count);
+    const times = settings.enabled ? upcoming(settings, await this.#row(name, settings), count) : [];
     return { timezone: settings.timezone, times };
   }
 
@@ -156,6 +155,12 @@ export class Schedules {
   /** Throws with the reason if the action cannot run now. */
   check(action: ScheduleSettings["action"]): Promise<void> {
     return this.#effects.check(action);
+  }
+
+  /** The API answers before a start has stored new schedules: then the row that it is about to store. */
+  async #row(name: string, settings: ScheduleSettings): Promise<ScheduleRow> {
+    const { store, clock } = this.#options;
+    return (await store.read.schedules.get(name)) ?? newRow(name, settings, clock.now());
   }
 
   #declared(name: string): DeclaredSchedule {

@@ -34,7 +34,8 @@ async function keep(tx: StoreTx, name: string, settings: ScheduleSettings, now: 
   return kept;
 }
 
-function newRow(name: string, settings: ScheduleSettings, now: number): ScheduleRow {
+/** The row of a schedule that is stored for the first time. */
+export function newRow(name: string, settings: ScheduleSettings, now: number): ScheduleRow {
   return { name, settings, cursor: firstCursor(settings, now), fires: 0, since: now };
 }
 

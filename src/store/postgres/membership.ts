@@ -6,9 +6,11 @@
 import type { Client } from "pg";
 import { AegisError } from "../../contract/errors.ts";
 import type { StoreMembership } from "../store.ts";
+import { StoreOverError } from "../transact.ts";
 import type { Connections } from "./connections.ts";
 import { postgresDialect } from "./dialect.ts";
 import { postgresError } from "./errors.ts";
+import { ServerClock } from "./server-clock.ts";
 
 /** Describes the node that opens a store. */
 export type NodeOptions = {
@@ -31,10 +33,14 @@ const upsert = `INSERT INTO nodes
   ON CONFLICT (name) DO UPDATE SET incarnation = nodes.incarnation + 1, holder = excluded.holder, alive = 1,
     lease_until = excluded.lease_until, joined_at = excluded.joined_at, lost_at = NULL, url = NULL,
     version = excluded.version, labels = excluded.labels, sessions_max = excluded.sessions_max
-  RETURNING incarnation`;
+  RETURNING incarnation, ${now} AS now`;
 
 /** Throws `conflict` if a live node has the name. An earlier process of the same state folder has ended, by its lock. */
-export async function joinCluster(client: Client, schema: string, node: NodeOptions): Promise<number> {
+export async function joinCluster(
+  client: Client,
+  schema: string,
+  node: NodeOptions,
+): Promise<{ incarnation: number; clock: ServerClock }> {
   await client.query("BEGIN");
   try {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [schema]);
@@ -44,9 +50,14 @@ export async function joinCluster(client: Client, schema: string, node: NodeOpti
     if (before !== undefined && before.holder !== node.holder && before.lease_ms > 0) throw nameTaken(node.name);
     const { leaseMs, version, labels, maxSessions } = node;
     const values = [node.name, node.holder, leaseMs, version, JSON.stringify(labels), maxSessions];
-    const joined = await client.query<{ incarnation: number }>(upsert, values);
+    const clock = new ServerClock();
+    const asked = performance.now();
+    const joined = await client.query<{ incarnation: number; now: number }>(upsert, values);
+    const [row] = joined.rows;
+    if (row === undefined) throw new AegisError("internal", "the server did not store the node");
+    clock.read(row.now, asked, performance.now());
     await client.query("COMMIT");
-    return joined.rows[0]?.incarnation ?? 0;
+    return { incarnation: row.incarnation, clock };
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
     throw error;
@@ -59,7 +70,12 @@ function nameTaken(name: string): AegisError {
   });
 }
 
-export type MembershipOptions = { connections: Connections; node: NodeOptions; incarnation: number };
+export type MembershipOptions = {
+  connections: Connections;
+  node: NodeOptions;
+  incarnation: number;
+  clock: ServerClock;
+};
 
 export class Membership implements StoreMembership {
   readonly node: string;
@@ -75,6 +91,10 @@ export class Membership implements StoreMembership {
     this.#options = options;
     this.node = options.node.name;
     this.incarnation = options.incarnation;
+  }
+
+  now(): number {
+    return this.#options.clock.now();
   }
 
   async renew(): Promise<boolean> {
@@ -114,7 +134,7 @@ export class Membership implements StoreMembership {
   fenced(): AegisError {
     this.fence();
     for (const listener of [...this.#fencedListeners]) listener();
-    return new AegisError("unavailable", `node "${this.node}" lost its lease: another node has taken over its work`, {
+    return new StoreOverError(`node "${this.node}" lost its lease: another node has taken over its work`, {
       hint: "the node joins again by itself; nothing of this was stored",
     });
   }
@@ -130,15 +150,19 @@ export class Membership implements StoreMembership {
   }
 
   async #setLease(ms: number): Promise<boolean> {
-    const { connections } = this.#options;
-    if (this.#closed) throw new AegisError("unavailable", "the store is closed");
+    const { connections, clock } = this.#options;
+    if (this.#closed) throw new StoreOverError("the store is closed");
     try {
       this.#client ??= await connections.connect("lease", (lost) => {
         if (this.#client === lost) this.#client = null;
       });
-      const text = `UPDATE nodes SET lease_until = ${now} + $1 WHERE name = $2 AND incarnation = $3 AND alive = 1`;
-      const { rowCount } = await this.#client.query(text, [ms, this.node, this.incarnation]);
-      return (rowCount ?? 0) > 0;
+      const text = `UPDATE nodes SET lease_until = ${now} + $1 WHERE name = $2 AND incarnation = $3 AND alive = 1
+        RETURNING ${now} AS now`;
+      const asked = performance.now();
+      const { rows } = await this.#client.query<{ now: number }>(text, [ms, this.node, this.incarnation]);
+      const [row] = rows;
+      if (row !== undefined) clock.read(row.now, asked, performance.now());
+      return row !== undefined;
     } catch (error) {
       const client = this.#client;
       this.#client = null;

@@ -5,6 +5,7 @@ import { AegisError } from "../../contract/errors.ts";
 import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Sql, Value } from "../sql/sql.ts";
+import { StoreOverError } from "../transact.ts";
 import type { Connections } from "./connections.ts";
 import { postgresDialect } from "./dialect.ts";
 import { isTransient, postgresError } from "./errors.ts";
@@ -60,7 +61,7 @@ export class Reader implements Sql {
     const until = performance.now() + repeatForMs;
     try {
       for (let failures = 1; ; failures += 1) {
-        if (this.#closing.signal.aborted) throw new AegisError("unavailable", "the store is closed");
+        if (this.#closing.signal.aborted) throw new StoreOverError("the store is closed");
         try {
           return await connections.pool.query(this.#statements.bind(text, values));
         } catch (error) {

@@ -78,8 +78,7 @@ async function prepare(connections: Connections, node: NodeOptions | undefined):
     await requireNotifications(client, connections);
     await prepareSchema(client, connections.schema);
     if (node === undefined) return null;
-    const incarnation = await joinCluster(client, connections.schema, node);
-    return new Membership({ connections, node, incarnation });
+    return new Membership({ connections, node, ...(await joinCluster(client, connections.schema, node)) });
   } finally {
     await client.end();
   }

@@ -13,6 +13,7 @@ import type { Event } from "../../contract/event.ts";
 import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { StoreOverError } from "../transact.ts";
 import type { Connections } from "./connections.ts";
 import { isTransient, postgresError } from "./errors.ts";
 import type { Membership } from "./membership.ts";
@@ -67,7 +68,7 @@ export class Writer {
   }
 
   submit<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new AegisError("unavailable", "the store is closed"));
+    if (this.#closed) return Promise.reject(new StoreOverError("the store is closed"));
     const { membership } = this.#options;
     if (membership?.isOver.aborted) return Promise.reject(membership.fenced());
     return new Promise<T>((resolve, reject) => {

@@ -1,7 +1,7 @@
 /** One SQLite connection. Prepares each statement once and converts errors to contract errors. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { AegisError } from "../../contract/errors.ts";
 import type { Sql, Value } from "../sql/sql.ts";
+import { StoreOverError } from "../transact.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { DamageError, storeError } from "./errors.ts";
 
@@ -95,7 +95,7 @@ export class Connection implements Sql {
   }
 
   #translate(error: unknown): unknown {
-    if (!this.#db.isOpen) return new AegisError("unavailable", "the store is closed", { cause: error });
+    if (!this.#db.isOpen) return new StoreOverError("the store is closed", { cause: error });
     const translated = storeError(error, this.path);
     if (translated instanceof DamageError) this.#onDamage(translated);
     return translated;

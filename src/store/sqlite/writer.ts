@@ -5,6 +5,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { StoreOverError } from "../transact.ts";
 import type { Connection } from "./connection.ts";
 import { Unit } from "./unit.ts";
 
@@ -41,7 +42,7 @@ export class Writer {
   }
 
   submit<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new AegisError("unavailable", "the store is closed"));
+    if (this.#closed) return Promise.reject(new StoreOverError("the store is closed"));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
       this.#draining ??= this.#drain();

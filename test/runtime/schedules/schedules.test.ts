@@ -32,6 +32,16 @@ async function count(at: Kit, wanted: number): Promise<void> {
   await waitUntil(`${wanted} firings`, async () => (await firings(at)).length >= wanted);
 }
 
+it("shows when a schedule fires before its row is stored", async () => {
+  const at = await one();
+  at.declared.late = settings({ cron: "15 * * * *" });
+  expect(await at.store.read.schedules.get("late")).toBe(null);
+  const slots = [start + 45 * minute, start + 105 * minute];
+  expect(await at.schedules.view("late")).toMatchObject({ state: "on", next_at: slots[0], fires: 0 });
+  expect((await at.schedules.next("late", 2)).times).toEqual(slots);
+  await at.stop();
+});
+
 describe("agreement that was taken back", () => {
   it("skips the slots that come meanwhile, with the reason, and fires again once it is given", async () => {
     let refusal: string | null = "schedule s of .aegis.yaml changed since you trusted it";
