@@ -72,7 +72,7 @@ export interface NodeTable extends NodeReads {
 export interface StoreMembership {
   readonly node: string;
   readonly incarnation: number;
-  /** The time of the database's clock, which all nodes share. Asks nobody: it is as exact as the last renewal was quick. */
+  /** The time of the database's clock, which all nodes share. Sends no statement: it is as exact as the last renewal was quick. */
   now(): number;
   /** Renews the lease. Resolves with false if another node has taken over. Rejects if the database cannot be reached. */
   renew(): Promise<boolean>;

@@ -117,14 +117,14 @@ export class Schedules {
     const { read } = this.#options.store;
     const row = await this.#row(name, settings);
     const open = await read.firings.unfinished(name);
-    const [next = null] = upcoming(settings, row, 1);
+    const [next = null] = row === null ? [] : upcoming(settings, row, 1);
     return {
       ...settings,
       name,
       file,
       state: next === null ? "done" : settings.enabled ? "on" : "off",
       next_at: settings.enabled ? next : null,
-      fires: row.fires,
+      fires: row?.fires ?? 0,
       running: open.find((firing) => firing.status !== "waiting") ?? null,
       waiting: open.filter((firing) => firing.status === "waiting").length,
       last: await read.firings.last(name),
@@ -135,7 +135,8 @@ export class Schedules {
   /** The next firing times; empty while the schedule is disabled. */
   async next(name: string, count: number): Promise<{ timezone: string; times: number[] }> {
     const { settings } = this.#declared(name);
-    const times = settings.enabled ? upcoming(settings, await this.#row(name, settings), count) : [];
+    const row = await this.#row(name, settings);
+    const times = row === null || !settings.enabled ? [] : upcoming(settings, row, count);
     return { timezone: settings.timezone, times };
   }
 
@@ -157,10 +158,13 @@ export class Schedules {
     return this.#effects.check(action);
   }
 
-  /** The API answers before a start has stored new schedules: then the row that it is about to store. */
-  async #row(name: string, settings: ScheduleSettings): Promise<ScheduleRow> {
+  /**
+   * The API answers before a start has stored new schedules: then the row that it is about to store. Null if this node
+   * stores none.
+   */
+  async #row(name: string, settings: ScheduleSettings): Promise<ScheduleRow | null> {
     const { store, clock } = this.#options;
-    return (await store.read.schedules.get(name)) ?? newRow(name, settings, clock.now());
+    return (await store.read.schedules.get(name)) ?? (this.#isHeld ? null : newRow(name, settings, clock.now()));
   }
 
   #declared(name: string): DeclaredSchedule {
