@@ -17,8 +17,11 @@ import { opencode } from "./support/harnesses/opencode.ts";
 
 type Reach = {
   harness: LiveHarness;
-  /** When the model learns why a call was denied: in the same turn, or with the next prompt. */
-  denial: "same turn" | "next prompt";
+  /**
+   * When the model learns why a call was denied: in the same turn, or with the next prompt. `either` for a harness that
+   * gets the reason as a message of its own, which may come after the end of the turn.
+   */
+  denial: "same turn" | "next prompt" | "either";
   /** What plugins can do to a call besides denying it. */
   rewrites: boolean;
   changesResults: boolean;
@@ -28,7 +31,7 @@ type Reach = {
 
 const table: readonly Reach[] = [
   { harness: claudeCode, denial: "same turn", rewrites: true, changesResults: true, forks: true, steers: true },
-  { harness: codex, denial: "same turn", rewrites: false, changesResults: false, forks: true, steers: true },
+  { harness: codex, denial: "either", rewrites: false, changesResults: false, forks: true, steers: true },
   { harness: gemini, denial: "next prompt", rewrites: false, changesResults: false, forks: false, steers: false },
   { harness: opencode, denial: "next prompt", rewrites: false, changesResults: false, forks: false, steers: false },
 ];
@@ -66,7 +69,8 @@ describe.each(table)("$harness.harness", ({ harness, denial, rewrites, changesRe
     const conversation = await seat.open();
     await say(conversation, harness.makeFile(seat.made));
     expect(existsSync(seat.made)).toBe(false);
-    if (denial === "next prompt") await say(conversation, "and now?");
+    const isLate = denial === "next prompt" || (denial === "either" && !told(seat, "never on a Sunday"));
+    if (isLate) await say(conversation, "and now?");
     expect(told(seat, "never on a Sunday")).toBe(true);
   });
 
