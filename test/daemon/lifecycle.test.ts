@@ -30,7 +30,7 @@ describe("a lifecycle", () => {
     expect(record).toEqual(["stop a", "settle a"]);
   });
 
-  it("stops only once: whoever comes later waits for the first", async () => {
+  it("stops only once: a second caller waits for the first stop", async () => {
     record.length = 0;
     const own = new Lifecycle([part("a")]);
     await Promise.all([own.stop(AbortSignal.abort()), own.stop(AbortSignal.abort())]);

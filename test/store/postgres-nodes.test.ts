@@ -59,7 +59,7 @@ describe.skipIf(noPostgres !== null)("a node", { timeout: scaled(30_000) }, () =
     await expect(open("one", "another folder")).rejects.toMatchObject({ code: "conflict" });
   });
 
-  it("has the clock of the database, whatever its own one says", async () => {
+  it("uses the clock of the database even if its own clock is wrong", async () => {
     const node = await open("timed");
     const there = async () => (await node.transact((tx) => tx.nodes.list())).find(({ name }) => name === "timed")?.now;
     vi.setSystemTime(Date.now() + 3_600_000);

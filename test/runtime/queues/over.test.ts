@@ -28,7 +28,7 @@ it("leaves its task to the next node, and neither fails it nor ends the process"
   };
   const workers = new Workers(options as unknown as WorkersOptions);
   const task = { id: "tsk_1", queue: "work", starter: null, producer: null, chain: null } as unknown as Task;
-  // A rejection that nobody handles fails this test.
+  // An unhandled rejection fails this test.
   workers.start(task, "ses_1" as SessionId, { agent: "dev", timeout: null } as unknown as QueueSettings);
   await created.promise;
   await new Promise((resolve) => setImmediate(resolve));
