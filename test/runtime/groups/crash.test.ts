@@ -36,6 +36,23 @@ describe("after a stop in the middle of a broadcast", () => {
     expect(await eventsOfType(second.store, "group.settled")).toHaveLength(1);
   });
 
+  it("replies are stored although no one waits for them", async () => {
+    const dir = await tempDir();
+    const first = await team(dir);
+    const [a, b] = pair(await gather(first, "scouts", 2));
+    await ask(first, "scouts");
+    await Promise.all([a, b].map((handle) => first.stage.turnOf(handle)));
+
+    const second = await restart(first, dir);
+    await second.stage.say(a, "one");
+    await second.stage.say(b, "two");
+    await waitUntil("the end of the broadcast", async () => {
+      return (await eventsOfType(second.store, "group.settled")).length === 1;
+    });
+    expect(await eventsOfType(second.store, "group.replied")).toHaveLength(2);
+    await second.stop();
+  });
+
   it("replies whose turns ended unseen are found in the store, in the order they ended", async () => {
     const dir = await tempDir();
     const first = await team(dir);
