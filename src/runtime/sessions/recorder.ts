@@ -11,10 +11,10 @@ import type { Clock } from "../../lib/clock.ts";
 import { cutText } from "../../lib/cut-text.ts";
 import type { OverflowFiles } from "../../lib/overflow.ts";
 import type { Redact, RedactedStream } from "../../lib/redact.ts";
+import { onAbort, unlessAborted } from "../../lib/until-aborted.ts";
 import type { StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import { costOf } from "../tables/prices.ts";
-import { Patience } from "./patience.ts";
 import type { FindPrice, ModelPrice } from "./pricing.ts";
 import { Said } from "./said.ts";
 import { defaultTurnLimits, TurnBounds } from "./turn-bounds.ts";
@@ -23,6 +23,8 @@ import { defaultTurnLimits, TurnBounds } from "./turn-bounds.ts";
 const longestAnswer = defaultTurnLimits.event + 1024;
 /** The maximum streaming time that a crash may lose. */
 const keepEveryMs = 250;
+/** How long a driver has to end an interrupted turn before Aegis gives up on its conversation. */
+const abortDeadlineMs = 10_000;
 type SaidText = Extract<DriverEvent, { type: "text" | "thinking" }>;
 /** A write that joins a transaction. It may run again if the transaction is retried. */
 export type HeldWrite = (tx: StoreTx) => Promise<void>;
@@ -147,11 +149,18 @@ export class TurnRecorder {
   /** Records everything up to the end of the turn and returns that end. Throws what the driver throws. */
   async consume(events: AsyncIterable<DriverEvent>, signal: AbortSignal): Promise<TurnEnded> {
     const iterator = events[Symbol.asyncIterator]();
-    const patience = new Patience(this.#options.clock, signal);
+    const over = new AbortController();
+    const late = new AbortController();
+    const release = onAbort(signal, () => {
+      this.#options.clock.sleep(abortDeadlineMs, over.signal).then(
+        () => late.abort(),
+        () => {},
+      );
+    });
     try {
       while (true) {
-        const step = await patience.wait(iterator.next());
-        if (step === "gave up") return ended("cancelled", null);
+        const step = await unlessAborted(iterator.next(), late.signal);
+        if (step === "aborted") return ended("cancelled", null);
         if (step.done) return protocolEnd("the driver stopped without ending the turn");
         if (step.value.type === "turn.ended") {
           await iterator.return?.();
@@ -161,7 +170,8 @@ export class TurnRecorder {
         await this.#take(step.value);
       }
     } finally {
-      patience.end();
+      release();
+      over.abort("over");
     }
   }
 

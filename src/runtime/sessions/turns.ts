@@ -5,22 +5,18 @@
 import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Message, Sender } from "../../contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "../../drivers/driver.ts";
-import { errorText, type Logger } from "../../lib/log.ts";
+import { errorText } from "../../lib/log.ts";
 import { Drains, SerialByKey } from "../../lib/serial.ts";
-import type { HandOver, StoreTx } from "../../store/store.ts";
+import type { HandOver, SessionRow, StoreTx } from "../../store/store.ts";
 import { whileAway } from "../../store/transact.ts";
 import type { Steered } from "../remote/session-processes.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
-import type { SessionExtensions } from "./extensions.ts";
-import { finishTurn, type TellUnanswered } from "./finish.ts";
 import { nextBatch, unansweredMessages } from "./interrupted-turn.ts";
 import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
-import { Steering } from "./steering.ts";
 import { autoTitle } from "./titles.ts";
 
-type Running = Begun & { recorder: TurnRecorder; controller: AbortController; joining: Steering; done: Promise<void> };
-type Work = (recorder: TurnRecorder, joining: Steering, signal: AbortSignal) => Promise<TurnEnded>;
+type Running = { recorder: TurnRecorder; controller: AbortController; delivery: Delivery; done: Promise<void> };
 
 /**
  * How long a sender waits for the confirmation that a message has joined; a harness in the middle of a step may take
@@ -30,25 +26,28 @@ const steerWaitMs = 5_000;
 /** Senders that are people: their words may become the title of a session. */
 const personKinds: ReadonlySet<Sender["kind"]> = new Set<Sender["kind"]>(["human", "telegram", "channel"]);
 
-export type TurnsOptions = Omit<DeliveryOptions, "contributors"> &
+export type TurnsOptions = DeliveryOptions &
   Omit<RecorderOptions, "session" | "turn"> & {
     /** This node; null without a cluster. Turns of a session run only on the session's node. */
     node: string | null;
     /** The node of a session; null if it has none. */
     nodeOf: (session: SessionId) => Promise<string | null>;
-    log: Logger;
-    tellUnanswered: TellUnanswered;
+    /** Notifies senders that their messages will not be answered. Returns the sessions that got a message. */
+    tellUnanswered: (
+      tx: StoreTx,
+      session: SessionRow,
+      messages: readonly Message[],
+      fate: { was: "blocked" | "lost"; reason: string },
+    ) => Promise<readonly SessionId[]>;
     /** Calls `message_received` hooks. */
     received: {
       show(session: SessionId): Promise<void>;
       shown(message: Message): Promise<Message>;
     };
-    extensions: SessionExtensions;
   };
 
 export class Turns {
   readonly #options: TurnsOptions;
-  readonly #delivery: Delivery;
   readonly #running = new Map<SessionId, Running>();
   /** Turns of one session never overlap, even if the harness starts one by itself. */
   readonly #serial = new SerialByKey();
@@ -57,9 +56,8 @@ export class Turns {
   #abandoned = false;
 
   constructor(options: TurnsOptions) {
-    const { log, clock, conversations, extensions } = options;
+    const { log, clock, conversations } = options;
     this.#options = options;
-    this.#delivery = new Delivery({ ...options, contributors: extensions.contributors });
     this.#drains = new Drains(
       async (session, signal) => {
         const next = () => this.next(session);
@@ -105,7 +103,7 @@ export class Turns {
   spontaneous(session: SessionId, events: AsyncIterable<DriverEvent>): Promise<void> {
     return this.#serial.run(session, async () => {
       const begun = await this.#options.transact((tx) => this.#insert(tx, session, [], []));
-      await this.#perform(begun, (recorder, _joining, signal) => recorder.consume(events, signal));
+      await this.#perform(begun, ({ recorder, controller }) => recorder.consume(events, controller.signal));
     });
   }
 
@@ -130,7 +128,7 @@ export class Turns {
     // The loser of the race below may still reject afterwards.
     later.catch(() => {});
     try {
-      return await Promise.race([running.joining.add(shown), later]);
+      return await Promise.race([running.delivery.join(shown), later]);
     } finally {
       answered.abort("over");
     }
@@ -147,8 +145,7 @@ export class Turns {
 
   /** The messages that the session is answering now: the cause of what it does next. */
   current(session: SessionId): readonly Message[] {
-    const running = this.#running.get(session);
-    return running ? [...running.messages, ...running.joining.messages] : [];
+    return this.#running.get(session)?.delivery.messages ?? [];
   }
 
   /** The session's text in the running turn, including streaming text; empty if there is none. */
@@ -186,7 +183,7 @@ export class Turns {
     if (node !== null && (await this.#options.nodeOf(session)) !== node) return false;
     const begun = await this.#received(session);
     if (begun === null) return false;
-    await this.#perform(begun, (recorder, joining, signal) => this.#delivery.answer(begun, recorder, joining, signal));
+    await this.#perform(begun, ({ delivery }) => delivery.answer());
     return true;
   }
 
@@ -266,34 +263,29 @@ export class Turns {
     );
   }
 
-  async #perform(begun: Begun, work: Work): Promise<void> {
+  async #perform(begun: Begun, work: (turn: Omit<Running, "done">) => Promise<TurnEnded>): Promise<void> {
+    const { session, turn } = begun;
     const controller = new AbortController();
     // A turn whose start was being recorded while the others were abandoned is abandoned too.
     if (this.#abandoned) controller.abort();
-    const recorder = new TurnRecorder({ ...this.#options, session: begun.session, turn: begun.turn });
-    const addition = (message: Message, joined: readonly Message[]) =>
-      this.#delivery.addition([message], [...begun.unanswered, ...begun.messages, ...joined]);
-    const joining = new Steering({ ...this.#options, session: begun.session, turn: begun.turn, addition });
-    const answering = () => work(recorder, joining, controller.signal);
-    const done = this.#work(begun, recorder, joining, answering, controller.signal);
-    this.#running.set(begun.session, { ...begun, recorder, controller, joining, done });
+    const recorder = new TurnRecorder({ ...this.#options, session, turn });
+    const delivery = new Delivery(this.#options, begun, recorder, controller.signal);
+    const running = { recorder, controller, delivery };
+    const done = this.#work(begun, running, () => work(running));
+    this.#running.set(session, { ...running, done });
     await done;
   }
 
-  async #work(
-    begun: Begun,
-    recorder: TurnRecorder,
-    joining: Steering,
-    work: () => Promise<TurnEnded>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #work(begun: Begun, running: Omit<Running, "done">, work: () => Promise<TurnEnded>): Promise<void> {
+    const { recorder, delivery, controller } = running;
+    const { signal } = controller;
     try {
       // The turn must be in the map of running turns before the agent is called.
       await Promise.resolve();
       let end = await this.#begins(begun)
         .then(work)
         .catch((error: unknown) => this.#endOf(begun, error, signal));
-      await joining.close();
+      await delivery.close();
       if (this.#abandoned) return await recorder.keep();
       await this.#ends(begun);
       if (end.reason !== "completed") await recorder.recordUnfinished();
@@ -301,12 +293,11 @@ export class Turns {
         end = this.#endOf(begun, error, signal);
         return null;
       });
-      const messages = [...begun.messages, ...joining.messages];
       const usage = end.usage === null ? recorder.usage : await recorder.priced(end.usage);
       const said = { text: recorder.text, usage };
       const told = await this.#options.transact(async (tx) => {
         await last?.(tx);
-        return finishTurn(tx, { ...begun, messages }, { ...end, ...said }, this.#options);
+        return this.#finish(tx, { ...begun, messages: delivery.messages }, { ...end, ...said });
       });
       for (const sender of told) this.wake(sender);
     } catch (error) {
@@ -315,6 +306,37 @@ export class Turns {
       await recorder.close();
       this.#running.delete(begun.session);
     }
+  }
+
+  /** Ends a turn: its event, its row, its messages, the session's state and the notices. Returns the sessions to wake. */
+  async #finish(
+    tx: StoreTx,
+    { session, turn, messages }: Begun,
+    { reason, error, usage, text }: TurnEnded & { text: string },
+  ): Promise<readonly SessionId[]> {
+    const at = this.#options.clock.now();
+    const end = { reason, error, text, usage };
+    const { seq } = await tx.events.append({ type: "turn.ended", session, data: { turn, ...end } }, at);
+    await tx.turns.end(turn, { at, ...end, seq });
+    const isLost = error?.code === "lost";
+    const ids = messages.map(({ id }) => id);
+    await tx.messages.setStatus(ids, isLost ? "lost" : "done", turn);
+    if (isLost)
+      for (const id of ids)
+        await tx.events.append({ type: "message.lost", session, data: { message: id, reason: error.message } }, at);
+    const row = await tx.sessions.get(session);
+    if (!row) return [];
+    const was = isLost ? "lost" : error?.code === "blocked" ? "blocked" : null;
+    const why = error?.message ?? "no reason given";
+    const told = was === null ? [] : await this.#options.tellUnanswered(tx, row, messages, { was, reason: why });
+    if (row.closed_at !== null) return told;
+    const failed = reason === "failed";
+    if (!failed && (await tx.messages.countPending(session)) > 0) return told;
+    const state = failed ? "error" : "ready";
+    const problem = failed ? (error?.message ?? "the turn failed") : null;
+    await tx.sessions.update(session, { state, error: problem });
+    await tx.events.append({ type: "session.state", session, data: { state, error: problem } }, at);
+    return told;
   }
 
   /** Throws if the turn cannot start, for example because its folder is missing. */
