@@ -16,8 +16,8 @@ import type { StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import { costOf } from "../tables/prices.ts";
 import type { FindPrice, ModelPrice } from "./pricing.ts";
-import { Said } from "./said.ts";
-import { defaultTurnLimits, TurnBounds } from "./turn-bounds.ts";
+
+import { defaultTurnLimits, Said, TurnBounds } from "./turn-output.ts";
 
 /** The limit of a turn's last message. A truncated message ends with a line that says so. */
 const longestAnswer = defaultTurnLimits.event + 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Said } from "../../../src/runtime/sessions/said.ts";
+import { Said } from "../../../src/runtime/sessions/turn-output.ts";
 
 describe("what was said in a turn", () => {
   it("is the last message, with what has streamed since", () => {

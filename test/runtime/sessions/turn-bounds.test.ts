@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { silentLogger } from "../../../src/lib/log.ts";
 import { OverflowFiles } from "../../../src/lib/overflow.ts";
 import { buildRedactor, RedactedStream } from "../../../src/lib/redact.ts";
-import { TurnBounds } from "../../../src/runtime/sessions/turn-bounds.ts";
+import { TurnBounds } from "../../../src/runtime/sessions/turn-output.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 const limits = { event: 100, text: 300, toolResult: 50, items: 1_000, small: 20 };
