@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
-import type { EventHub } from "../runtime/events/hub.ts";
-import { SlowSubscriberError, type StreamItem } from "../runtime/events/subscriber-queue.ts";
+import { type EventHub, SlowSubscriberError, type StreamItem } from "../runtime/events/hub.ts";
 import type { Handlers } from "./adapter.ts";
 import { toAegisError } from "./refusals.ts";
 

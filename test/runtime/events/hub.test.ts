@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { LiveDelta } from "../../../src/contract/event.ts";
 import { newId } from "../../../src/contract/ids.ts";
-import { EventHub, type HubLimits } from "../../../src/runtime/events/hub.ts";
-import { SlowSubscriberError, type StreamItem } from "../../../src/runtime/events/subscriber-queue.ts";
+import { EventHub, type HubLimits, SlowSubscriberError, type StreamItem } from "../../../src/runtime/events/hub.ts";
 import type { Services } from "../../../src/server/app.ts";
 import { MemoryEvents, notice, sessionA, sessionB } from "./memory-events.ts";
 
