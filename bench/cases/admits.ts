@@ -5,7 +5,6 @@ import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { buildRuntime } from "../../src/daemon/build.ts";
 import { openProject } from "../../src/daemon/open-project.ts";
 import { agreeAlways } from "../../src/project/trust/agree.ts";
-import { Admissions } from "../../src/runtime/inbox/admissions.ts";
 import { Inbox } from "../../src/runtime/inbox/inbox.ts";
 import { openBareStore } from "../bare/store.ts";
 import type { Bench, BenchContext } from "../bench.ts";
@@ -79,8 +78,7 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   while (sessions.length < sessionCount) sessions.push((await runtime.sessions.create({})).session.id);
   // Wakes no session: the cost of a turn is measured elsewhere.
   const inbox = new Inbox({
-    store,
-    admissions: new Admissions({ store, clock }),
+    ...{ store, clock },
     turns: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
   });
   let commits = 0;

@@ -8,7 +8,6 @@ import { StagedWrites } from "../lib/staged-writes.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { EventHub } from "../runtime/events/hub.ts";
-import { Admissions } from "../runtime/inbox/admissions.ts";
 import { Attachments, type SharedFiles } from "../runtime/inbox/attachments.ts";
 import { Inbox } from "../runtime/inbox/inbox.ts";
 import { SkillRouting } from "../runtime/inbox/routing.ts";
@@ -74,7 +73,6 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const config = () => settings().config;
   const permission: HostOptions["permission"] = async (session, request, abort) =>
     grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
-  const admissions = new Admissions({ store, clock, maxHops, perMinute: () => config().messages.max_per_minute });
   const attachments = new Attachments({
     ...{ dir: join(stateDir, "attachments"), drivers },
     shared: store.membership === undefined ? undefined : sharedFiles(store, clock),
@@ -128,13 +126,12 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     hookEvents: hooks.table.events,
     overflow: options.overflow,
     price: priceFinder({ store, agents, prices: () => config().prices }),
-    tellUnanswered: (tx, session, messages, fate) => tellUnanswered(tx, admissions, session, messages, fate),
+    tellUnanswered: (tx, session, messages, fate) => tellUnanswered(tx, inbox, session, messages, fate),
     onCrash: async (id) => {
       const session = await store.read.sessions.get(id);
       return session === null ? "retry" : onCrashOf(agents, session);
     },
   });
-  const creation = { agents, drivers, inbox: admissions, clock, node, subagentSettings: () => config().subagents };
   const routing = new SkillRouting({
     ...{ store, clock, agents, skills, router, signal },
     createIn: (tx, input) => createSession(tx, input, creation),
@@ -150,9 +147,14 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
       reopenNext: (session) => conversations.reopenNext(session),
     },
   });
+  const inbox: Inbox = new Inbox({
+    ...{ store, clock, routing, maxHops },
+    perMinute: () => config().messages.max_per_minute,
+    // Without a cluster, the process of every session is here.
+    turns: node === null ? turns : processes,
+  });
+  const creation = { agents, drivers, inbox, clock, node, subagentSettings: () => config().subagents };
   const sessions = new Sessions({ ...creation, store, turns, processes, conversations, routing });
-  // Without a cluster, the process of every session is here.
-  const inbox = new Inbox({ store, admissions, turns: node === null ? turns : processes, routing });
   return {
     inbox,
     attachments,

@@ -10,7 +10,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
-import { checkBody } from "../inbox/admissions.ts";
+import { checkBody } from "../inbox/inbox.ts";
 import type { HookBus } from "./bus.ts";
 import { hookSession } from "./subject.ts";
 

@@ -1,14 +1,13 @@
 /** Routes a person's message to another agent if it requires a skill that belongs to that agent. */
 
 import type { Agent } from "../../contract/agent.ts";
-import type { SessionId } from "../../contract/ids.ts";
-import type { Receipt } from "../../contract/message.ts";
+import type { MessageId, SessionId } from "../../contract/ids.ts";
+import type { Message, Receipt } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import type { Route, SkillRouter } from "../skills/route.ts";
 import type { Skills } from "../skills/skills.ts";
 import type { AgentTable } from "../tables/agents.ts";
-import type { Admission, Admitted } from "./admissions.ts";
 import { derivedId } from "./derived-id.ts";
 
 export type SkillRoutingOptions = {
@@ -26,8 +25,10 @@ export type SkillRoutingOptions = {
   ) => Promise<{ row: SessionRow }>;
 };
 
-/** An admission with its target session and the route that leads there. */
-export type Routed = { admission: Admission; from: SessionRow | null; route: Route | null };
+type Routable = Pick<Message, "session" | "sender" | "body"> & { id?: MessageId | undefined };
+
+/** The session that gets the message, or the route from the addressed session to another one. */
+export type Routed = { session: SessionId } | { from: SessionRow; route: Route };
 
 export class SkillRouting {
   readonly #options: SkillRoutingOptions;
@@ -37,19 +38,18 @@ export class SkillRouting {
   }
 
   /** Finds the route of a message. An id that was admitted before keeps its session. */
-  async of(admission: Admission): Promise<Routed> {
+  async of({ id, session, sender, body }: Routable): Promise<Routed> {
     const { store, agents } = this.#options;
-    const stays = { admission, from: null, route: null };
-    if (admission.sender.kind !== "human") return stays;
-    const before = admission.id === undefined ? null : await store.read.messages.get(admission.id);
+    if (sender.kind !== "human") return { session };
+    const before = id === undefined ? null : await store.read.messages.get(id);
     if (before !== null) {
-      const wasRouted = before.session !== admission.session && (await this.#wasRouted(admission.session, before.id));
-      return wasRouted ? { ...stays, admission: { ...admission, session: before.session } } : stays;
+      const wasRouted = before.session !== session && (await this.#wasRouted(session, before.id));
+      return { session: wasRouted ? before.session : session };
     }
-    const from = await store.read.sessions.get(admission.session);
-    if (from === null || from.closed_at !== null) return stays;
-    const route = await this.#route(admission.body, agents.loadAgent(from.agent));
-    return route === null ? stays : { admission, from, route };
+    const from = await store.read.sessions.get(session);
+    if (from === null || from.closed_at !== null) return { session };
+    const route = await this.#route(body, agents.loadAgent(from.agent));
+    return route === null ? { session } : { from, route };
   }
 
   /** The route of a session that starts with a message and without an explicit agent. */
@@ -72,15 +72,14 @@ export class SkillRouting {
     }
   }
 
-  async record(tx: StoreTx, from: SessionRow, { skill, agent }: Route, admitted: Admitted): Promise<void> {
-    const { message, session } = admitted;
-    const data = {
-      message: message.id,
-      skill: skill.name,
-      agent: agent.slug,
-      to: session.id,
-      handle: session.handle,
-    };
+  async record(
+    tx: StoreTx,
+    from: SessionRow,
+    { skill, agent }: Route,
+    message: MessageId,
+    to: SessionRow,
+  ): Promise<void> {
+    const data = { message, skill: skill.name, agent: agent.slug, to: to.id, handle: to.handle };
     await tx.events.append({ type: "skill.routed", session: from.id, data }, this.#options.clock.now());
   }
 

@@ -5,7 +5,7 @@ import { type MessageId, newId, type SessionId, type TaskId } from "../../contra
 import type { Starter } from "../../contract/starter.ts";
 import type { Task } from "../../contract/task.ts";
 import type { StoreTx } from "../../store/store.ts";
-import { checkBody } from "../inbox/admissions.ts";
+import { checkBody } from "../inbox/inbox.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 import { acceptStarter, type RightsOptions } from "./rights.ts";
 

@@ -3,7 +3,7 @@ import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
-import type { Admissions } from "../inbox/admissions.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import { tellSender } from "./recover.ts";
 import { liveRow } from "./rows.ts";
 
@@ -14,7 +14,7 @@ export type CloseOptions = {
   reason: string;
   /** The session that learns about refused messages in another way. */
   informed: SessionId | null;
-  inbox: Admissions;
+  inbox: Inbox;
   clock: Clock;
 };
 
@@ -38,7 +38,7 @@ async function tellRefused(
   tx: StoreTx,
   row: SessionRow,
   waiting: readonly Message[],
-  inbox: Admissions,
+  inbox: Inbox,
 ): Promise<SessionId[]> {
   const told: SessionId[] = [];
   for (const message of waiting) {

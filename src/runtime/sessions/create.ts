@@ -4,7 +4,7 @@ import { AegisError } from "../../contract/errors.ts";
 import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
-import type { Admissions, Admitted } from "../inbox/admissions.ts";
+import type { Admitted, Inbox } from "../inbox/inbox.ts";
 import { allLabels, requireNodeFor } from "../remote/placement.ts";
 import { admit, type Place } from "../rights/place.ts";
 import type { SubagentSettings } from "../rights/rules.ts";
@@ -18,7 +18,7 @@ import { publicSession } from "./rows.ts";
 export type CreateOptions = {
   agents: AgentTable;
   drivers: DriverTable;
-  inbox: Admissions;
+  inbox: Inbox;
   clock: Clock;
   /** The node on which the session runs; null without a cluster. */
   node: string | null;

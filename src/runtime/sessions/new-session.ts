@@ -5,7 +5,7 @@ import type { AskPolicy, SessionLimits } from "../../contract/session.ts";
 import type { Starter } from "../../contract/starter.ts";
 import type { Isolation } from "../../contract/worktree.ts";
 import type { ForkPoint, SessionRow } from "../../store/store.ts";
-import type { Admission } from "../inbox/admissions.ts";
+import type { Admission } from "../inbox/inbox.ts";
 import type { Place } from "../rights/place.ts";
 import { offlineHarness } from "../tables/agents.ts";
 import { cleanTitle } from "./titles.ts";

@@ -6,7 +6,7 @@ import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, StoreTx, TurnRow } from "../../store/store.ts";
-import type { Admissions } from "../inbox/admissions.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import { joinedLater } from "./interrupted-turn.ts";
 import { wholeWords } from "./last-text.ts";
@@ -119,7 +119,7 @@ export async function tellSender(
   tx: StoreTx,
   message: Message,
   text: string,
-  inbox: Pick<Admissions, "admitIn">,
+  inbox: Pick<Inbox, "admitIn">,
 ): Promise<SessionId | null> {
   if (message.sender.kind !== "agent") return null;
   const sender = await tx.sessions.get(message.sender.session);

@@ -6,7 +6,7 @@ import { handleExpected, handlePattern, type SessionView, type TitleSource } fro
 import type { Turn } from "../../contract/turn.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, Store, StoreReads, StoreTx } from "../../store/store.ts";
-import { type Admissions, receiptOf } from "../inbox/admissions.ts";
+import { type Inbox, receiptOf } from "../inbox/inbox.ts";
 import { type SkillRouting, withReason } from "../inbox/routing.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import type { SessionProcesses } from "../remote/session-processes.ts";
@@ -30,7 +30,7 @@ export type SessionsOptions = {
   node: string | null;
   agents: AgentTable;
   drivers: DriverTable;
-  inbox: Admissions;
+  inbox: Inbox;
   turns: Turns;
   /** Reaches the processes of sessions on any node. */
   processes: SessionProcesses;

@@ -6,12 +6,12 @@ import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
-import type { Admissions } from "../inbox/admissions.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 
 /** Returns the notified sessions, to be woken after the commit. */
 export async function tellUnanswered(
   tx: StoreTx,
-  inbox: Admissions,
+  inbox: Inbox,
   session: SessionRow,
   messages: readonly Message[],
   { was, reason }: { was: "blocked" | "lost"; reason: string },

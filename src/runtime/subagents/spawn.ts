@@ -8,8 +8,8 @@ import { type Cleanup, subagentLabelMaxLength } from "../../contract/subagent.ts
 import type { Isolation } from "../../contract/worktree.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx, SubagentRow } from "../../store/store.ts";
-import { checkBody } from "../inbox/admissions.ts";
 import { derivedId } from "../inbox/derived-id.ts";
+import { checkBody } from "../inbox/inbox.ts";
 import { branchEnd, lastDepth, positionBelow, timeUsedUp } from "../rights/place.ts";
 import {
   checkAllowed,
