@@ -1,5 +1,5 @@
 import type { AgentDetail, AgentDiagnostic, AgentSourceText, AgentSummary } from "../contract/agent.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type AgentServices = {

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { routes } from "../contract/routes.ts";
 import type { Logger } from "../lib/log.ts";
-import { type Handlers, type JsonRoute, type RoutedRequest, requestReader } from "./adapter.ts";
 import { type AgentServices, agentHandlers } from "./agents.ts";
 import { type AskServices, askHandlers } from "./asks.ts";
 import { type ChannelServices, channelHandlers } from "./channels.ts";
@@ -19,6 +18,7 @@ import { type NodeServices, nodeHandlers } from "./nodes.ts";
 import { type PluginServices, pluginHandlers } from "./plugins.ts";
 import { type QueueServices, queueHandlers } from "./queues.ts";
 import { sendError, toAegisError, unknownRoute, wrongMethod } from "./refusals.ts";
+import { type Handlers, type JsonRoute, type RoutedRequest, requestReader } from "./requests.ts";
 import { Router } from "./router.ts";
 import { type ScheduleServices, scheduleHandlers } from "./schedules.ts";
 import { type SessionServices, sessionHandlers } from "./sessions.ts";
@@ -54,7 +54,6 @@ export type Services = DaemonServices &
 export type AppOptions = {
   services: Services;
   streams: EventStreams;
-  callerOf: (request: IncomingMessage) => Caller;
   version: string;
   maxBodyBytes: number;
   log: Logger;
@@ -67,9 +66,9 @@ const answeredAtOnce: ReadonlySet<JsonRoute> = new Set<JsonRoute>([
 ]);
 
 /** Answers a request. Never rejects. */
-export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+export type App = (incoming: IncomingMessage, outgoing: ServerResponse, caller: Caller) => Promise<void>;
 
-type Answering = (request: RoutedRequest, outgoing: ServerResponse) => Promise<void>;
+type Answering = (request: RoutedRequest, outgoing: ServerResponse, caller: Caller) => Promise<void>;
 
 export function createApp(options: AppOptions): App {
   const { services, streams, version, maxBodyBytes, log } = options;
@@ -103,8 +102,7 @@ export function createApp(options: AppOptions): App {
     const { method, path } = routes[name];
     const read = requestReader(name, maxBodyBytes);
     const waits = !answeredAtOnce.has(name);
-    router.add(method, path, async (routed, outgoing) => {
-      const caller = options.callerOf(routed.incoming);
+    router.add(method, path, async (routed, outgoing, caller) => {
       requireAllowedRoute(caller, name);
       const signal = signalOf(outgoing);
       const request = await read(routed);
@@ -124,7 +122,7 @@ export function createApp(options: AppOptions): App {
     void streams.send(outgoing, after, (signal) => services.events.subscribe({ after, session, live, signal }));
   });
 
-  return async (incoming, outgoing) => {
+  return async (incoming, outgoing, caller) => {
     const method = incoming.method ?? "GET";
     const path = requestPath(incoming);
     try {
@@ -134,7 +132,7 @@ export function createApp(options: AppOptions): App {
         outgoing.setHeader("allow", found.methods.join(", "));
         return sendError(outgoing, wrongMethod(method, path, found.methods));
       }
-      await found.entry({ incoming, parameters: found.parameters }, outgoing);
+      await found.entry({ incoming, parameters: found.parameters }, outgoing, caller);
     } catch (error) {
       const told = toAegisError(error, log, { method, path });
       if (outgoing.headersSent) outgoing.destroy();

@@ -1,7 +1,7 @@
 import type { Ask } from "../contract/ask.ts";
 import { AegisError } from "../contract/errors.ts";
 import type { Asks } from "../runtime/asks/asks.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 import type { Shown } from "./shown.ts";
 
 /** What these handlers call. */

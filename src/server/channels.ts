@@ -1,5 +1,5 @@
 import type { Channels } from "../channels/channels.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type ChannelServices = { channels: Pick<Channels, "list" | "pair" | "unpair" | "test"> };

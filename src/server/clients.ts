@@ -1,5 +1,5 @@
 import type { Clients } from "../runtime/clients/clients.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type ClientServices = {

@@ -1,6 +1,6 @@
 import type { Commands } from "../runtime/commands/commands.ts";
 import type { Sessions } from "../runtime/sessions/sessions.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type CommandServices = {

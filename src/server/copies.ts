@@ -7,7 +7,7 @@ import type { Rescues } from "../runtime/copies/rescue/rescues.ts";
 import type { SessionFiles } from "../runtime/copies/session-files.ts";
 import type { Worktrees } from "../runtime/copies/worktrees.ts";
 import type { Sessions } from "../runtime/sessions/sessions.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type CopyServices = {

@@ -1,7 +1,7 @@
 import type { ApiOutput, Harness, Status } from "../contract/api.ts";
 import type { Audit } from "../contract/audit.ts";
 import { openApiDocument } from "../contract/openapi.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type DaemonServices = {

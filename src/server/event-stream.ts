@@ -4,8 +4,8 @@ import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { type EventHub, SlowSubscriberError, type StreamItem } from "../runtime/events/hub.ts";
-import type { Handlers } from "./adapter.ts";
 import { toAegisError } from "./refusals.ts";
+import type { Handlers } from "./requests.ts";
 
 export type EventStreamOptions = {
   clock: Clock;

@@ -2,8 +2,8 @@
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import type { RemoteCalls, RemoteRequest } from "../runtime/remote/calls.ts";
 import type { Sessions } from "../runtime/sessions/sessions.ts";
-import type { Handlers, JsonRoute } from "./adapter.ts";
 import type { Caller } from "./guard.ts";
+import type { Handlers, JsonRoute } from "./requests.ts";
 import { type RoutePlace, routePlaces } from "./where.ts";
 
 /** What forwarding calls. `remote` is null without a cluster. */

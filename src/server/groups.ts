@@ -1,6 +1,6 @@
 import type { Broadcasts } from "../runtime/groups/broadcasts.ts";
 import type { Groups } from "../runtime/groups/groups.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type GroupServices = {

@@ -12,12 +12,16 @@ import { clientTokenForm } from "../lib/client-token.ts";
 const defaultPort = 80;
 
 export type Guard = {
-  /** Why the request is refused, or null. A mounted handler authenticates its callers itself. */
-  refusal(request: IncomingMessage, options: { authenticates: boolean }): AegisError | null;
-  /** The owner's token, or the credential of a client. Only for a request that is not refused. */
-  callerOf(request: IncomingMessage): Caller;
-  /** Whether a request that is not refused has shown the token, which public routes do not need. */
-  isProven(request: IncomingMessage): boolean;
+  /** Why the request is refused from any sender, or null. Enough for a handler that authenticates its callers itself. */
+  refusal(request: IncomingMessage): AegisError | null;
+  /** Who sent the request, or why it is refused. */
+  access(request: IncomingMessage): Access | AegisError;
+};
+
+export type Access = {
+  caller: Caller;
+  /** The request has shown a token or the cookie of a browser, which public routes do not need. */
+  isProven: boolean;
 };
 
 /** Who sent a request: a browser of the web app, the user's own programs, or a client with its own credential. */
@@ -25,8 +29,6 @@ export type Caller = { kind: "owner"; browser: boolean } | { kind: "client"; nam
 
 /** How browsers of the web app are recognised. */
 export type BrowserCheck = {
-  /** Whether everybody may make this request. */
-  isPublic(request: IncomingMessage): boolean;
   hasCookie(request: IncomingMessage): boolean;
   /** Why a request with a cookie is refused, or null. */
   refusal(request: IncomingMessage): AegisError | null;
@@ -47,41 +49,41 @@ export function createGuard(options: GuardOptions): Guard {
   const { browsers } = options;
   const { hosts, origins } = ownNames(options);
   const tokenDigest = digest(options.token);
-  // Equal lengths and constant time: neither tells anything about the token.
-  const isToken = (authorization: string): boolean => {
+  const tokenHolder = (authorization: string): Caller | null => {
     const given = bearer(authorization);
-    return given !== undefined && timingSafeEqual(digest(given), tokenDigest);
+    if (given === undefined) return null;
+    // Equal lengths and constant time: neither tells anything about the token.
+    if (timingSafeEqual(digest(given), tokenDigest)) return { kind: "owner", browser: false };
+    const name = given.startsWith(clientTokenForm.lead) ? options.clientOf(given) : null;
+    return name === null ? null : { kind: "client", name };
   };
-  const clientOf = (authorization: string): string | null => {
-    const given = bearer(authorization);
-    return given?.startsWith(clientTokenForm.lead) ? options.clientOf(given) : null;
+
+  const refusal = (request: IncomingMessage): AegisError | null => {
+    const unclear = ambiguity(request);
+    if (unclear !== null) return unclear;
+    const { host, origin } = request.headers;
+    const { authority } = targetOf(request.url);
+    if (authority !== null && !hosts.has(authority)) return foreignHost(authority);
+    if (host === undefined || !hosts.has(host.toLowerCase())) return foreignHost(host);
+    if (origin !== undefined && !origins.has(origin.toLowerCase())) return foreignOrigin(origin);
+    return tokenInUrl(request) ? unauthorized("a token in a URL is not accepted: URLs end up in logs") : null;
   };
 
   return {
-    refusal(request, { authenticates }) {
-      const unclear = ambiguity(request);
-      if (unclear !== null) return unclear;
-      const { host, origin, authorization } = request.headers;
-      const { authority } = targetOf(request.url);
-      if (authority !== null && !hosts.has(authority)) return foreignHost(authority);
-      if (host === undefined || !hosts.has(host.toLowerCase())) return foreignHost(host);
-      if (origin !== undefined && !origins.has(origin.toLowerCase())) return foreignOrigin(origin);
-      if (tokenInUrl(request)) return unauthorized("a token in a URL is not accepted: URLs end up in logs");
-      if (authenticates || isPublic(request) || browsers.isPublic(request)) return null;
-      // A program that shows the token is no page: what else it carries does not count.
-      if (authorization === undefined && browsers.hasCookie(request)) return browsers.refusal(request);
-      if (authorization === undefined) return unauthorized("the request carries no token");
-      if (isToken(authorization) || clientOf(authorization) !== null) return null;
-      return unauthorized("the token is wrong");
-    },
-    callerOf(request) {
+    refusal,
+    access(request) {
+      const refused = refusal(request);
+      if (refused !== null) return refused;
       const { authorization } = request.headers;
-      if (authorization === undefined) return { kind: "owner", browser: browsers.hasCookie(request) };
-      const name = isToken(authorization) ? null : clientOf(authorization);
-      return name === null ? { kind: "owner", browser: false } : { kind: "client", name };
+      // A program that shows the token is no page: what else it carries does not count.
+      const holder = authorization === undefined ? null : tokenHolder(authorization);
+      if (holder !== null) return { caller: holder, isProven: true };
+      const browser = authorization === undefined && browsers.hasCookie(request);
+      const caller: Caller = { kind: "owner", browser };
+      if (isPublic(requestPath(request))) return { caller, isProven: false };
+      if (browser) return browsers.refusal(request) ?? { caller, isProven: true };
+      return unauthorized(authorization === undefined ? "the request carries no token" : "the token is wrong");
     },
-    isProven: (request) =>
-      !(isPublic(request) || browsers.isPublic(request)) || isToken(request.headers.authorization ?? ""),
   };
 }
 
@@ -126,8 +128,15 @@ function ownNames({ bind, port, allowedHosts }: GuardOptions): { hosts: Set<stri
   };
 }
 
-function isPublic(request: IncomingMessage): boolean {
-  return publicRoutes.some((name) => routes[name].path === requestPath(request));
+export const loginPath = "/web/login";
+
+/** The web app itself, which everyone may load: it holds no data. */
+export function isWebPath(path: string): boolean {
+  return path === "/" || path === loginPath || path.startsWith("/assets/");
+}
+
+function isPublic(path: string): boolean {
+  return publicRoutes.some((name) => routes[name].path === path) || isWebPath(path);
 }
 
 function tokenInUrl(request: IncomingMessage): boolean {

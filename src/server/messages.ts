@@ -5,8 +5,8 @@ import type { WhyLink } from "../contract/why.ts";
 import type { Attachments } from "../runtime/inbox/attachments.ts";
 import type { Inbox } from "../runtime/inbox/inbox.ts";
 import type { Sessions } from "../runtime/sessions/sessions.ts";
-import type { Handlers } from "./adapter.ts";
 import type { Caller } from "./guard.ts";
+import type { Handlers } from "./requests.ts";
 import type { Shown } from "./shown.ts";
 
 /** What these handlers call. */

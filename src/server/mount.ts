@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { tooLarge } from "./body.ts";
+import { bodyTooLarge } from "./requests.ts";
 
 /**
  * The request has no body; `text` reads it, so that a caller can be refused before. Throws when it is too long. `bytes`
@@ -63,7 +63,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
 
 async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   // Node discards a body that no reader has started to read.
-  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -82,7 +82,7 @@ async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<B
 function refuseRest(incoming: IncomingMessage, maxBytes: number): AegisError {
   incoming.removeAllListeners("data");
   incoming.resume();
-  return tooLarge(maxBytes);
+  return bodyTooLarge(maxBytes);
 }
 
 async function send(

@@ -1,6 +1,6 @@
 import { AegisError } from "../contract/errors.ts";
 import type { Nodes } from "../runtime/cluster/nodes.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. `nodes` is null without a cluster. */
 export type NodeServices = { nodes: Pick<Nodes, "list" | "drain" | "resume" | "forget"> | null };

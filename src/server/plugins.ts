@@ -1,6 +1,6 @@
 import type { InstalledPlugin, PluginChange, RegistryPlugin } from "../contract/plugin-install.ts";
 import type { Plugins } from "../runtime/plugins/plugins.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** Changes the plugins of the project. Without the digest of what was shown, nothing is changed. */
 export interface PluginChanges {

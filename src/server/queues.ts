@@ -4,7 +4,7 @@ import { mergeQueueName } from "../contract/landing.ts";
 import type { MergeQueue } from "../runtime/copies/landing/merge-queue.ts";
 import { derivedId } from "../runtime/inbox/derived-id.ts";
 import type { Queues } from "../runtime/queues/queues.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 import type { Shown } from "./shown.ts";
 
 /** What these handlers call. */

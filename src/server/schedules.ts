@@ -1,6 +1,6 @@
 import type { ScheduleEntry } from "../contract/schedule.ts";
 import type { Schedules } from "../runtime/schedules/schedules.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type ScheduleServices = {

@@ -1,5 +1,5 @@
 /** The daemon's HTTP server: binds, guards, dispatches, closes. */
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { AegisError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
@@ -9,7 +9,7 @@ import { http } from "../lib/node-http.ts";
 import { createApp, type Services } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { EventStreams } from "./event-stream.ts";
-import { createGuard, hostInUrl, isLoopback, isWildcard, requestPath, targetOf } from "./guard.ts";
+import { createGuard, hostInUrl, isLoopback, isWebPath, isWildcard, requestPath, targetOf } from "./guard.ts";
 import { defaultLimits, type ServerLimits } from "./limits.ts";
 import { type MountedHandler, serveMounted } from "./mount.ts";
 import {
@@ -67,30 +67,40 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const { allowedHosts = [] } = options;
   const clientOf = (given: string) => services.clients.nameOf(given);
   const guard = createGuard({ token, bind, port, allowedHosts, clientOf, browsers: web });
-  const { callerOf } = guard;
-  const app = createApp({ services, streams, version, log, callerOf, maxBodyBytes: limits.bodyBytes });
+  const app = createApp({ services, streams, version, log, maxBodyBytes: limits.bodyBytes });
   let closing: Promise<void> | null = null;
+
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, path: string) => {
+    const access = guard.access(incoming);
+    if (access instanceof AegisError) return sendError(outgoing, access);
+    incoming.url = targetOf(incoming.url).path;
+    if (isWebPath(path)) return void web.serve(incoming, outgoing);
+    const { caller, isProven } = access;
+    if (isProven) connections.prove(incoming.socket);
+    if (caller.kind === "owner" && caller.browser) web.accepted(incoming, outgoing);
+    void app(incoming, outgoing, caller);
+  };
+
+  const answerMounted = (incoming: IncomingMessage, outgoing: ServerResponse, path: string, to: MountedHandler) => {
+    const refusal = guard.refusal(incoming);
+    if (refusal !== null) return sendError(outgoing, refusal);
+    incoming.url = targetOf(incoming.url).path;
+    const refuse = (error: unknown) => errorResponse(toAegisError(error, log, { method: incoming.method, path }));
+    const prove = () => connections.prove(incoming.socket);
+    const { bodyBytes: maxBodyBytes, stallMs } = limits;
+    void serveMounted(incoming, outgoing, to, { maxBodyBytes, stallMs, clock, refuse, prove });
+  };
 
   server.on("request", (incoming, outgoing) => {
     for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value);
     const path = requestPath(incoming);
     const mounted = mounts.get(path);
-    const refusal = guard.refusal(incoming, { authenticates: mounted !== undefined });
-    if (refusal !== null) return sendError(outgoing, refusal);
-    incoming.url = targetOf(incoming.url).path;
-    const prove = () => connections.prove(incoming.socket);
-    if (mounted === undefined && web.isPublic(incoming)) return void web.serve(incoming, outgoing);
-    web.accepted(incoming, outgoing);
-    if (mounted === undefined) {
-      if (guard.isProven(incoming)) prove();
-      return void app(incoming, outgoing);
-    }
-    const refuse = (error: unknown) => errorResponse(toAegisError(error, log, { method: incoming.method, path }));
-    const { bodyBytes: maxBodyBytes, stallMs } = limits;
-    void serveMounted(incoming, outgoing, mounted, { maxBodyBytes, stallMs, clock, refuse, prove });
+    if (mounted === undefined) answer(incoming, outgoing, path);
+    else answerMounted(incoming, outgoing, path, mounted);
   });
   server.on("upgrade", (incoming: IncomingMessage, socket: Socket) => {
-    refuseSocket(socket, guard.refusal(incoming, { authenticates: false }) ?? noUpgrade());
+    const access = guard.access(incoming);
+    refuseSocket(socket, access instanceof AegisError ? access : noUpgrade());
   });
 
   return {

@@ -2,8 +2,8 @@ import { AegisError } from "../contract/errors.ts";
 import type { Worktrees } from "../runtime/copies/worktrees.ts";
 import type { EventHub } from "../runtime/events/hub.ts";
 import type { Sessions } from "../runtime/sessions/sessions.ts";
-import type { Handlers } from "./adapter.ts";
 import { senderOf } from "./messages.ts";
+import type { Handlers } from "./requests.ts";
 import type { Shown } from "./shown.ts";
 
 /** What these handlers call. */

@@ -1,6 +1,6 @@
 import type { SkillInstaller } from "../packages/skill/installer.ts";
 import type { Skills } from "../runtime/skills/skills.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type SkillServices = {

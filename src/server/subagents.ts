@@ -1,6 +1,6 @@
 import type { Pool } from "../runtime/pool/pool.ts";
 import type { Subagents } from "../runtime/subagents/subagents.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type SubagentServices = {

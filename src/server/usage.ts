@@ -1,6 +1,6 @@
 import type { UsageReport } from "../contract/usage.ts";
 import type { UsageRequest } from "../runtime/sessions/usage-report.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type UsageServices = {

@@ -1,4 +1,4 @@
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 import type { WebAccess } from "./web/access.ts";
 
 /** What these handlers call. */

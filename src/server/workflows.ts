@@ -1,7 +1,7 @@
 import type { Sessions } from "../runtime/sessions/sessions.ts";
 import type { RunViews } from "../runtime/workflows/run-views.ts";
 import type { Workflows } from "../runtime/workflows/workflows.ts";
-import type { Handlers } from "./adapter.ts";
+import type { Handlers } from "./requests.ts";
 
 /** What these handlers call. */
 export type WorkflowServices = {

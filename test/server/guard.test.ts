@@ -6,7 +6,7 @@ import { routes } from "../../src/contract/routes.ts";
 import { createGuard, isLoopback } from "../../src/server/guard.ts";
 import { errorOf, send, sendRaw, start, token } from "./start.ts";
 
-const noBrowsers = { isPublic: () => false, hasCookie: () => false, refusal: () => null };
+const noBrowsers = { hasCookie: () => false, refusal: () => null };
 
 test("every route but /health asks for the token", async () => {
   const { server, services } = await start();
@@ -95,9 +95,9 @@ test("a server bound to all addresses still refuses the wildcard as a name", () 
     });
     const request = new IncomingMessage(new Socket());
     request.headers = { host, authorization: `Bearer ${token}` };
-    expect(guard.refusal(request, { authenticates: false })?.code).toBe("forbidden");
+    expect(guard.access(request)).toMatchObject({ code: "forbidden" });
     request.headers.host = "127.0.0.1:80";
-    expect(guard.refusal(request, { authenticates: false })).toBeNull();
+    expect(guard.access(request)).not.toBeInstanceOf(AegisError);
   }
 });
 
@@ -127,11 +127,9 @@ function refusalOf(at: { bind: string; port: number }, headers: Record<string, s
   const request = new IncomingMessage(new Socket());
   request.url = "/v1/status";
   request.headers = { authorization: `Bearer ${token}`, ...headers };
-  return (
-    createGuard({ token, allowedHosts: [], clientOf: () => null, browsers: noBrowsers, ...at }).refusal(request, {
-      authenticates: false,
-    })?.code ?? null
-  );
+  const guard = createGuard({ token, allowedHosts: [], clientOf: () => null, browsers: noBrowsers, ...at });
+  const access = guard.access(request);
+  return access instanceof AegisError ? access.code : null;
 }
 
 test.each([

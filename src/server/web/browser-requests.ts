@@ -1,13 +1,11 @@
-/** Requests of browsers: what everyone may load, which browser a cookie belongs to, and the exchange of a code. */
+/** Requests of browsers: the files of the app, which browser a cookie belongs to, and the exchange of a code. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { routes } from "../../contract/routes.ts";
-import { requestPath } from "../guard.ts";
+import { loginPath, requestPath } from "../guard.ts";
 import { sendError } from "../refusals.ts";
 import { cookieMs, type WebAccess } from "./access.ts";
 
-export const loginPath = "/web/login";
-const assetsPrefix = "/assets/";
 const keyHeader = "x-aegis-web";
 const bodyBytes = 1024;
 
@@ -15,8 +13,6 @@ const bodyBytes = 1024;
 export type ServeFile = (path: string, incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
 export type BrowserRequests = {
-  /** Whether the request is for the app itself, which everyone may load: it holds no data. */
-  isPublic(request: IncomingMessage): boolean;
   /** Whether the request carries the cookie of a browser. */
   hasCookie(request: IncomingMessage): boolean;
   /** Why a request with a cookie is refused, or null. */
@@ -37,10 +33,6 @@ export function createBrowserRequests(options: {
   const browsers = new WeakMap<IncomingMessage, string>();
 
   return {
-    isPublic(request) {
-      const path = requestPath(request);
-      return path === "/" || path === loginPath || path.startsWith(assetsPrefix);
-    },
     hasCookie: (request) => cookieOf(request, names) !== null,
     refusal(request) {
       const cookie = cookieOf(request, names);

@@ -1,7 +1,15 @@
-/** Reads a JSON body, and no more of it than allowed. Reads from Node's stream: a web stream costs more than a handler. */
+/**
+ * From a request to a handler's typed input, by the endpoint table alone. Reads a body from Node's stream, and no more of
+ * it than allowed: a web stream costs more than a handler.
+ */
 import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { type ApiOutput, type ApiRequest, type Endpoint, endpoints, tooLarge } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
+import type { RouteName } from "../contract/routes.ts";
+import { fieldProblems, problemText } from "../lib/issue-words.ts";
 import { errorText } from "../lib/log.ts";
+import type { Caller } from "./guard.ts";
 
 /**
  * How much of a body that is too long is read and thrown away: a client that is still sending when it is refused would
@@ -9,8 +17,82 @@ import { errorText } from "../lib/log.ts";
  */
 const longestDiscard = 64 * 1024 * 1024;
 
+/** A request, and the parameters in its path. */
+export type RoutedRequest = { incoming: IncomingMessage; parameters: Record<string, string> };
+
+/** Routes that answer with one JSON document. */
+export type JsonRoute = Exclude<RouteName, "streamEvents">;
+
+export type Handlers = { [N in JsonRoute]: Handler<N> };
+
+export type Handler<N extends JsonRoute> = (
+  request: ApiRequest<N>,
+  signal: AbortSignal,
+  caller: Caller,
+) => Promise<ApiOutput<N>> | ApiOutput<N>;
+
+/** Reads a route's requests: validates all parts and reports every problem at once. */
+export function requestReader<N extends RouteName>(
+  name: N,
+  maxBodyBytes: number,
+): (request: RoutedRequest) => Promise<ApiRequest<N>> {
+  const endpoint: Endpoint = endpoints[name];
+  // A field that would be ignored is a mistake the sender wants to hear of. Building a schema costs more than using it.
+  const [path, query, body] = [endpoint.path.strict(), endpoint.query.strict(), endpoint.body.strict()];
+  return async ({ incoming, parameters }) => {
+    const problems = new Problems();
+    const request = {
+      path: problems.parse("path", path, parameters),
+      query: problems.parse("query", query, queryOf(incoming)),
+      body: problems.parse("body", body, await readJsonBody(incoming, maxBodyBytes)),
+    };
+    problems.throwIfAny();
+    return request as ApiRequest<N>;
+  };
+}
+
+/** Where a field stands in the request. */
+type Part = "path" | "query" | "body";
+type Problem = { field: string; in: Part; message: string };
+
+const nouns: Readonly<Record<Part, string>> = {
+  path: "path parameter",
+  query: "query parameter",
+  body: "field",
+};
+
+class Problems {
+  readonly #found: Problem[] = [];
+  #tooLarge = false;
+
+  parse(part: Part, schema: z.ZodObject, value: unknown): unknown {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    const { issues } = result.error;
+    const words = { known: Object.keys(schema.shape), noun: nouns[part] };
+    this.#found.push(...fieldProblems(issues, words).map(({ field, message }) => ({ field, in: part, message })));
+    if (issues.some((issue) => issue.code === "custom" && issue.params?.tooLarge === tooLarge.tooLarge))
+      this.#tooLarge = true;
+    return undefined;
+  }
+
+  throwIfAny(): void {
+    if (this.#found.length === 0) return;
+    const text = this.#found.map(problemText).join("; ");
+    throw new AegisError(this.#tooLarge ? "too_large" : "invalid", text, { details: { problems: this.#found } });
+  }
+}
+
+/** The first value of each field. `?after=` says no more than its absence. */
+function queryOf({ url = "" }: IncomingMessage): Record<string, string> {
+  const from = url.indexOf("?");
+  if (from === -1) return {};
+  const fields = [...new URLSearchParams(url.slice(from + 1))].filter(([, value]) => value !== "");
+  return Object.fromEntries(fields.toReversed());
+}
+
 /** The value in the body; an empty object when there is none. */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (!hasBody(request)) return {};
   requireJson(request);
   const bytes = await readBytes(request, maxBytes);
@@ -39,7 +121,7 @@ function requireJson({ headers }: IncomingMessage): void {
 
 async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const most = maxBytes + longestDiscard;
-  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(maxBytes);
+  if (Number(request.headers["content-length"] ?? 0) > most) throw bodyTooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -50,7 +132,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Ui
     if (size <= most) return;
     request.off("data", take);
     request.pause();
-    reject(tooLarge(maxBytes));
+    reject(bodyTooLarge(maxBytes));
   };
   const cut = (cause?: Error) =>
     reject(new AegisError("invalid", `the body ended after ${size} bytes`, cause === undefined ? {} : { cause }));
@@ -60,7 +142,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Ui
   // After the end, this has no effect.
   request.once("close", cut);
   await promise;
-  if (size > maxBytes) throw tooLarge(maxBytes);
+  if (size > maxBytes) throw bodyTooLarge(maxBytes);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
@@ -111,7 +193,7 @@ function hasUnexpectedToken(text: string): boolean {
   }
 }
 
-export function tooLarge(maxBytes: number): AegisError {
+export function bodyTooLarge(maxBytes: number): AegisError {
   return new AegisError("too_large", `the body is larger than ${maxBytes} bytes`, {
     hint: "put large material into a file and name the file in the message",
   });
