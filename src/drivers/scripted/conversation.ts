@@ -11,7 +11,7 @@ import { judge } from "../tool-approval.ts";
 import type { Gates } from "./gates.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
 import { type SenderKind, type Step, type Steps, senderKinds } from "./playbook/schema.ts";
-import { render, renderDeep } from "./playbook/template.ts";
+import { render, renderDeep } from "./playbook/texts.ts";
 import type { StepContext } from "./step-context.ts";
 import { callTool } from "./tool-step.ts";
 

@@ -18,11 +18,11 @@ export class Toolset {
   #tools: ReadonlyMap<string, Judged>;
   #version: number;
 
-  constructor(registry: ToolTable, agent: Agent, place: ToolPlace) {
+  constructor(table: ToolTable, agent: Agent, place: ToolPlace) {
     this.agent = agent;
     this.#place = place;
-    this.#table = registry;
-    this.#version = registry.version;
+    this.#table = table;
+    this.#version = table.version;
     this.#tools = this.#judge();
   }
 

@@ -7,7 +7,7 @@ import { plainMessage } from "../../../lib/issue-words.ts";
 import { errorText } from "../../../lib/log.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { playbookSchema, ruleSchema, type SenderKind, type Step, stepSchemas, type Verb, verbs } from "./schema.ts";
-import { placesIn, viewNames } from "./template.ts";
+import { compilePattern, type Pattern, placesIn, viewNames } from "./texts.ts";
 
 export type Playbook = {
   /** The first text of every conversation. */
@@ -168,25 +168,4 @@ function offsetOf(document: Document, path: Path, key?: string): number {
     return isScalar(pair?.key) ? (pair.key.range?.[0] ?? node.range[0]) : node.range[0];
   }
   return 0;
-}
-
-/** The captures, with the whole match first; null if it does not match. */
-type Pattern = (text: string) => readonly string[] | null;
-
-const expression = /^\/(.+)\/([a-z]*)$/s;
-
-/** Throws `SyntaxError` for an invalid expression. Ignores case unless an expression has its own flags. */
-function compilePattern(source: string): Pattern {
-  if (source === "always") return (text) => [text];
-  const [, body, flags] = expression.exec(source) ?? [];
-  if (body !== undefined) {
-    const compiled = new RegExp(body, flags === "" ? "i" : flags);
-    return (text) => {
-      // A sticky or global expression would continue from its last match.
-      compiled.lastIndex = 0;
-      return compiled.exec(text)?.map((capture) => capture ?? "") ?? null;
-    };
-  }
-  const words = source.toLowerCase();
-  return (text) => (text.toLowerCase().includes(words) ? [source] : null);
 }
