@@ -3,9 +3,8 @@
  * as a stream, which would cost more than most handlers do.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { bodyTooLarge } from "./requests.ts";
+import { readBytes } from "./requests.ts";
 
 /**
  * The request has no body; `text` reads it, so that a caller can be refused before. Throws when it is too long. `bytes`
@@ -59,30 +58,6 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") plain[name] = value;
   return new Request(`http://${headers.host}${url}`, { method, headers: plain, signal });
-}
-
-async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  // Node discards a body that no reader has started to read.
-  if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  incoming.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > maxBytes) reject(refuseRest(incoming, maxBytes));
-    else chunks.push(chunk);
-  });
-  incoming.once("end", resolve);
-  incoming.once("error", (cause) => reject(new AegisError("invalid", `the body ended after ${size} bytes`, { cause })));
-  await promise;
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-}
-
-/** What is still to come is read and thrown away, so that the client sees the answer instead of a broken connection. */
-function refuseRest(incoming: IncomingMessage, maxBytes: number): AegisError {
-  incoming.removeAllListeners("data");
-  incoming.resume();
-  return bodyTooLarge(maxBytes);
 }
 
 async function send(

@@ -92,7 +92,7 @@ function queryOf({ url = "" }: IncomingMessage): Record<string, string> {
 }
 
 /** The value in the body; an empty object when there is none. */
-async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (!hasBody(request)) return {};
   requireJson(request);
   const bytes = await readBytes(request, maxBytes);
@@ -119,7 +119,8 @@ function requireJson({ headers }: IncomingMessage): void {
   }
 }
 
-async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+/** Throws if the body is longer. */
+export async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const most = maxBytes + longestDiscard;
   if (Number(request.headers["content-length"] ?? 0) > most) throw bodyTooLarge(maxBytes);
   const chunks: Buffer[] = [];
@@ -137,10 +138,12 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Ui
   const cut = (cause?: Error) =>
     reject(new AegisError("invalid", `the body ended after ${size} bytes`, cause === undefined ? {} : { cause }));
   request.on("data", take);
-  request.once("end", resolve);
   request.once("error", cut);
-  // After the end, this has no effect.
   request.once("close", cut);
+  request.once("end", () => {
+    request.off("close", cut);
+    resolve();
+  });
   await promise;
   if (size > maxBytes) throw bodyTooLarge(maxBytes);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
@@ -193,7 +196,7 @@ function hasUnexpectedToken(text: string): boolean {
   }
 }
 
-export function bodyTooLarge(maxBytes: number): AegisError {
+function bodyTooLarge(maxBytes: number): AegisError {
   return new AegisError("too_large", `the body is larger than ${maxBytes} bytes`, {
     hint: "put large material into a file and name the file in the message",
   });

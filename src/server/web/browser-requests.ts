@@ -4,6 +4,7 @@ import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { routes } from "../../contract/routes.ts";
 import { loginPath, requestPath } from "../guard.ts";
 import { sendError } from "../refusals.ts";
+import { readJsonBody } from "../requests.ts";
 import { cookieMs, type WebAccess } from "./access.ts";
 
 const keyHeader = "x-aegis-web";
@@ -77,10 +78,9 @@ async function login(
     throw new AegisError("method_not_allowed", `${loginPath} takes only POST`, { hint: "aegis web prints a link" });
   const foreign = foreignSite(incoming);
   if (foreign !== null) throw foreign;
-  // A form cannot send this type, and a foreign page may not without a preflight.
-  if (!/^application\/json\b/i.test(incoming.headers["content-type"] ?? ""))
-    throw new AegisError("unsupported_media_type", "expected a body of type application/json");
-  const code = codeIn(await readBody(incoming));
+  // A form cannot send JSON, and a foreign page may not without a preflight.
+  const code = ((await readJsonBody(incoming, bodyBytes)) as { code?: unknown } | null)?.code;
+  if (typeof code !== "string") throw new AegisError("invalid", 'expected a body such as {"code": "…"}');
   const { cookie, key } = await access.login(code, incoming.headers["user-agent"] ?? "");
   // Only a configured name may be reached over TLS; the guard has checked the origin.
   const secure = incoming.headers.origin?.startsWith("https:") === true;
@@ -90,27 +90,6 @@ async function login(
     "set-cookie": `${secure ? hostName : plainName}=${cookie}; ${attributes}`,
   });
   outgoing.end(JSON.stringify({ key }));
-}
-
-function codeIn(text: string): string {
-  try {
-    const value = JSON.parse(text) as { code?: unknown } | null;
-    if (typeof value?.code === "string") return value.code;
-  } catch {
-    // Reported below.
-  }
-  throw new AegisError("invalid", 'expected a body such as {"code": "…"}');
-}
-
-async function readBody(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bodyBytes) throw new AegisError("too_large", `the body is longer than ${bodyBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Browsers say where a request comes from. Pages of another port count as the same site, but not the same origin. */
