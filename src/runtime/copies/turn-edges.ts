@@ -39,9 +39,10 @@ export class CopyEdges implements TurnEdges {
     const { extensions, root, boundaries, landing, clock, log, signal } = this.#options;
     // Before the state of the files is recorded: a landing must not change them during the turn.
     await landing.get(session);
+    // Without a repository, no session has a worktree.
+    if (!hasRepository(root)) return;
     const repetition = { clock, log, signal, what: "the look for a turn's folder", details: { session } };
     const { cwd } = await whileAway(() => folderOf(extensions, session, root), repetition);
-    if (!hasRepository(cwd)) return;
     this.#begun.add(turn);
     await boundaries.open(session, turn, cwd);
   }
