@@ -57,11 +57,7 @@ const changes: readonly Change[] = [
     name: "madeUpRoute",
     edits: [
       ["src/contract/routes.ts", "  listEvents: {", '  madeUpRoute: { method: "GET", path: "/v1/made-up" },\n'],
-      [
-        "src/contract/api.ts",
-        "  listEvents: {",
-        '  madeUpRoute: { summary: "", path: none, query: none, body: none, output: none },\n',
-      ],
+      ["src/contract/api.ts", "  listEvents: endpoint(", '  madeUpRoute: endpoint("", { output: z.unknown() }),\n'],
     ],
     demands: ["src/server/app.ts", "src/server/where.ts"],
   },

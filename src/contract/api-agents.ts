@@ -1,44 +1,30 @@
 /** The endpoints of agents. */
 import { z } from "zod";
 import { agentDetailSchema, agentDiagnosticSchema, agentSourceTextSchema, agentSummarySchema } from "./agent.ts";
-import { type Endpoint, none } from "./api-parts.ts";
+import { endpoint } from "./api-parts.ts";
 
 const agentPath = z.object({ agent: z.string().min(1).max(200).describe("an agent's name") });
 const sourceText = z.string().max(1 << 20);
 
 export const agentEndpoints = {
-  listAgents: {
-    summary: "List the agents, and the problems of those that cannot start",
-    path: none,
-    query: none,
-    body: none,
+  listAgents: endpoint("List the agents, and the problems of those that cannot start", {
     output: z.object({ agents: z.array(agentSummarySchema), diagnostics: z.array(agentDiagnosticSchema) }),
-  },
-  getAgent: {
-    summary: "Get one agent: its source, the agents it overrides, and its tools with the reason for each",
+  }),
+  getAgent: endpoint("Get one agent: its source, the agents it overrides, and its tools with the reason for each", {
     path: z.object({ agent: z.string().describe("an agent's name, or plugin:agent") }),
-    query: none,
-    body: none,
     output: z.object({ agent: agentDetailSchema }),
-  },
-  getAgentSource: {
-    summary: "Get the text of an agent's file",
+  }),
+  getAgentSource: endpoint("Get the text of an agent's file", {
     path: agentPath,
-    query: none,
-    body: none,
     output: z.object({ source: agentSourceTextSchema }),
-  },
-  checkAgentSource: {
-    summary: "Validate a text as the file of an agent, without saving it",
+  }),
+  checkAgentSource: endpoint("Validate a text as the file of an agent, without saving it", {
     path: agentPath,
-    query: none,
     body: z.object({ text: sourceText }),
     output: z.object({ diagnostics: z.array(agentDiagnosticSchema) }),
-  },
-  saveAgentSource: {
-    summary: "Replace the file of an agent, if it has not changed since it was read",
+  }),
+  saveAgentSource: endpoint("Replace the file of an agent, if it has not changed since it was read", {
     path: agentPath,
-    query: none,
     body: z.object({
       text: sourceText,
       digest: z
@@ -48,5 +34,5 @@ export const agentEndpoints = {
         .describe("the digest of the text that was read; null creates a file in .aegis/agents"),
     }),
     output: z.object({ source: agentSourceTextSchema, diagnostics: z.array(agentDiagnosticSchema) }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

@@ -1,6 +1,6 @@
 /** The endpoints of working copies. */
 import { z } from "zod";
-import { count, type Endpoint, flag, none, sessionPath } from "./api-parts.ts";
+import { count, endpoint, flag, sessionPath } from "./api-parts.ts";
 import { changesSchema } from "./changes.ts";
 import { claimSchema } from "./claim.ts";
 import { landHowSchema, landingViewSchema } from "./landing.ts";
@@ -12,102 +12,68 @@ import { baseRefMaxLength, baseRefPattern, worktreeSchema, worktreeViewSchema } 
 const rescuePath = z.object({ rescue: z.string().describe("a rescue's id, or a session's handle or id") });
 
 export const copyEndpoints = {
-  listWorktrees: {
-    summary: "List the worktrees of sessions, oldest first",
-    path: none,
-    query: none,
-    body: none,
+  listWorktrees: endpoint("List the worktrees of sessions, oldest first", {
     output: z.object({ worktrees: z.array(worktreeViewSchema) }),
-  },
-  landSession: {
-    summary: "Land the work of a session on a branch; waits for its turn in the queue and for the result",
+  }),
+  landSession: endpoint("Land the work of a session on a branch; waits for its turn in the queue and for the result", {
     path: sessionPath,
-    query: none,
     body: z.object({
       how: landHowSchema.default("squash"),
       check: z.string().min(1).max(10_000).optional().describe("a command that must succeed on the merged tree"),
       to: z.string().max(baseRefMaxLength).regex(baseRefPattern, "expected a branch").optional(),
     }),
     output: z.object({ landing: landingViewSchema }),
-  },
-  listLandings: {
-    summary: "List landings, newest first",
-    path: none,
+  }),
+  listLandings: endpoint("List landings, newest first", {
     query: z.object({ open: flag.describe("only those that wait or run") }),
-    body: none,
     output: z.object({ landings: z.array(landingViewSchema) }),
-  },
-  cancelLanding: {
-    summary: "Cancel a landing that waits in the merge queue",
+  }),
+  cancelLanding: endpoint("Cancel a landing that waits in the merge queue", {
     path: z.object({ landing: landingIdSchema }),
-    query: none,
-    body: none,
     output: z.object({ landing: landingViewSchema }),
-  },
-  listClaims: {
-    summary: "List the files that sessions have claimed",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  listClaims: endpoint("List the files that sessions have claimed", {
     output: z.object({ claims: z.array(claimSchema) }),
-  },
-  removeWorktree: {
-    summary: "Remove the worktree of a closed session; its files are rescued first",
+  }),
+  removeWorktree: endpoint("Remove the worktree of a closed session; its files are rescued first", {
     path: sessionPath,
-    query: none,
-    body: none,
     output: z.object({ worktree: worktreeSchema }),
-  },
-  listReceipts: {
-    summary: "List receipts of checks, newest first",
-    path: none,
+  }),
+  listReceipts: endpoint("List receipts of checks, newest first", {
     query: z.object({
       of: z.string().max(200).optional().describe("a session, task, subagent, run or landing; default: all"),
       limit: count(1000, 100),
     }),
-    body: none,
     output: z.object({ receipts: z.array(receiptViewSchema) }),
-  },
-  listRescues: {
-    summary: "List the rescued work of removed worktrees, newest first",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  listRescues: endpoint("List the rescued work of removed worktrees, newest first", {
     output: z.object({ rescues: z.array(rescueSchema) }),
-  },
-  getRescue: {
-    summary: "Get one rescue with its changed files",
+  }),
+  getRescue: endpoint("Get one rescue with its changed files", {
     path: rescuePath,
-    query: none,
-    body: none,
     output: z.object({ rescue: rescueDetailSchema }),
-  },
-  restoreRescue: {
-    summary: "Restore a rescue into a new worktree",
+  }),
+  restoreRescue: endpoint("Restore a rescue into a new worktree", {
     path: rescuePath,
-    query: none,
     body: z.object({ dir: z.string().max(4096).optional().describe("an absolute path that does not exist yet") }),
     output: z.object({ dir: z.string(), branch: z.string().nullable() }),
-  },
-  pruneRescues: {
-    summary: "Drop rescues that are older",
-    path: none,
-    query: none,
+  }),
+  pruneRescues: endpoint("Drop rescues that are older", {
     body: z.object({ older_than_ms: z.number().int().min(0) }),
     output: z.object({ dropped: z.array(rescueSchema) }),
-  },
-  findFiles: {
-    summary: "Find files in the folder in which a session works; in a git project ignored files are left out",
-    path: sessionPath,
-    query: z.object({
-      q: z.string().max(256).default("").describe("characters of the path, in order"),
-      limit: count(100, 20),
-    }),
-    body: none,
-    output: z.object({ files: z.array(z.string()).describe("relative to the folder, the best match first") }),
-  },
-  getChanges: {
-    summary: "Get the changes that a session's turns made to files in a git project",
+  }),
+  findFiles: endpoint(
+    "Find files in the folder in which a session works; in a git project ignored files are left out",
+    {
+      path: sessionPath,
+      query: z.object({
+        q: z.string().max(256).default("").describe("characters of the path, in order"),
+        limit: count(100, 20),
+      }),
+      output: z.object({ files: z.array(z.string()).describe("relative to the folder, the best match first") }),
+    },
+  ),
+  getChanges: endpoint("Get the changes that a session's turns made to files in a git project", {
     path: sessionPath,
     query: z.object({
       turn: z
@@ -122,7 +88,6 @@ export const copyEndpoints = {
         .optional()
         .describe("also return the patch of this changed file only; its limit is 16 times higher"),
     }),
-    body: none,
     output: z.object({ changes: changesSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

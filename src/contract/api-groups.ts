@@ -1,6 +1,6 @@
 /** The endpoints of groups and their broadcasts. */
 import { z } from "zod";
-import { type Endpoint, none, storableText } from "./api-parts.ts";
+import { endpoint, storableText } from "./api-parts.ts";
 import {
   broadcastSchema,
   groupNameSchema,
@@ -17,24 +17,13 @@ const groupPath = z.object({ group: z.string().describe("a group's name") });
 const field = storableText.min(1);
 
 export const groupEndpoints = {
-  listGroups: {
-    summary: "List groups, oldest first",
-    path: none,
-    query: none,
-    body: none,
-    output: z.object({ groups: z.array(groupViewSchema) }),
-  },
-  getGroup: {
-    summary: "Get one group, its members and its last broadcast",
+  listGroups: endpoint("List groups, oldest first", { output: z.object({ groups: z.array(groupViewSchema) }) }),
+  getGroup: endpoint("Get one group, its members and its last broadcast", {
     path: groupPath,
-    query: none,
-    body: none,
     output: z.object({ group: groupViewSchema }),
-  },
-  spawnGroup: {
-    summary: "Start sessions in a group and create it if it does not exist; requires `agents` or `preset`",
+  }),
+  spawnGroup: endpoint("Start sessions in a group and create it if it does not exist; requires `agents` or `preset`", {
     path: z.object({ group: groupNameSchema }),
-    query: none,
     body: z.object({
       agents: z.array(z.string()).min(1).max(groupSpawnMax).optional().describe("names of agents, one per session"),
       preset: z.string().optional().describe("a name under groups.presets of the configuration"),
@@ -46,11 +35,9 @@ export const groupEndpoints = {
         .describe("for a single agent"),
     }),
     output: z.object({ group: groupViewSchema, handles: z.array(z.string()) }),
-  },
-  broadcastGroup: {
-    summary: "Send one message to every member of a group; refused while an earlier broadcast is open",
+  }),
+  broadcastGroup: endpoint("Send one message to every member of a group; refused while an earlier broadcast is open", {
     path: groupPath,
-    query: none,
     body: z.object({
       id: broadcastIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
       objective: field,
@@ -59,11 +46,9 @@ export const groupEndpoints = {
       boundaries: field.default("none"),
     }),
     output: z.object({ broadcast: broadcastSchema }),
-  },
-  waitGroup: {
-    summary: "Wait for all replies to a group's last broadcast, or for the first successful one",
+  }),
+  waitGroup: endpoint("Wait for all replies to a group's last broadcast, or for the first successful one", {
     path: groupPath,
-    query: none,
     body: z.object({
       mode: z.enum(["all", "any"]).default("all"),
       timeout: z.number().min(0).max(groupWaitMax).optional().describe("in seconds; 0 returns immediately"),
@@ -72,19 +57,13 @@ export const groupEndpoints = {
       broadcast: broadcastIdSchema.optional().describe("an earlier broadcast of the group"),
     }),
     output: groupResultSchema,
-  },
-  dissolveGroup: {
-    summary: "Close the members of a group and delete the group",
+  }),
+  dissolveGroup: endpoint("Close the members of a group and delete the group", {
     path: groupPath,
-    query: none,
-    body: none,
     output: z.object({ group: z.string(), closed: z.array(z.string()) }),
-  },
-  getBroadcast: {
-    summary: "Get one broadcast and its replies so far",
+  }),
+  getBroadcast: endpoint("Get one broadcast and its replies so far", {
     path: z.object({ broadcast: broadcastIdSchema }),
-    query: none,
-    body: none,
     output: z.object({ broadcast: broadcastSchema, by_member: repliesSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

@@ -1,6 +1,6 @@
 /** Inputs and outputs of the message routes. */
 import { z } from "zod";
-import { count, type Endpoint, messageText, none, sessionPath, storableText } from "./api-parts.ts";
+import { count, endpoint, messageText, sessionPath, storableText } from "./api-parts.ts";
 import { attachmentSchema, messageSchema, messageStatusSchema, receiptSchema } from "./message.ts";
 import { messageIdSchema } from "./schema-ids.ts";
 import { whyLinkSchema } from "./why.ts";
@@ -29,15 +29,12 @@ export const sendMessageSchema = z.object({
 });
 
 export const messageEndpoints = {
-  sendMessage: {
-    summary: "Put a message into a session's inbox",
+  sendMessage: endpoint("Put a message into a session's inbox", {
     path: sessionPath,
-    query: none,
     body: sendMessageSchema,
     output: z.object({ receipt: receiptSchema }),
-  },
-  listMessages: {
-    summary: "List the messages of a session, oldest first; page back with `from=newest` and `before`",
+  }),
+  listMessages: endpoint("List the messages of a session, oldest first; page back with `from=newest` and `before`", {
     path: sessionPath,
     query: z.object({
       status: messageStatusSchema.optional(),
@@ -45,35 +42,22 @@ export const messageEndpoints = {
       from: z.enum(["oldest", "newest"]).default("oldest").describe("which end `limit` keeps"),
       limit: count(1000, 100),
     }),
-    body: none,
     output: z.object({ messages: z.array(messageSchema) }),
-  },
-  getMessage: {
-    summary: "Get one message and its status",
+  }),
+  getMessage: endpoint("Get one message and its status", {
     path: messagePath,
-    query: none,
-    body: none,
     output: z.object({ message: messageSchema }),
-  },
-  why: {
-    summary: "Get the causes of a message, back to the person or the schedule at the beginning",
+  }),
+  why: endpoint("Get the causes of a message, back to the person or the schedule at the beginning", {
     path: messagePath,
-    query: none,
-    body: none,
     output: z.object({ links: z.array(whyLinkSchema) }),
-  },
-  cancelMessage: {
-    summary: "Cancel a message that is still pending",
+  }),
+  cancelMessage: endpoint("Cancel a message that is still pending", {
     path: messagePath,
-    query: none,
-    body: none,
     output: z.object({ message: messageSchema }),
-  },
-  getAttachment: {
-    summary: "Get the bytes of an image of a message",
+  }),
+  getAttachment: endpoint("Get the bytes of an image of a message", {
     path: messagePath.extend({ sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 hash in hexadecimal") }),
-    query: none,
-    body: none,
     output: z.object({ attachment: attachmentSchema, data: z.string().describe("Base64") }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

@@ -11,6 +11,21 @@ export type Endpoint = {
 };
 
 export const none = z.object({});
+
+/** Declares an endpoint. An input that is left out has no fields. */
+export function endpoint<
+  O extends z.ZodType,
+  P extends z.ZodObject = typeof none,
+  Q extends z.ZodObject = typeof none,
+  B extends z.ZodObject = typeof none,
+>(
+  summary: string,
+  parts: { path?: P; query?: Q; body?: B; output: O },
+): { summary: string; path: P; query: Q; body: B; output: O };
+export function endpoint(summary: string, parts: Partial<Endpoint> & Pick<Endpoint, "output">): Endpoint {
+  return { summary, path: none, query: none, body: none, ...parts };
+}
+
 export const sessionPath = z.object({ session: z.string().describe("a session's id or handle") });
 export const count = (max: number, preset: number) => z.coerce.number().int().min(1).max(max).default(preset);
 export const flag = z.stringbool().default(false);

@@ -1,6 +1,6 @@
 /** The endpoints of schedules and their firings. */
 import { z } from "zod";
-import { count, type Endpoint, none } from "./api-parts.ts";
+import { count, endpoint } from "./api-parts.ts";
 import {
   firingSchema,
   firingStatusSchema,
@@ -15,78 +15,53 @@ const schedulePath = z.object({ schedule: z.string().describe("a schedule's name
 const changed = { file: z.string(), changed: z.boolean() };
 
 export const scheduleEndpoints = {
-  listSchedules: {
-    summary: "List schedules and their next firing times",
-    path: none,
-    query: none,
-    body: none,
+  listSchedules: endpoint("List schedules and their next firing times", {
     output: z.object({
       schedules: z.array(scheduleViewSchema),
       held: z
         .array(z.object({ name: z.string(), reason: z.string() }))
         .describe("schedules in files that have no effect because the user has not trusted them"),
     }),
-  },
-  addSchedule: {
-    summary: "Add a schedule in its own file",
-    path: none,
-    query: none,
+  }),
+  addSchedule: endpoint("Add a schedule in its own file", {
     body: z.object({ name: scheduleNameSchema, entry: scheduleEntrySchema }),
     output: z.object({ ...changed, schedule: scheduleViewSchema }),
-  },
-  getSchedule: {
-    summary: "Get one schedule and its status",
+  }),
+  getSchedule: endpoint("Get one schedule and its status", {
     path: schedulePath,
-    query: none,
-    body: none,
     output: z.object({ schedule: scheduleViewSchema }),
-  },
-  updateSchedule: {
-    summary: "Enable or disable a schedule in the file that declares it",
+  }),
+  updateSchedule: endpoint("Enable or disable a schedule in the file that declares it", {
     path: schedulePath,
-    query: none,
     body: z.object({ enabled: z.boolean() }),
     output: z.object({ ...changed, schedule: scheduleViewSchema }),
-  },
-  removeSchedule: {
-    summary: "Remove a schedule from the file that declares it; work that it started continues",
+  }),
+  removeSchedule: endpoint("Remove a schedule from the file that declares it; work that it started continues", {
     path: schedulePath,
-    query: none,
-    body: none,
     output: z.object({ ...changed, removed: z.literal(true) }),
-  },
-  runSchedule: {
-    summary: "Fire a schedule now; the firing does not count towards its lifecycle",
+  }),
+  runSchedule: endpoint("Fire a schedule now; the firing does not count towards its lifecycle", {
     path: schedulePath,
-    query: none,
     body: z.object({
       id: firingIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
     }),
     output: z.object({ firing: firingSchema }),
-  },
-  nextFirings: {
-    summary: "List the next firing times of a schedule, as far as known",
+  }),
+  nextFirings: endpoint("List the next firing times of a schedule, as far as known", {
     path: schedulePath,
     query: z.object({ count: count(100, 5) }),
-    body: none,
     output: z.object({ schedule: z.string(), timezone: z.string(), times: z.array(z.number()) }),
-  },
-  listFirings: {
-    summary: "List firings, newest first",
-    path: none,
+  }),
+  listFirings: endpoint("List firings, newest first", {
     query: z.object({
       schedule: z.string().optional(),
       status: firingStatusSchema.optional(),
       limit: count(1000, 50),
     }),
-    body: none,
     output: z.object({ firings: z.array(firingSchema) }),
-  },
-  getFiring: {
-    summary: "Get one firing and its outcome",
+  }),
+  getFiring: endpoint("Get one firing and its outcome", {
     path: z.object({ firing: firingIdSchema }),
-    query: none,
-    body: none,
     output: z.object({ firing: firingSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

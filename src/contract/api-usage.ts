@@ -1,15 +1,13 @@
 /** The endpoint of usage over time. */
 import { z } from "zod";
-import { count, type Endpoint, none } from "./api-parts.ts";
+import { count, endpoint } from "./api-parts.ts";
 import { usageMaxGroups, usageReportSchema } from "./usage.ts";
 import { usageGroupings } from "./usage-names.ts";
 
 const time = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const usageEndpoints = {
-  getUsage: {
-    summary: "Get tokens, costs, turns, minutes and errors over time, by the start of each turn",
-    path: none,
+  getUsage: endpoint("Get tokens, costs, turns, minutes and errors over time, by the start of each turn", {
     query: z.object({
       by: z.enum(usageGroupings).default("agent"),
       bucket: z.enum(["hour", "day"]).default("day"),
@@ -24,7 +22,6 @@ export const usageEndpoints = {
         .describe("minutes by which days begin before midnight UTC: 60 for UTC+1"),
       limit: count(usageMaxGroups, 8).describe("the number of groups; the rest is summed up in `others`"),
     }),
-    body: none,
     output: z.object({ usage: usageReportSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

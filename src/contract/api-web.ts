@@ -1,6 +1,6 @@
 /** The endpoints that give a browser access to the web app. */
 import { z } from "zod";
-import { type Endpoint, none } from "./api-parts.ts";
+import { endpoint } from "./api-parts.ts";
 
 /** A browser that may use the web app. Its cookie and its key are stored only as hashes. */
 export const browserSchema = z.object({
@@ -13,30 +13,19 @@ export const browserSchema = z.object({
 export type Browser = z.infer<typeof browserSchema>;
 
 export const webEndpoints = {
-  createWebCode: {
-    summary: "Create a one-time code that gives one browser access to the web app; requires the token",
-    path: none,
-    query: none,
-    body: none,
+  createWebCode: endpoint("Create a one-time code that gives one browser access to the web app; requires the token", {
     output: z.object({
       /** The link to open. The code is in its fragment, which browsers do not send to servers. */
       url: z.string(),
       code: z.string(),
       expires_at: z.number(),
     }),
-  },
-  listBrowsers: {
-    summary: "List the browsers that have access, newest first",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  listBrowsers: endpoint("List the browsers that have access, newest first", {
     output: z.object({ browsers: z.array(browserSchema) }),
-  },
-  revokeBrowser: {
-    summary: "End the access of a browser and close its open connections",
+  }),
+  revokeBrowser: endpoint("End the access of a browser and close its open connections", {
     path: z.object({ browser: z.string().describe("the id of a browser") }),
-    query: none,
-    body: none,
     output: z.object({ browser: browserSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

@@ -1,6 +1,6 @@
 /** The endpoints of workflows and their runs. */
 import { z } from "zod";
-import { count, type Endpoint, none } from "./api-parts.ts";
+import { count, endpoint } from "./api-parts.ts";
 import { type Event, eventSchemas } from "./event.ts";
 import { runSchema, runStatusSchema, runViewSchema, stepSchema, workflowViewSchema } from "./run.ts";
 import { runIdSchema } from "./schema-ids.ts";
@@ -18,24 +18,13 @@ const runEventSchema = z.object({
 }) as unknown as z.ZodType<Event>;
 
 export const workflowEndpoints = {
-  listWorkflows: {
-    summary: "List the workflows",
-    path: none,
-    query: none,
-    body: none,
-    output: z.object({ workflows: z.array(workflowViewSchema) }),
-  },
-  getWorkflow: {
-    summary: "Get one workflow and its arguments",
+  listWorkflows: endpoint("List the workflows", { output: z.object({ workflows: z.array(workflowViewSchema) }) }),
+  getWorkflow: endpoint("Get one workflow and its arguments", {
     path: workflowPath,
-    query: none,
-    body: none,
     output: z.object({ workflow: workflowViewSchema }),
-  },
-  startRun: {
-    summary: "Start a run of a workflow; returns without waiting for its end",
+  }),
+  startRun: endpoint("Start a run of a workflow; returns without waiting for its end", {
     path: workflowPath,
-    query: none,
     body: z.object({
       id: runIdSchema.optional().describe("chosen by the sender to make the request idempotent"),
       args: z.record(z.string(), z.unknown()).default({}),
@@ -50,55 +39,36 @@ export const workflowEndpoints = {
         .describe("the run whose command makes this request; the length of such chains is limited"),
     }),
     output: z.object({ run: runSchema }),
-  },
-  listRuns: {
-    summary: "List runs, newest first",
-    path: none,
+  }),
+  listRuns: endpoint("List runs, newest first", {
     query: z.object({ workflow: z.string().optional(), status: runStatusSchema.optional(), limit: count(1000, 50) }),
-    body: none,
     output: z.object({ runs: z.array(runSchema) }),
-  },
-  getRun: {
-    summary: "Get one run and its progress",
-    path: runPath,
-    query: none,
-    body: none,
-    output: z.object({ run: runViewSchema }),
-  },
-  listSteps: {
-    summary: "List the steps of a run in the order in which they started",
+  }),
+  getRun: endpoint("Get one run and its progress", { path: runPath, output: z.object({ run: runViewSchema }) }),
+  listSteps: endpoint("List the steps of a run in the order in which they started", {
     path: runPath,
     query: z.object({ limit: count(100_000, 10_000) }),
-    body: none,
     output: z.object({ steps: z.array(stepSchema) }),
-  },
-  runEvents: {
-    summary: "List the events of a run, oldest first",
+  }),
+  runEvents: endpoint("List the events of a run, oldest first", {
     path: runPath,
     query: z.object({ after: z.coerce.number().int().min(0).default(0), limit: count(1000, 500) }),
-    body: none,
     output: z.object({ events: z.array(runEventSchema) }),
-  },
-  resumeRun: {
-    summary: "Resume a parked run, or retry a failed or cancelled run from its last checkpoint",
+  }),
+  resumeRun: endpoint("Resume a parked run, or retry a failed or cancelled run from its last checkpoint", {
     path: runPath,
-    query: none,
     body: z.object({
       force: z.boolean().default(false).describe("discard recorded steps that no longer match the code"),
     }),
     output: z.object({ run: runSchema }),
-  },
-  cancelRun: {
-    summary: "Cancel a run, stop its steps and close its sessions",
+  }),
+  cancelRun: endpoint("Cancel a run, stop its steps and close its sessions", {
     path: runPath,
-    query: none,
     body: z.object({ reason: z.string().max(500).default("cancelled by a person") }),
     output: z.object({ run: runSchema }),
-  },
-  forkRun: {
-    summary: "Start a new run from a checkpoint of another one",
+  }),
+  forkRun: endpoint("Start a new run from a checkpoint of another one", {
     path: runPath,
-    query: none,
     body: z.object({
       id: runIdSchema.optional(),
       checkpoint: z
@@ -109,5 +79,5 @@ export const workflowEndpoints = {
         .describe("how many checkpoints to keep; default: all that still match the code"),
     }),
     output: z.object({ run: runSchema }),
-  },
-} satisfies Record<string, Endpoint>;
+  }),
+};

@@ -12,18 +12,16 @@ import { nodeEndpoints } from "./api-nodes.ts";
 import {
   count,
   type Endpoint,
+  endpoint,
   flag,
   messageText,
-  none,
   sessionPath,
   storableText,
   storeLossSchema,
 } from "./api-parts.ts";
-import { pluginInstallEndpoints } from "./api-plugin-install.ts";
 import { pluginEndpoints } from "./api-plugins.ts";
 import { queueEndpoints } from "./api-queues.ts";
 import { scheduleEndpoints } from "./api-schedules.ts";
-import { skillInstallEndpoints } from "./api-skill-install.ts";
 import { skillEndpoints } from "./api-skills.ts";
 import { subagentEndpoints } from "./api-subagents.ts";
 import { usageEndpoints } from "./api-usage.ts";
@@ -190,114 +188,69 @@ export const updateSessionSchema = z.object({
 });
 
 export const endpoints = {
-  health: {
-    summary: "Check that the daemon responds",
-    path: none,
-    query: none,
-    body: none,
+  health: endpoint("Check that the daemon responds", {
     output: z.object({ ok: z.literal(true), name: z.literal("aegis") }),
-  },
-  openapi: { summary: "This table as OpenAPI 3.1", path: none, query: none, body: none, output: z.unknown() },
-  status: { summary: "Get the status of the daemon", path: none, query: none, body: none, output: statusSchema },
-  shutdown: {
-    summary: "Stop the daemon; `force` ends turns at once",
-    path: none,
-    query: none,
+  }),
+  openapi: endpoint("This table as OpenAPI 3.1", { output: z.unknown() }),
+  status: endpoint("Get the status of the daemon", { output: statusSchema }),
+  shutdown: endpoint("Stop the daemon; `force` ends turns at once", {
     body: z.object({ force: z.boolean().default(false) }),
     output: z.object({ stopping: z.literal(true) }),
-  },
-  audit: {
-    summary: "Get the audit: who may do what, what the user has trusted, and what should be fixed",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  audit: endpoint("Get the audit: who may do what, what the user has trusted, and what should be fixed", {
     output: z.object({ audit: auditSchema }),
-  },
-  config: {
-    summary: "Get the resolved configuration, without secrets",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  config: endpoint("Get the resolved configuration, without secrets", {
     output: z.object({ files: z.array(z.string()), config: z.unknown(), problems: z.array(z.string()) }),
-  },
-  reloadConfig: {
-    summary: "Reload the config files",
-    path: none,
-    query: none,
-    body: none,
+  }),
+  reloadConfig: endpoint("Reload the config files", {
     output: z.object({ ok: z.boolean(), problems: z.array(z.string()) }),
-  },
+  }),
   ...agentEndpoints,
-  listHarnesses: {
-    summary: "List the harnesses, and whether they are installed",
-    path: none,
-    query: none,
-    body: none,
+  listHarnesses: endpoint("List the harnesses, and whether they are installed", {
     output: z.object({ harnesses: z.array(harnessSchema) }),
-  },
-  listSessions: {
-    summary: "List sessions, newest first",
-    path: none,
+  }),
+  listSessions: endpoint("List sessions, newest first", {
     query: z.object({ closed: flag, client: z.string().max(64).default("default") }),
-    body: none,
     output: z.object({ sessions: z.array(sessionViewSchema) }),
-  },
-  createSession: {
-    summary: "Start a session of an agent",
-    path: none,
-    query: none,
+  }),
+  createSession: endpoint("Start a session of an agent", {
     body: createSessionSchema,
     output: z.object({ session: sessionViewSchema, receipt: receiptSchema.nullable() }),
-  },
-  getSession: {
-    summary: "Get one session",
+  }),
+  getSession: endpoint("Get one session", {
     path: sessionPath,
     query: z.object({ client: z.string().max(64).default("default") }),
-    body: none,
     output: z.object({ session: sessionViewSchema }),
-  },
-  updateSession: {
-    summary: "Rename a session, set its title, or change its agent or model",
+  }),
+  updateSession: endpoint("Rename a session, set its title, or change its agent or model", {
     path: sessionPath,
-    query: none,
     body: updateSessionSchema,
     output: z.object({ session: sessionViewSchema }),
-  },
-  closeSession: {
-    summary: "Close a session, end its turn and refuse its pending messages",
+  }),
+  closeSession: endpoint("Close a session, end its turn and refuse its pending messages", {
     path: sessionPath,
-    query: none,
-    body: none,
     output: z.object({ session: sessionViewSchema, refused: z.array(messageIdSchema) }),
-  },
-  interruptSession: {
-    summary: "Interrupt the current turn; pending messages start the next turn",
+  }),
+  interruptSession: endpoint("Interrupt the current turn; pending messages start the next turn", {
     path: sessionPath,
-    query: none,
-    body: none,
     output: z.object({ interrupted: z.boolean() }),
-  },
-  forkSession: {
-    summary: "Fork a session: start a new session with its history",
+  }),
+  forkSession: endpoint("Fork a session: start a new session with its history", {
     path: sessionPath,
-    query: none,
     body: forkSessionSchema,
     output: z.object({ session: sessionViewSchema, receipt: receiptSchema.nullable() }),
-  },
-  markSeen: {
-    summary: "Store how far a client has read",
+  }),
+  markSeen: endpoint("Store how far a client has read", {
     path: sessionPath,
-    query: none,
     body: z.object({ client: z.string().min(1).max(64).default("default"), seq: z.number().int().min(0) }),
     output: z.object({ unseen: z.number().int() }),
-  },
+  }),
   ...messageEndpoints,
   ...copyEndpoints,
-  history: {
-    summary: "List the events of a session, oldest first; page back with `before`",
+  history: endpoint("List the events of a session, oldest first; page back with `before`", {
     path: sessionPath,
     query: z.object({ before: z.coerce.number().int().min(1).optional(), limit: count(1000, 200) }),
-    body: none,
     output: z.object({
       events: z.array(eventSchema),
       more: z.boolean(),
@@ -305,21 +258,16 @@ export const endpoints = {
         .array(messageSchema)
         .describe("messages that turns of these events took, and whose admission is an older event"),
     }),
-  },
-  listTurns: {
-    summary: "List the turns of a session, newest first",
+  }),
+  listTurns: endpoint("List the turns of a session, newest first", {
     path: sessionPath,
     query: z.object({ limit: count(500, 50) }),
-    body: none,
     output: z.object({ turns: z.array(turnSchema) }),
-  },
-  getTurn: {
-    summary: "Get one turn and its outcome",
+  }),
+  getTurn: endpoint("Get one turn and its outcome", {
     path: z.object({ turn: turnIdSchema }),
-    query: none,
-    body: none,
     output: z.object({ turn: turnSchema }),
-  },
+  }),
   ...askEndpoints,
   ...queueEndpoints,
   ...groupEndpoints,
@@ -327,37 +275,29 @@ export const endpoints = {
   ...nodeEndpoints,
   ...workflowEndpoints,
   ...skillEndpoints,
-  ...skillInstallEndpoints,
   ...pluginEndpoints,
-  ...pluginInstallEndpoints,
   ...commandEndpoints,
   ...clientEndpoints,
   ...scheduleEndpoints,
   ...webEndpoints,
   ...channelEndpoints,
   ...usageEndpoints,
-  listEvents: {
-    summary: "List events after a sequence number, one page at a time",
-    path: none,
+  listEvents: endpoint("List events after a sequence number, one page at a time", {
     query: z.object({
       after: z.coerce.number().int().min(0).default(0),
       limit: count(1000, 500),
       session: sessionIdSchema.optional(),
     }),
-    body: none,
     output: z.object({ events: z.array(eventSchema), last_seq: z.number().int() }),
-  },
-  streamEvents: {
-    summary: "Stream events after a sequence number as server-sent events; resumes with Last-Event-ID",
-    path: none,
+  }),
+  streamEvents: endpoint("Stream events after a sequence number as server-sent events; resumes with Last-Event-ID", {
     query: z.object({
       after: z.coerce.number().int().min(0).optional(),
       session: sessionIdSchema.optional(),
       live: flag.describe("also send text deltas, which are not stored"),
     }),
-    body: none,
     output: z.unknown(),
-  },
+  }),
 } satisfies Record<RouteName, Endpoint>;
 
 type Endpoints = typeof endpoints;
