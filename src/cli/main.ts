@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   useCompileCache();
   if (first === "__complete") {
-    const { complete } = await import("./program/complete-command.ts");
+    const { complete } = await import("./program/complete.ts");
     for (const line of await complete(process.cwd(), argv.slice(1))) process.stdout.write(`${line}\n`);
     return 0;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { edited, settingsFile, snippet } from "../../src/cli/commands/mcp/settings.ts";
+import { edited, settingsFile, snippet } from "../../src/cli/commands/mcp/install.ts";
 import { installTargets } from "../../src/cli/commands/mcp/targets.ts";
 
 const entry = { command: "/usr/bin/node", args: ["/aegis/cli.js", "--project", "/p", "mcp", "--client", "x"] };

@@ -1,8 +1,7 @@
 /** A run is drawn within the terminal, however much it has to show. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { drawnWatch, notePhase } from "../../src/cli/commands/workflow/run-watch.ts";
-import { fitRows } from "../../src/cli/format/fit-rows.ts";
-import { runBlock } from "../../src/cli/format/run-lines.ts";
+import { fitRows, runBlock } from "../../src/cli/format/run-lines.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import type { Event } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";

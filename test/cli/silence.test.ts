@@ -1,6 +1,6 @@
 /** A daemon that does not answer is reported once; one that is busy with a single call is not. */
 import { expect, it } from "vitest";
-import { reportingSilence } from "../../src/cli/daemon/silence.ts";
+import { reportingSilence } from "../../src/cli/daemon/connection.ts";
 import type { Client } from "../../src/client/client.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 

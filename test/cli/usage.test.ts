@@ -1,7 +1,7 @@
 /** How usage is written, which edits events hold, and which word of an answer names a session. */
 import { describe, expect, it } from "vitest";
 import { isReference } from "../../src/cli/commands/ask/find-ask.ts";
-import { changesIn } from "../../src/cli/commands/session/recorded-changes.ts";
+import { changesIn } from "../../src/cli/commands/session/changes.ts";
 import { contextText, costText, tokensText, usageWords } from "../../src/cli/format/usage.ts";
 import type { Ask } from "../../src/contract/ask.ts";
 import type { Event } from "../../src/contract/event.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../../client/client.ts";
 import { clientFollowing } from "../../client/project/following.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import {
   configFileName,
   type DaemonFile,
@@ -14,8 +14,8 @@ import {
 import { homeOf } from "../../lib/home.ts";
 import { packageVersion } from "../../lib/version.ts";
 import type { CliContext } from "../terminal/context.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import type { DaemonOptions } from "./daemon-process.ts";
-import { reportingSilence } from "./silence.ts";
 
 export type Connection = {
   root: string;
@@ -71,4 +71,56 @@ function patientClient(cx: CliContext, root: string, daemon: DaemonFile): Client
       cx.warn("  wait for it, or end it with: aegis down --force");
     },
   });
+}
+
+/** Some calls take long in a healthy daemon, so another call decides whether it is one. */
+const silentMs = 10_000;
+const probeMs = 5_000;
+
+type SilenceOptions = {
+  /** Asks for anything that a healthy daemon answers at once. */
+  probe: (signal: AbortSignal) => Promise<unknown>;
+  /** Called at most once, with the seconds that passed without an answer. */
+  report: (seconds: number) => void;
+  clock: Pick<Clock, "sleep">;
+};
+
+/**
+ * The same client. A call that waits for more than ten seconds makes it check whether the daemon answers at all: its
+ * process may be stopped or blocked.
+ */
+export function reportingSilence(client: Client, { probe, report, clock }: SilenceOptions): Client {
+  let isReported = false;
+  const check = async (answered: AbortSignal) => {
+    await clock.sleep(silentMs, answered);
+    const late = clock.sleep(probeMs, answered).then(() => true);
+    const isSilent = await Promise.race([late, probe(answered).then(() => false)]);
+    if (!isSilent || isReported || answered.aborted) return;
+    isReported = true;
+    report((silentMs + probeMs) / 1_000);
+  };
+  const watched = async <T>(request: Promise<T>): Promise<T> => {
+    const answered = new AbortController();
+    // It rejects when the answer is there, or when the daemon is gone, which the request says itself.
+    check(answered.signal).catch(() => {});
+    try {
+      return await request;
+    } finally {
+      answered.abort();
+    }
+  };
+  return {
+    url: client.url,
+    call: (name, ...input) => watched(client.call(name, ...input)),
+    open: (name, ...input) => watched(client.open(name, ...input)),
+  };
+}
+
+/**
+ * Makes a running daemon apply a change at once. It would notice by itself, but maybe after the user's next command.
+ */
+export async function tellDaemon(cx: Terminal): Promise<void> {
+  const running = await findDaemon(cx);
+  await running?.client.call("reloadConfig").catch(() => {});
+  await running?.client.call("reloadPlugins", { body: {} }).catch(() => {});
 }

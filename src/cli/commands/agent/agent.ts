@@ -1,9 +1,11 @@
 /** `aegis agent …`: lists the project's agents and their sources, and edits the user's agent files. */
 import { relative, resolve } from "node:path";
 import type { AgentDiagnostic, AgentSeed } from "../../../contract/agent.ts";
+import type { Harness } from "../../../contract/api.ts";
 import { type AegisError, isAegisError } from "../../../contract/errors.ts";
 import { agentTable, detailLines, diagnosticLine } from "../../format/agent-table.ts";
-import { tableOptions } from "../../format/columns.ts";
+import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
+import type { Style } from "../../format/style.ts";
 import { plural } from "../../format/text.ts";
 import type { Args, Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -11,6 +13,7 @@ import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import { textArgument } from "../../terminal/input-text.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { type Project, projectOf } from "../project/project-of.ts";
+import type { sessionCommands } from "../session/spec.ts";
 import type { agentCommands } from "./spec.ts";
 
 export const agentList: Handler<typeof agentCommands.list> = async (cx) => {
@@ -127,4 +130,33 @@ function temperatureOf(value: string | undefined): number | undefined {
 function report(cx: CliContext, done: string, name: string, written: { file: string; diagnostics: AgentDiagnostic[] }) {
   cx.show({ agent: name, ...written }, `${done} ${name} (${relative(cx.cwd, written.file)})`);
   for (const one of written.diagnostics) cx.warn(diagnosticLine(one, cx.cwd, cx.style));
+}
+
+/** `aegis agents`: also lists the harnesses installed on this machine. */
+export const agents: Handler<typeof sessionCommands.agents> = async (cx) => {
+  const { client } = await cx.daemon();
+  const [known, { harnesses }] = await Promise.all([client.call("listAgents"), client.call("listHarnesses")]);
+  cx.show({ ...known, harnesses }, () => {
+    cx.tell(agentTable(known.agents, tableOptions(cx)));
+    for (const one of known.diagnostics) cx.warn(diagnosticLine(one, cx.cwd, cx.style));
+    return ["", ...harnessLines(harnesses, cx.style, cx.columns)];
+  });
+};
+
+function harnessLines(harnesses: readonly Harness[], style: Style, width: number): string[] {
+  const header = heading(style, ["HARNESS", "STATE", "VERSION", "FOUND"]);
+  const rows = harnesses
+    .filter(({ status }) => status !== "missing")
+    .map(({ harness, status, version, path, detail }): Cell[] => [
+      { text: harness, paint: style.cyan },
+      { text: status, paint: status === "ready" ? style.green : style.red },
+      { text: version ?? "-" },
+      { text: status === "ready" ? (path ?? detail) : detail },
+    ]);
+  const missing = harnesses.filter(({ status }) => status === "missing").map(({ harness }) => harness);
+  const rest =
+    missing.length === 0
+      ? []
+      : [style.dim(`not installed: ${missing.join(", ")}; aegis doctor explains how to install them`)];
+  return [...columns(header, rows, width), ...rest];
 }

@@ -1,12 +1,12 @@
 /** `aegis group …`: sends messages to several sessions and collects their replies. */
-
 import type { Client } from "../../../client/client.ts";
 import type { ApiBody } from "../../../contract/api.ts";
-import type { GroupResult } from "../../../contract/group.ts";
+import type { Broadcast, GroupResult, GroupView, ReplyStatus } from "../../../contract/group.ts";
 import { type BroadcastId, isId } from "../../../contract/ids.ts";
-import { tableOptions } from "../../format/columns.ts";
-import { groupTable, memberTable } from "../../format/group-table.ts";
+import { type Cell, columns, heading, type TableOptions, tableOptions } from "../../format/columns.ts";
+import { createStyle, type Style } from "../../format/style.ts";
 import { oneLine, plainText } from "../../format/text.ts";
+import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { given } from "../../program/given.ts";
@@ -121,4 +121,44 @@ function report(cx: Terminal, group: string, { combined, errors, timeouts }: Gro
 function broadcastId(text: string): BroadcastId {
   if (isId("brd", text)) return text;
   throw usageError(`"${text}" is not a broadcast's id: expected one that starts with brd_`);
+}
+
+function groupTable(groups: readonly GroupView[], options: TableOptions): string[] {
+  const style = createStyle(options.color);
+  const rows = groups.map(({ name, members, broadcast, created_at }): Cell[] => [
+    { text: name, paint: style.cyan },
+    { text: relativeTime(created_at, options.now) },
+    { text: broadcast === null ? "-" : progress(broadcast) },
+    { text: members.map((member) => member.handle).join(", ") },
+  ]);
+  return columns(heading(style, ["GROUP", "STARTED", "REPLIES", "MEMBERS"]), rows, options.width);
+}
+
+function memberTable({ members, broadcast }: GroupView, options: TableOptions): string[] {
+  const style = createStyle(options.color);
+  const asked = new Map(broadcast?.members.map((member) => [member.session, member]));
+  const rows = members.map(({ session, handle, agent, state }): Cell[] => {
+    const reply = asked.get(session);
+    return [
+      { text: handle, paint: style.cyan },
+      { text: agent },
+      { text: state },
+      { text: reply?.status ?? "-", paint: replyPaint(reply?.status, style) },
+      { text: reply?.error ?? "" },
+    ];
+  });
+  return columns(heading(style, ["MEMBER", "AGENT", "STATE", "REPLY", "WHY"]), rows, options.width);
+}
+
+function progress({ members, settled_at }: Broadcast): string {
+  const count = (status: ReplyStatus) => members.filter((member) => member.status === status).length;
+  const failed = count("error");
+  const done = `${count("ok")}/${members.length}${failed === 0 ? "" : `, ${failed} failed`}`;
+  return settled_at === null ? `${done}, open` : done;
+}
+
+function replyPaint(status: ReplyStatus | undefined, style: Style): (text: string) => string {
+  if (status === "ok") return style.green;
+  if (status === "error") return style.red;
+  return status === "waiting" ? style.yellow : style.dim;
 }

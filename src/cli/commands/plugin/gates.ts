@@ -3,10 +3,10 @@
 import { isAegisError } from "../../../contract/errors.ts";
 import type { PluginDetail } from "../../../contract/plugin.ts";
 import { findProjectRoot } from "../../../lib/daemon-file.ts";
-import { tellDaemon } from "../../daemon/tell-daemon.ts";
+import { tellDaemon } from "../../daemon/connection.ts";
 import type { Handler } from "../../program/command.ts";
 import { CliError } from "../../program/failure.ts";
-import { askConsent } from "../../terminal/ask-consent.ts";
+import { askConsent } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import type { pluginCommands } from "./spec.ts";

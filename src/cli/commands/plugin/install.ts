@@ -3,12 +3,11 @@
  */
 
 import { resolve } from "node:path";
-import { findDaemon } from "../../daemon/connection.ts";
-import { tellDaemon } from "../../daemon/tell-daemon.ts";
+import { findDaemon, tellDaemon } from "../../daemon/connection.ts";
 import { columns } from "../../format/columns.ts";
 import type { Exit, Handler } from "../../program/command.ts";
 import { given } from "../../program/given.ts";
-import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { askYesNo } from "../../terminal/confirm.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { projectOf } from "../project/project-of.ts";

@@ -1,8 +1,7 @@
 /** `aegis plugin new` and `aegis plugin link`: create a plugin, or use one from another folder. */
 
 import { dirname, join, relative, resolve } from "node:path";
-import { findDaemon } from "../../daemon/connection.ts";
-import { tellDaemon } from "../../daemon/tell-daemon.ts";
+import { findDaemon, tellDaemon } from "../../daemon/connection.ts";
 import type { Handler } from "../../program/command.ts";
 import { CliError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";

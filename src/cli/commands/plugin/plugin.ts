@@ -1,11 +1,11 @@
 /** `aegis plugin list|show|reload|enable|disable|validate|logs`: manages installed plugins. */
-
 import { join, relative, resolve } from "node:path";
 import type { PluginDetail, PluginDiagnostic, PluginView } from "../../../contract/plugin.ts";
 import { findProjectRoot, stateDir } from "../../../lib/daemon-file.ts";
 import { isErrno } from "../../../lib/files.ts";
 import { findDaemon } from "../../daemon/connection.ts";
 import { tableOptions } from "../../format/columns.ts";
+import { commandTable } from "../../format/command-table.ts";
 import { pluginDiagnostic, pluginLines, pluginTable } from "../../format/plugin-table.ts";
 import { plainText } from "../../format/text.ts";
 import { clockTime } from "../../format/time.ts";
@@ -15,7 +15,7 @@ import { exitCodes } from "../../terminal/context.ts";
 import { showNewFile, showTail } from "../../terminal/tail-file.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { projectOf } from "../project/project-of.ts";
-import type { pluginCommands } from "./spec.ts";
+import type { pluginCommands, slashCommandCommands } from "./spec.ts";
 
 export const pluginList: Handler<typeof pluginCommands.list> = async (cx) => {
   const { plugins, missing_gates } = await cx.call("listPlugins");
@@ -105,3 +105,13 @@ function logLine(cx: Terminal, line: string): string {
     return plainText(line);
   }
 }
+
+/** `aegis command list`: the slash commands of this project. */
+export const commandList: Handler<typeof slashCommandCommands.list> = async (cx) => {
+  const answer = await cx.call("listCommands");
+  const none = "No commands here. Create one in .aegis/commands/<name>.md";
+  cx.show(answer, () => {
+    cx.tell(answer.commands.length === 0 ? none : commandTable(answer.commands, tableOptions(cx)));
+    for (const one of answer.diagnostics) cx.warn(pluginDiagnostic(one, cx.style));
+  });
+};

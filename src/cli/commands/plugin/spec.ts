@@ -174,6 +174,6 @@ export const slashCommandCommands = {
     path: "command list",
     summary: "List the slash commands of plugins, the project and the user, and problems in their files",
     examples: ["aegis command list", 'aegis run "/review src/main.ts"'],
-    run: (cx, args): Exit => import("./slash-commands.ts").then((it) => it.commandList(cx, args)),
+    run: (cx, args): Exit => import("./plugin.ts").then((it) => it.commandList(cx, args)),
   }),
 };

@@ -2,12 +2,11 @@
  * `aegis trust` and `aegis plugin trust`: show what this folder would run, and record the user's trust in exactly that.
  */
 
-import { tellDaemon } from "../../daemon/tell-daemon.ts";
+import { tellDaemon } from "../../daemon/connection.ts";
 import { plural } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
-import { askConsent } from "../../terminal/ask-consent.ts";
-import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { askConsent, askYesNo } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { projectOf } from "../project/project-of.ts";

@@ -45,7 +45,7 @@ export const stateCommands = {
     summary: "Move the data of a stopped project to PostgreSQL, or back to the embedded database",
     options: { to: option.choice("--to <store>", "postgres or sqlite (required)", ["postgres", "sqlite"]) },
     examples: ["aegis store copy --to postgres", "aegis store copy --to sqlite"],
-    run: (cx, args): Exit => import("./store-copy.ts").then((it) => it.storeCopy(cx, args)),
+    run: (cx, args): Exit => import("./store.ts").then((it) => it.storeCopy(cx, args)),
   }),
   storeForget: command({
     path: "store forget",

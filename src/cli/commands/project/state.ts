@@ -1,10 +1,9 @@
 /** `aegis state`: shows who owns the state in a folder, and lets a person adopt it or move it aside. */
-
 import { findProjectRoot } from "../../../lib/daemon-file.ts";
-import { contentsLines } from "../../format/state-lines.ts";
+import type { Style } from "../../format/style.ts";
+import { plural } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
-import { askConsent } from "../../terminal/ask-consent.ts";
-import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { askConsent, askYesNo } from "../../terminal/confirm.ts";
 import type { CliContext } from "../../terminal/context.ts";
 import type { stateCommands } from "./state-spec.ts";
 
@@ -97,4 +96,35 @@ async function ownerOf(cx: CliContext, folder: string) {
   const { stateOwner, statePlace } = await import("../../../project/state/decide.ts");
   const place = await statePlace(folder, cx.env);
   return { place, owner: await stateOwner(place) };
+}
+
+type StateContents = Awaited<ReturnType<typeof import("../../../project/state/look.ts")["lookIntoState"]>>;
+
+/** Characters that control a terminal or reorder its text. */
+const acting = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** The text on one line, with every such character escaped. */
+function writtenOut(text: string): string {
+  return text.replace(acting, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** The content of a state that may come from a third party. */
+function contentsLines(contents: StateContents, style: Style): string[] {
+  const { digest, problem, waiting, files } = contents;
+  const lines: string[] = [];
+  for (const { kind, total, items } of waiting) {
+    if (total === 0) continue;
+    lines.push(`  ${style.bold(kind)}: ${total}`);
+    for (const { id, title, text } of items) {
+      lines.push(`    ${style.cyan(writtenOut(title))} ${style.dim(writtenOut(id))}`);
+      if (text !== "" && text !== title) lines.push(`      ${writtenOut(text)}`);
+    }
+    if (items.length < total)
+      lines.push(`    and ${plural(total - items.length, "more", "more")}: aegis state show --all`);
+  }
+  if (digest !== null && problem === null && lines.length === 0) lines.push("  It has no pending work.");
+  if (problem !== null) lines.push(style.red(`  The database cannot be used: ${writtenOut(problem)}.`));
+  if (files.length > 0) lines.push(`  Other files: ${files.map(writtenOut).join(", ")}`);
+  if (digest !== null) lines.push(`  Digest of the database: ${digest}`);
+  return lines;
 }

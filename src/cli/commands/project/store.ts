@@ -1,10 +1,13 @@
-/** `aegis store`: restores the content of a lost database, or acknowledges the loss. Needs no daemon. */
+/**
+ * `aegis store`: restores the content of a lost database, acknowledges the loss, or moves the data to another store. Needs
+ * no daemon.
+ */
 import type { Status } from "../../../contract/api.ts";
 import { findProjectRoot } from "../../../lib/daemon-file.ts";
 import { oneLine, plural } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
 import { CliError } from "../../program/failure.ts";
-import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { askYesNo } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import type { stateCommands } from "./state-spec.ts";
@@ -89,3 +92,38 @@ function planLines({ sessions }: SalvagePlan): string[] {
     return `  ${id}  ${oneLine(handle)}  ${oneLine(agent)}  ${oneLine(title)}  (${more.join(", ")})`;
   });
 }
+
+export const storeCopy: Handler<typeof stateCommands.storeCopy> = async (cx, args) => {
+  const { to } = args;
+  if (to === undefined)
+    throw new CliError(exitCodes.usage, "store copy: expected --to postgres or --to sqlite", {
+      hint: "see aegis store copy --help",
+    });
+  const { statePlace } = await import("../../../project/state/decide.ts");
+  const { copyStore } = await import("../../../project/copy-store.ts");
+  const { harnessNames } = await import("../../../project/checkup.ts");
+  const root = findProjectRoot(cx.cwd);
+  let shown = "";
+  const report = await copyStore(await statePlace(root, cx.env), {
+    to,
+    env: cx.env,
+    harnesses: harnessNames(root, cx.env),
+    onProgress: ({ table, copied, total }) => {
+      // One line for each table; a large one says how far it is.
+      const part = total > 5_000 ? ` ${Math.floor((copied / total) * 10) * 10} %` : "";
+      const line = `copying ${table}${part}`;
+      if (line !== shown && cx.interactive) cx.warn(line);
+      shown = line;
+    },
+  });
+  const rows = Object.values(report.copied ?? {}).reduce((sum, count) => sum + count, 0);
+  const next =
+    report.to === "postgres" ? "Start it with: aegis up" : "Remove the cluster section, then start it with: aegis up";
+  cx.show({ ok: true, project: root, ...report }, [
+    report.copied === null
+      ? `The data is already in ${report.where}.`
+      : `Copied ${plural(rows, "row")} of ${plural(Object.keys(report.copied).length, "table")} to ${report.where}.`,
+    ...(report.set_aside === null ? [] : [`The original is kept as ${report.set_aside}.`]),
+    next,
+  ]);
+};

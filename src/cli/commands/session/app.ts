@@ -8,7 +8,7 @@ import { configFileName, findProjectRoot, storePath } from "../../../lib/daemon-
 import { homeOf } from "../../../lib/home.ts";
 import { type Connection, ensureDaemon } from "../../daemon/connection.ts";
 import { usageError } from "../../program/failure.ts";
-import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { askYesNo } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import { openFullScreen } from "../../terminal/full-screen.ts";
 import type { Terminal } from "../../terminal/terminal.ts";

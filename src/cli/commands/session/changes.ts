@@ -1,5 +1,7 @@
 /** `aegis changes`: shows what the turns of a session changed, from git where there is one, else from recorded edits. */
 import type { ApiOutput } from "../../../contract/api.ts";
+import type { Event, EventOf } from "../../../contract/event.ts";
+import type { TurnId } from "../../../contract/ids.ts";
 import { unifiedDiff } from "../../../lib/unified-diff.ts";
 import type { Style } from "../../format/style.ts";
 import { oneLine, plainText, plural } from "../../format/text.ts";
@@ -8,7 +10,6 @@ import { usageError } from "../../program/failure.ts";
 import { printPaged } from "../../terminal/pager.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { readHistory } from "./read-history.ts";
-import { type Change, changesIn } from "./recorded-changes.ts";
 import type { sessionCommands } from "./spec.ts";
 
 type TreeChanges = ApiOutput<"getChanges">["changes"];
@@ -116,4 +117,43 @@ function changeLines({ turn_number, tool, path, status, diff }: Change, style: S
 function paint(line: string, style: Style): string {
   if (line.startsWith("+")) return style.green(line);
   return line.startsWith("-") ? style.red(line) : line;
+}
+
+type Change = {
+  /** The number of the turn in the session, from 1. */
+  turn_number: number;
+  turn: TurnId;
+  at: number;
+  tool: string;
+  path: string;
+  /** `unconfirmed`: no result of the call is recorded, so the edit may not have been made. */
+  status: "made" | "failed" | "unconfirmed";
+  /** The text before and after; null if the harness reported only the path. */
+  diff: { before: string | null; after: string } | null;
+};
+
+/** The edits of the turns whose events these are. */
+export function changesIn(events: readonly Event[]): Change[] {
+  const turns = new Map<TurnId, number>();
+  const results = new Map<string, EventOf<"turn.tool_result">>();
+  for (const event of events) {
+    if (event.type === "turn.started") turns.set(event.data.turn, turns.size + 1);
+    if (event.type === "turn.tool_result") results.set(keyOf(event.data), event);
+  }
+  return events.flatMap((event) => {
+    if (event.type !== "turn.tool_call") return [];
+    const { turn, name, kind, locations } = event.data;
+    const result = results.get(keyOf(event.data))?.data;
+    const diff = result?.diff ?? event.data.diff;
+    const paths = diff !== null ? [diff.path] : kind === "edit" ? locations.map(({ path }) => path) : [];
+    return [...new Set(paths)].map((path): Change => {
+      const status = result === undefined ? "unconfirmed" : result.is_error ? "failed" : "made";
+      const texts = diff === null ? null : { before: diff.before, after: diff.after };
+      return { turn_number: turns.get(turn) ?? 0, turn, at: event.at, tool: name, path, status, diff: texts };
+    });
+  });
+}
+
+function keyOf({ turn, call }: { turn: TurnId; call: string }): string {
+  return `${turn}/${call}`;
 }

@@ -1,17 +1,19 @@
 /** `aegis history`: prints the past events of a session. `aegis tail`: prints new events. */
-
 import type { Client } from "../../../client/client.ts";
 import { followEvents } from "../../../client/events.ts";
+import { senderName } from "../../../client/views/words.ts";
 import { AegisError } from "../../../contract/errors.ts";
 import type { Event } from "../../../contract/event.ts";
 import { isId, type SessionId } from "../../../contract/ids.ts";
+import { receiptWords } from "../../../contract/receipt.ts";
 import type { SessionView } from "../../../contract/session.ts";
 import type { Turn } from "../../../contract/turn.ts";
+import { unifiedDiff } from "../../../lib/unified-diff.ts";
 import type { Connection } from "../../daemon/connection.ts";
-import { fullLines } from "../../format/event-full.ts";
-import { endWords, eventLine } from "../../format/event-line.ts";
+import { endWords, eventLine, type LineOptions } from "../../format/event-line.ts";
 import { SessionNames } from "../../format/session-names.ts";
 import { oneLine, plainText } from "../../format/text.ts";
+import { clockTime } from "../../format/time.ts";
 import { usageWords } from "../../format/usage.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -140,4 +142,54 @@ function showEvents(cx: Terminal, events: readonly Event[], names: SessionNames)
     shown += 1;
   }
   return shown;
+}
+
+type Part = { head: string; body: string };
+
+/** The event with all its content, for `history --full`. Truncates nothing. Null for events that are not shown. */
+function fullLines(event: Event, options: Omit<LineOptions, "width">): string[] | null {
+  const part = partOf(event);
+  if (part === null) {
+    const line = eventLine(event, { ...options, width: Number.POSITIVE_INFINITY });
+    return line === null ? null : [line];
+  }
+  const { style, names } = options;
+  const who = event.session === null ? "aegis" : names.label(event.session);
+  const body = plainText(part.body).replace(/\n$/, "");
+  return [
+    `${style.dim(clockTime(event.at))}  ${style.cyan(who)}  ${style.dim(plainText(part.head))}`,
+    ...(body === "" ? [] : body.split("\n").map((line) => (line === "" ? "" : `  ${line}`))),
+  ];
+}
+
+/** Null for events that one line describes completely. */
+function partOf(event: Event): Part | null {
+  switch (event.type) {
+    case "message.admitted":
+      return { head: `← ${senderName(event.data.message)}:`, body: event.data.message.body };
+    case "turn.text":
+      return { head: "says:", body: event.data.text };
+    case "turn.thinking":
+      return { head: "thinking:", body: event.data.text };
+    case "turn.tool_call": {
+      const { name, title, input, diff } = event.data;
+      const changed = diff === null ? [] : [diff.path, ...unifiedDiff(diff.before, diff.after)];
+      const given = input === undefined ? [] : [typeof input === "string" ? input : JSON.stringify(input, null, 2)];
+      return {
+        head: `→ ${title === "" || title === name ? name : `${name}: ${title}`}`,
+        body: [...given, ...changed].join("\n"),
+      };
+    }
+    case "turn.tool_result": {
+      const { output, is_error, diff } = event.data;
+      const changed = diff === null ? [] : [diff.path, ...unifiedDiff(diff.before, diff.after)];
+      return { head: is_error ? "← tool failed:" : "← result:", body: [output, ...changed].join("\n") };
+    }
+    case "receipt.recorded":
+      return { head: receiptWords(event.data.receipt), body: event.data.receipt.tail };
+    case "turn.compaction":
+      return { head: "the conversation was summarised to fit the model's context:", body: event.data.summary };
+    default:
+      return null;
+  }
 }

@@ -1,8 +1,14 @@
 /** Session commands that make one request and print its result. */
+
+import { existsSync } from "node:fs";
+import { daemonClient } from "../../../client/project/http-fetch.ts";
 import { whyWords } from "../../../client/views/why.ts";
 import { timeOfDay } from "../../../client/views/words.ts";
 import type { ApiOutput } from "../../../contract/api.ts";
 import { isId, type MessageId, newId } from "../../../contract/ids.ts";
+import type { SessionView } from "../../../contract/session.ts";
+import { inspectDaemonFile } from "../../../lib/daemon-file.ts";
+import { homeOf } from "../../../lib/home.ts";
 import { ensureProjectDaemon, noProject } from "../../daemon/connection.ts";
 import { tellProblems } from "../../format/attention.ts";
 import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
@@ -11,7 +17,7 @@ import { problemLines, sessionTable } from "../../format/session-table.ts";
 import { oneLine, plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
-import { usageError } from "../../program/failure.ts";
+import { describeError, usageError } from "../../program/failure.ts";
 import { given } from "../../program/given.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
@@ -19,7 +25,7 @@ import { lossLines } from "../project/store.ts";
 import type { sessionCommands, subagentCommands } from "./spec.ts";
 
 export const ps: Handler<typeof sessionCommands.ps> = async (cx, args) => {
-  if (args.allProjects) return (await import("./all-projects.ts")).psEverywhere(cx, args);
+  if (args.allProjects) return psEverywhere(cx, args);
   const connection = await ensureProjectDaemon(cx);
   if (connection === null) return cx.show({ sessions: [] }, noProject);
   const { client } = connection;
@@ -134,3 +140,53 @@ export const why: Handler<typeof sessionCommands.why> = async (cx, args) => {
     }),
   );
 };
+
+type Project = {
+  project: string;
+  /** `gone`: the folder no longer exists. `unreachable`: its daemon is alive but does not answer. */
+  state: "running" | "stopped" | "unreachable" | "gone";
+  problem: string | null;
+  sessions: SessionView[];
+};
+
+/** All daemons are queried in parallel, so this also bounds the whole command. */
+const answerMs = 3_000;
+
+/** `aegis ps --all-projects`: the sessions of every project of this user whose daemon runs. Starts no daemon. */
+async function psEverywhere(cx: Terminal, { all }: { all: boolean }): Promise<void> {
+  const home = homeOf(cx.env);
+  const { ProjectRecords } = await import("../../../project/state/project-records.ts");
+  const roots = await new ProjectRecords(home).roots();
+  const projects = await Promise.all(roots.map((root) => look(root, home, all)));
+  if (projects.length === 0)
+    return cx.show({ projects }, "No projects yet. Create one with: aegis init, or aegis chat");
+  const blocks = projects.map((one) => projectLines(one, all, cx));
+  cx.show({ projects }, () => blocks.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])));
+}
+
+function projectLines({ project, state, problem, sessions }: Project, all: boolean, cx: Terminal): string[] {
+  const { style } = cx;
+  const note = problem === null ? state : `${state}: ${oneLine(problem)}`;
+  const head = `${style.bold(oneLine(project))}  ${state === "running" ? style.green(note) : style.dim(note)}`;
+  if (state !== "running") return [head];
+  const none = [style.dim(all ? "no sessions" : "no open sessions")];
+  return [head, ...(sessions.length === 0 ? none : sessionTable(sessions, tableOptions(cx)))];
+}
+
+async function look(project: string, home: string, all: boolean): Promise<Project> {
+  const none = { project, problem: null, sessions: [] };
+  if (!existsSync(project)) return { ...none, state: "gone" };
+  const found = await inspectDaemonFile(project, home);
+  if (found.state === "broken" || found.state === "foreign")
+    return { ...none, state: "stopped", problem: found.problem };
+  if (found.state !== "live") return { ...none, state: "stopped" };
+  try {
+    const { sessions } = await daemonClient(found.file).call("listSessions", {
+      query: { closed: String(all) },
+      signal: AbortSignal.timeout(answerMs),
+    });
+    return { ...none, state: "running", sessions };
+  } catch (error) {
+    return { ...none, state: "unreachable", problem: describeError(error).message };
+  }
+}

@@ -113,7 +113,7 @@ export const sessionCommands = {
     group,
     summary: "List the agents, and the harnesses found on this machine",
     examples: ["aegis agents"],
-    run: (cx, args): Exit => import("../agent/agents.ts").then((it) => it.agents(cx, args)),
+    run: (cx, args): Exit => import("../agent/agent.ts").then((it) => it.agents(cx, args)),
   }),
   tail: command({
     path: "tail",
