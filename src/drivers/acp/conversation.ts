@@ -7,7 +7,7 @@ import { promptText, readImages } from "../cli-harness/prompt.ts";
 import { TurnEvents } from "../cli-harness/turn-events.ts";
 import type { Conversation, ConversationSpec, DriverEvent, Prompt, Restored, TurnEnded } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
-import type { PermissionOutcome } from "./connection.ts";
+import type { PermissionOutcome, SessionUpdate } from "./connection.ts";
 import { introductionOf } from "./introduction.ts";
 import { askHost, chooseOption, isPlaneCall, settledAnswer } from "./permissions.ts";
 import { PlaneReach } from "./plane-reach.ts";
@@ -16,7 +16,6 @@ import { planeServer, titleOf } from "./tool-calls.ts";
 import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
-import type { SessionUpdate } from "./wire.ts";
 
 export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec; restored: Restored };
 

@@ -13,14 +13,13 @@ import { spawnFailure } from "../cli-harness/start-failure.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { mustAsk } from "../tool-approval.ts";
-import { connect } from "./connection.ts";
+import { connect, openWire, type SessionUpdate, type Wire } from "./connection.ts";
 import { AcpConversation } from "./conversation.ts";
 import { turnErrorOf } from "./errors.ts";
 import { hasHistory } from "./introduction.ts";
 import { type AcpOptions, parseOptions } from "./options.ts";
 import type { AcpRecipe, Launch, LaunchContext } from "./recipe.ts";
 import { type AcpSession, openSession } from "./session.ts";
-import { openWire, type SessionUpdate, type Wire } from "./wire.ts";
 
 /** A replay has ended when no update came for this long. */
 const quietMs = 300;

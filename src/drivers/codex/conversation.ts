@@ -5,18 +5,28 @@ import { Additions } from "../cli-harness/additions.ts";
 import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
-import type { CliOptions } from "../cli-harness/options.ts";
+import { type CliOptions, parseCliOptions } from "../cli-harness/options.ts";
 import { promptText } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
+import type {
+  Addition,
+  Conversation,
+  ConversationSpec,
+  Driver,
+  DriverDeps,
+  DriverEvent,
+  Prompt,
+  Restored,
+} from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { stderrOf } from "./app-server.ts";
-import type { AppServers, Lease } from "./app-servers.ts";
+import { AppServers, type Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
 import { type OpenThread, openThread, parseName, userTexts } from "./threads.ts";
+import { codexSpec } from "./tool-access.ts";
 import { notice, Translator } from "./translate.ts";
 
 /** Codex continues without a server that takes longer than about a second. */
@@ -282,4 +292,15 @@ function isPlaneSettled(method: string, params: Json): boolean {
 function inputOf({ text, images }: Pick<Addition, "text" | "images">): Json[] {
   const pictures = images.map(({ path }) => ({ type: "localImage", path }));
   return [...pictures, { type: "text", text, text_elements: [] }];
+}
+
+/** Conversations with equal settings share an app server. */
+export function openerOf(deps: DriverDeps): Driver["open"] {
+  const servers = new AppServers(deps);
+  return async (spec, scope) => {
+    const conversation = new CodexConversation(codexSpec(spec), parseCliOptions(spec.agent, program.command), deps);
+    scope.defer(() => conversation.close());
+    await conversation.start(servers);
+    return conversation;
+  };
 }

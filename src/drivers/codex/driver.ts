@@ -12,7 +12,7 @@ export function createCodexDriver(deps: DriverDeps): Driver {
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),
     async open(spec, scope) {
       // A daemon without a session of this harness does not load the rest.
-      opening ??= import("./open.ts").then(({ openerOf }) => openerOf(deps));
+      opening ??= import("./conversation.ts").then(({ openerOf }) => openerOf(deps));
       return (await opening)(spec, scope);
     },
   };

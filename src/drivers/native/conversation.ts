@@ -3,17 +3,27 @@ import { childEnv } from "../../lib/child-env.ts";
 import { errorText } from "../../lib/log.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { Arrivals } from "../arrivals.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
-import { Compactor } from "./compactor.ts";
+import type {
+  Addition,
+  Conversation,
+  ConversationSpec,
+  DriverDeps,
+  DriverEvent,
+  Prompt,
+  Restored,
+  ToolHost,
+  ToolSpec,
+} from "../driver.ts";
+import { Compactor } from "./compaction.ts";
 import type { History } from "./history.ts";
 import type { Model } from "./model.ts";
 import type { NativeOptions } from "./options.ts";
 import { RepeatGuard } from "./repeat-guard.ts";
 import type { JudgedTools } from "./tool-access.ts";
 import { ToolRunner, type TurnTools } from "./tool-runner.ts";
-import { planeTools } from "./tools/plane-tools.ts";
+import { capText } from "./tools/cap.ts";
 import { SeenFiles } from "./tools/seen-files.ts";
-import type { Tool } from "./tools/tool.ts";
+import { shorten, type Tool } from "./tools/tool.ts";
 import { type Loop, runTurn } from "./turn.ts";
 
 export type ConversationParts = {
@@ -139,4 +149,33 @@ function createLoop({ spec, deps, model, options, contextSize, system, history }
   const compactor = new Compactor({ history, size: contextSize, request, call });
   const arrivals = new Arrivals();
   return { host: spec.host, history, arrivals, compactor, runner, request, call, maxCalls: options.max_turns };
+}
+
+/** The plane's tools, called in the daemon itself. The plane decides which of them this session may use. */
+async function planeTools(host: ToolHost): Promise<Tool[]> {
+  return (await host.list()).map((spec) => planeTool(spec, host));
+}
+
+function planeTool(spec: ToolSpec, host: ToolHost): Tool {
+  const { name, description, inputSchema } = spec;
+  return {
+    name,
+    description,
+    inputSchema,
+    kind: "other",
+    effect: spec.readOnly ? "read" : "plane",
+    isPlane: true,
+    sideBySide: spec.sideBySide ?? null,
+    prepare: (input) => ({
+      title: shorten(`${name} ${JSON.stringify(input)}`),
+      question: `${name} ${JSON.stringify(input)}`,
+      changes: [],
+      locations: [],
+      diff: null,
+      async run({ key, signal }) {
+        const outcome = await untilAborted(host.call(name, input, { key, signal }), signal);
+        return { output: capText(outcome.output, "Ask for less."), is_error: outcome.is_error };
+      },
+    }),
+  };
 }

@@ -29,9 +29,9 @@ import {
   shorten,
   type Tool,
   type ToolContext,
+  ToolError,
   type ToolResult,
 } from "./tools/tool.ts";
-import { ToolError } from "./tools/tool-error.ts";
 
 export type ToolRunnerSettings = {
   host: ConversationHost;

@@ -3,17 +3,21 @@
  * event is yielded before the loop acts on it: if the reader stores an event before it requests the next one, a tool
  * call is durable before the tool runs.
  */
+
+import { z } from "zod";
 import type { TurnError, Usage } from "../../contract/turn.ts";
-import { errorText } from "../../lib/log.ts";
+import { errorText, type Logger } from "../../lib/log.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { Arrivals } from "../arrivals.ts";
-import type { ConversationHost, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
+import type { ConversationHost, DriverEvent, ModelMessage, Prompt, TurnEnded } from "../driver.ts";
 import { Answer } from "./answer.ts";
-import type { Compactor } from "./compactor.ts";
+import type { Compactor } from "./compaction.ts";
 import { InactivityError, ModelFailure } from "./failures.ts";
 import type { History } from "./history.ts";
+import { type Message, messageSchema } from "./messages.ts";
 import type { ModelCall } from "./model.ts";
 import { type CallSettings, callModel } from "./model-call.ts";
-import { plugged } from "./plugged.ts";
+import { repair } from "./repair.ts";
 import type { ToolRunner, TurnTools } from "./tool-runner.ts";
 
 export type Loop = {
@@ -176,4 +180,38 @@ function addUsage(sum: Usage | null, usage: Usage): Usage {
     output: sum.output + usage.output,
     cost: sum.cost === null || usage.cost === null ? null : sum.cost + usage.cost,
   };
+}
+
+type Request = { system: string; messages: readonly Message[] };
+
+/** Plugins may write a plain string instead of a part. */
+const pluginMessageSchema = z.union([
+  messageSchema,
+  z
+    .object({ role: z.literal("assistant"), content: z.string() })
+    .transform(({ role, content }): Message => ({ role, content: [{ type: "text", text: content }] })),
+]);
+
+/** The request as changed by plugins: another system prompt, other messages. */
+async function plugged<R extends Request>(
+  request: R,
+  host: ConversationHost,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<R> {
+  const given = { systemPrompt: request.system, messages: request.messages };
+  const changed = await untilAborted(host.beforeModel(given, signal), signal);
+  if (changed === given) return request;
+  return { ...request, system: changed.systemPrompt, messages: read(changed.messages, request.messages, log) };
+}
+
+/** Ignores messages that no model API accepts: the call is then sent unchanged. */
+function read(given: readonly ModelMessage[], before: readonly Message[], log: Logger): readonly Message[] {
+  if (given === before) return before;
+  const parsed = z.array(pluginMessageSchema).safeParse(given);
+  if (parsed.success) return repair(parsed.data);
+  log.warn("a plugin returned messages that cannot be sent; the model gets the original ones", {
+    problem: z.prettifyError(parsed.error),
+  });
+  return before;
 }

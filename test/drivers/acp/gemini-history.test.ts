@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { protectHistory } from "../../../src/drivers/acp/recipes/gemini-history.ts";
+import { protectHistory } from "../../../src/drivers/acp/recipes/gemini.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 
 const id = "12345678-aaaa-4bbb-8ccc-000000000000";

@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import { coreTools } from "../../../src/drivers/native/tools/core-tools.ts";
 import { SeenFiles } from "../../../src/drivers/native/tools/seen-files.ts";
-import type { ToolContext, ToolResult } from "../../../src/drivers/native/tools/tool.ts";
-import { ToolError } from "../../../src/drivers/native/tools/tool-error.ts";
+import { type ToolContext, ToolError, type ToolResult } from "../../../src/drivers/native/tools/tool.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { writeAtomic } from "../../../src/lib/files.ts";
 import { silentLogger } from "../../../src/lib/log.ts";

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { entriesOf } from "./home.ts";
-import { declaredServers, inFolders, refusePlaneName, serversOf, withAncestors } from "./other-servers.ts";
+import { declaredServers, entriesOf, inFolders, refusePlaneName, serversOf, withAncestors } from "./settings.ts";
 
 export const copilot: AcpRecipe = {
   harness: "copilot",

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { linksTo } from "./home.ts";
+import { linksTo } from "./settings.ts";
 
 /** A plane call may wait for a person. The agent's own limit is one minute, and it does not request progress. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;

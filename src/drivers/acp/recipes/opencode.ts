@@ -9,8 +9,15 @@ import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
-import { declaredServers, inFolders, namesOfServers, withAncestors } from "./other-servers.ts";
-import { mergeSettings, parseSettings, readSettings } from "./settings.ts";
+import {
+  declaredServers,
+  inFolders,
+  mergeSettings,
+  namesOfServers,
+  parseSettings,
+  readSettings,
+  withAncestors,
+} from "./settings.ts";
 
 /** A plane call may wait for a person; the agent's own limit is one minute. */
 const planeTimeoutMs = 24 * 60 * 60 * 1000;

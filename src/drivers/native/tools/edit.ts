@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { replaceFile, smallDiff } from "./change.ts";
 import { isBinary, missing, projectPath } from "./paths.ts";
-import { defineTool, type Tool } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
+import { defineTool, type Tool, ToolError } from "./tool.ts";
 
 export function editTool(): Tool {
   return defineTool({

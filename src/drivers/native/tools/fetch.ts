@@ -1,5 +1,4 @@
 /** Fetches a page or a document over HTTP. */
-
 import { lookup as systemLookup } from "node:dns";
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -9,9 +8,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { http } from "../../../lib/node-http.ts";
 import { isPublicAddress } from "../../../lib/public-address.ts";
 import { capText } from "./cap.ts";
-import { htmlText } from "./html-text.ts";
-import { defineTool, done, failed, type Tool, type ToolContext } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
+import { defineTool, done, failed, type Tool, type ToolContext, ToolError } from "./tool.ts";
 
 const timeoutMs = 30_000;
 const largestBody = 2 * 1024 * 1024;
@@ -133,4 +130,48 @@ function refuseLiteral(hostname: string): void {
 
 function refusal(host: string): ToolError {
   return new ToolError(`${host} is on this machine or a private network, which fetch may not reach.`);
+}
+
+/** The readable text of an HTML page. Deliberately simple: a model tolerates what is left over. */
+function htmlText(html: string): string {
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(html)?.[1]?.trim();
+  const body = html
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replace(/<(script|style|noscript|svg|head|template)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, "")
+    .replace(/<li\b[^>]*>/gi, "\n- ")
+    .replace(/<h([1-6])\b[^>]*>/gi, (_, level: string) => `\n\n${"#".repeat(Number(level))} `)
+    .replace(
+      /<(br|hr)\b[^>]*>|<\/(p|div|tr|table|ul|ol|section|article|header|footer|h[1-6]|pre|blockquote)\s*>/gi,
+      "\n",
+    )
+    .replace(/<\/t[dh]\s*>/gi, "\t")
+    .replace(/<[^>]+>/g, "");
+  const text = decodeEntities(body)
+    .split("\n")
+    .map((line) => line.replace(/[ \t\u00a0]+/g, " ").trim())
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+  return title === undefined || title === "" ? text : `${decodeEntities(title)}\n\n${text}`;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  mdash: "—",
+  ndash: "–",
+  hellip: "…",
+  copy: "©",
+};
+
+function decodeEntities(text: string): string {
+  return text.replace(/&(#x[0-9a-f]+|#\d+|[a-z]+);/gi, (whole, name: string) => {
+    if (!name.startsWith("#")) return entities[name.toLowerCase()] ?? whole;
+    const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10);
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
 }

@@ -6,8 +6,7 @@ import { errorText } from "../../../lib/log.ts";
 import { capText } from "./cap.ts";
 import { matchesPattern } from "./glob.ts";
 import { isBinary, missing, type ProjectPath, projectPath } from "./paths.ts";
-import { defineTool, done, type Tool, type ToolContext } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
+import { defineTool, done, type Tool, type ToolContext, ToolError } from "./tool.ts";
 import { type Walked, walk } from "./walk.ts";
 
 const mostMatches = 200;

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { isErrno } from "../../../lib/files.ts";
 import { missing, projectPath } from "./paths.ts";
-import { defineTool, done, type Tool } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
+import { defineTool, done, type Tool, ToolError } from "./tool.ts";
 
 const mostEntries = 500;
 

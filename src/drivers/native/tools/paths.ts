@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, relative } from "node:path";
 import { containedPath } from "../../../lib/files.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
-import { ToolError } from "./tool-error.ts";
+import { ToolError } from "./tool.ts";
 
 export type ProjectPath = {
   /** Absolute, with links resolved. */

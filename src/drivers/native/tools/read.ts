@@ -4,8 +4,7 @@ import { z } from "zod";
 import { isErrno } from "../../../lib/files.ts";
 import { capText } from "./cap.ts";
 import { isBinary, missing, projectPath } from "./paths.ts";
-import { defineTool, done, type Tool } from "./tool.ts";
-import { ToolError } from "./tool-error.ts";
+import { defineTool, done, type Tool, ToolError } from "./tool.ts";
 
 const defaultLines = 2000;
 const longestLine = 2000;

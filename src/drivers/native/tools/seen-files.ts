@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isErrno } from "../../../lib/files.ts";
-import { ToolError } from "./tool-error.ts";
+import { ToolError } from "./tool.ts";
 
 export class SeenFiles {
   readonly #hashes = new Map<string, string>();

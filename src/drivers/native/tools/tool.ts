@@ -144,3 +144,8 @@ function withoutNulls(input: unknown): unknown {
 function inputProblem(error: z.ZodError): string {
   return fieldProblems(error.issues, { known: [], noun: "argument" }).map(problemText).join("; ");
 }
+
+/** A call that cannot be done, with a message for the model. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+}
