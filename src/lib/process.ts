@@ -16,10 +16,9 @@ import { createFamilies, descendants, type Families } from "./process/family.ts"
 import { createGroup } from "./process/group.ts";
 import { createLedger, type Ledger } from "./process/ledger.ts";
 import { childVariable, ownerVariable } from "./process/marks.ts";
-import { readUntilGone, settledWithin } from "./process/pipes.ts";
+import { createTail, readUntilGone, settledWithin } from "./process/pipes.ts";
 import { endOrphans, endSurvivors, findLeftovers, type Leftover, type Survivor } from "./process/survivors.ts";
 import { type ProcessTable, systemProcessTable } from "./process/table.ts";
-import { createTail } from "./process/tail.ts";
 
 export interface Processes {
   /**

@@ -5,15 +5,14 @@
  * crash; what cannot be applied is rolled back. A journal decides which files are replaced, so only one signed by the
  * installing user is applied: another one may have come with the folder.
  */
-import { randomBytes } from "node:crypto";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../contract/errors.ts";
 import { tryFileLock } from "../lib/file-lock.ts";
-import { exists, isErrno, makePrivateDir, writeAtomic } from "../lib/files.ts";
+import { exists, isErrno, makePrivateDir, syncFolder, writeAtomic } from "../lib/files.ts";
 import { errorText } from "../lib/log.ts";
-import { backward, forward, hashOf, refuseChanged } from "./carry-out.ts";
 import type { PlannedFile } from "./file-plan.ts";
 import type { Decision, Place } from "./place.ts";
 
@@ -222,4 +221,100 @@ async function missingFolders(root: string, paths: readonly string[]): Promise<s
       if (!(await exists(join(root, folder)))) missing.add(folder);
   }
   return [...missing].sort((a, b) => a.length - b.length);
+}
+
+/** Applies the changes of a journal; `backward` rolls them back. Both are idempotent and resume from any point. */
+async function forward(root: string, dir: string, journal: Journal, at: Checkpoint): Promise<void> {
+  await refuseChanged(root, journal);
+  for (const folder of journal.made) await mkdir(join(root, folder), { recursive: true });
+  for (const step of journal.folders) await swapForward(root, dir, step, at);
+  for (const step of journal.files) {
+    await at(`file ${step.path}`);
+    await putFile(root, step, step.after === null ? null : join(dir, `${step.slot}.new`));
+  }
+  await at("done");
+}
+
+/** Idempotent; resumes from any point. */
+async function swapForward(root: string, dir: string, step: FolderStep, at: Checkpoint): Promise<void> {
+  const target = join(root, step.target);
+  const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
+  if (step.replaces && !(await exists(old))) {
+    await at(`away ${step.target}`);
+    await move(target, old);
+  }
+  if (step.brings && (await exists(next))) {
+    await at(`in ${step.target}`);
+    await move(next, target);
+  }
+}
+
+/** Throws only on system errors; the journal then stays, and the next command retries. */
+async function backward(root: string, dir: string, journal: Journal): Promise<void> {
+  for (const step of [...journal.files].reverse()) {
+    const now = hashOf(await contentOf(join(root, step.path)));
+    if (now === step.after) await putFile(root, step, step.before === null ? null : join(dir, `${step.slot}.old`));
+  }
+  for (const step of [...journal.folders].reverse()) {
+    const target = join(root, step.target);
+    const [old, next] = [join(dir, `${step.slot}.old`), join(dir, `${step.slot}.new`)];
+    const arrived = step.brings && !(await exists(next)) && (await exists(target));
+    if (arrived && (!step.replaces || (await exists(old)))) await move(target, next);
+    if (step.replaces && (await exists(old))) await move(old, target);
+  }
+  for (const folder of [...journal.made].reverse()) {
+    await rmdir(join(root, folder)).catch((error: unknown) => {
+      if (!isErrno(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
+    });
+  }
+}
+
+async function putFile(root: string, step: FileStep, from: string | null): Promise<void> {
+  const path = join(root, step.path);
+  if (from === null) {
+    await rm(path, { force: true });
+    await syncFolder(dirname(path));
+    return;
+  }
+  await writeAtomic(path, await readFile(from), { mode: step.mode });
+  // The replacement is a new file, so the umask would apply to it.
+  await chmod(path, step.mode);
+}
+
+/** Does not overwrite a file that changed in the meantime. */
+async function refuseChanged(root: string, journal: Journal): Promise<void> {
+  for (const { path, before, after } of journal.files) {
+    const now = hashOf(await contentOf(join(root, path)));
+    if (now !== before && now !== after)
+      throw new AegisError("conflict", `${path} was changed during the ${journal.action}`, {
+        hint: "nothing was changed; try again",
+      });
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, "EXDEV")) throw error;
+    throw new AegisError("unavailable", `${to} is on another file system than ${from}`, {
+      hint: "packages are put in place by renaming; keep .aegis on one file system",
+      cause: error,
+    });
+  }
+  await syncFolder(dirname(to));
+  await syncFolder(dirname(from));
+}
+
+async function contentOf(path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+function hashOf(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : createHash("sha256").update(bytes).digest("hex");
 }

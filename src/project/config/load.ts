@@ -1,9 +1,13 @@
 /** Loads a project's configuration. The result is either a valid configuration or a list of all problems. */
+
+import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { containedPath, isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
-import { undeclaredAgents } from "../agents/names.ts";
+import { AgentFiles } from "../agents/files.ts";
+import { agentPlaces } from "../agents/places.ts";
+import { offlineAgent } from "../harnesses/detect.ts";
 import { type Combined, combine, type Finding, isRecord, readPath } from "./combine.ts";
 import { type Config, resolveConfig } from "./config.ts";
 import { decodeText } from "./decode.ts";
@@ -146,4 +150,10 @@ async function readPrompt(
     if (isErrno(error, "ENOENT")) return { message: `${inside}, found no file "${named}"` };
     return { message: `"${named}" cannot be read: ${errorText(error)}` };
   }
+}
+
+/** The names of agents that exist without being declared in the configuration. */
+async function undeclaredAgents(root: string): Promise<string[]> {
+  const { profiles } = await new AgentFiles().load(agentPlaces(root, homedir()));
+  return [...new Set([offlineAgent.slug, ...profiles.map((profile) => profile.slug)])];
 }

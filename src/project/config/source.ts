@@ -1,8 +1,21 @@
 /** One config file: validates its bytes, parses its YAML and converts the content to plain data. */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, visit } from "yaml";
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  visit,
+} from "yaml";
 import { errorText } from "../../lib/log.ts";
 import { decodeText, type Place } from "./decode.ts";
-import { findExpansionFault, tooDeep } from "./expansion.ts";
 import { isMergeKey, offsetOf, pathAt } from "./positions.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
 
@@ -124,4 +137,69 @@ function findDuplicates(document: Document): Duplicate[] {
     },
   });
   return found;
+}
+
+/** A configuration with a hundred agents that share a few anchors stays far below this limit. */
+const maxNodes = 100_000;
+const maxAliases = 1000;
+
+/**
+ * Limits what a document expands to when its aliases are resolved: returns the node that makes it cyclic or grow
+ * exponentially, or null if the document can be converted to plain data.
+ */
+function findExpansionFault(contents: unknown): { node: Node | null; message: string } | null {
+  try {
+    new Measure().size(contents);
+    return null;
+  } catch (error) {
+    if (error instanceof Fault) return { node: error.node, message: error.message };
+    if (error instanceof RangeError) return { node: null, message: tooDeep };
+    throw error;
+  }
+}
+
+const tooDeep = "expected a flat file, found values nested too deeply";
+
+class Fault extends Error {
+  readonly node: Node;
+
+  constructor(node: Node, message: string) {
+    super(message);
+    this.node = node;
+  }
+}
+
+class Measure {
+  readonly #sizes = new Map<Node, number>();
+  readonly #anchors = new Map<string, Node>();
+  readonly #open = new Set<Node>();
+  #aliases = 0;
+
+  size(value: unknown): number {
+    if (isPair(value)) {
+      if (isScalar(value.key) && value.key.value === "__proto__")
+        throw new Fault(value.key, 'expected another name, found "__proto__", which is reserved');
+      return this.size(value.key) + this.size(value.value);
+    }
+    if (isAlias(value)) return this.#aliasSize(value);
+    if (!isScalar(value) && !isCollection(value)) return 0;
+    if (value.anchor !== undefined) this.#anchors.set(value.anchor, value);
+    this.#open.add(value);
+    let total = 1;
+    if (isCollection(value)) for (const item of value.items) total += this.size(item);
+    this.#open.delete(value);
+    this.#sizes.set(value, total);
+    if (total > maxNodes)
+      throw new Fault(value, `expected at most ${maxNodes} values with aliases followed, found more`);
+    return total;
+  }
+
+  #aliasSize(alias: Alias): number {
+    this.#aliases++;
+    const target = this.#anchors.get(alias.source);
+    if (target === undefined) throw new Fault(alias, `expected an anchor &${alias.source} above, found none`);
+    if (this.#open.has(target)) throw new Fault(alias, `the alias *${alias.source} stands inside what it names`);
+    if (this.#aliases > maxAliases) throw new Fault(alias, `expected at most ${maxAliases} aliases, found more`);
+    return this.#sizes.get(target) ?? 0;
+  }
 }

@@ -1,5 +1,9 @@
 /** Validates a single plugin without a daemon: its manifest, its files and, on request, that its modules load. */
-import { join } from "node:path";
+
+import { readFile, realpath, stat } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { dirname, extname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { AegisError } from "../../contract/errors.ts";
 import type { PluginDetail, PluginDiagnostic, TakenNames } from "../../contract/plugin.ts";
 import type { Environment } from "../../lib/child-env.ts";
@@ -12,8 +16,8 @@ import { detailOf } from "../../runtime/plugins/entry.ts";
 import { readAgents } from "../../runtime/plugins/files.ts";
 import { type FoundPlugin, inspectPlugin } from "../../runtime/plugins/find.ts";
 import { fingerprint } from "../../runtime/plugins/fingerprint.ts";
-import { foreignImports } from "../../runtime/plugins/imports.ts";
 import { planPlugins } from "../../runtime/plugins/plan.ts";
+import { type Boundary, isPartOf } from "../../runtime/plugins/worker/boundary.ts";
 import { combine, readPath } from "../config/combine.ts";
 import { diskFiles, readSources } from "../config/files.ts";
 import { pluginDirs, pluginValues } from "./dirs.ts";
@@ -84,3 +88,51 @@ function isTest(file: string): boolean {
 }
 
 const nowhere = { file: null, line: null };
+
+const scripts: readonly string[] = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
+/** Statements start a line. Calls may appear anywhere, even in comments or strings, so they are only a warning. */
+const statement = /^[ \t]*(?:import|export)\b(?:[^;'"`]*?\bfrom)?\s*["']([^"'\n]+)["']/gm;
+const call = /\b(?:import|require)\s*\(\s*["']([^"'\n]+)["']/g;
+
+/**
+ * Returns a diagnostic for each import of these files that leaves the folder, without running the plugin. The worker
+ * refuses them in any case.
+ */
+async function foreignImports(boundary: Boundary, files: readonly string[]): Promise<PluginDiagnostic[]> {
+  const found: PluginDiagnostic[] = [];
+  for (const file of files.filter((path) => scripts.includes(extname(path)))) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    for (const [pattern, level] of [
+      [statement, "error"],
+      [call, "warning"],
+    ] as const) {
+      for (const { 1: specifier = "", index } of text.matchAll(pattern)) {
+        const problem = await leadsOut(boundary, file, specifier);
+        const line = text.slice(0, index).split("\n").length;
+        if (problem !== null) found.push({ level, file: file.slice(boundary.root.length + 1), line, message: problem });
+      }
+    }
+  }
+  return found;
+}
+
+async function leadsOut(boundary: Boundary, file: string, specifier: string): Promise<string | null> {
+  if (specifier === "aegis" || specifier.startsWith("aegis/") || specifier.startsWith("#") || isBuiltin(specifier))
+    return null;
+  const isPath = /^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier) || specifier.startsWith("file:");
+  if (!isPath) {
+    if (/^[a-z]+:/.test(specifier)) return `${JSON.stringify(specifier)} is no file of the plugin`;
+    const name = specifier
+      .split("/")
+      .slice(0, specifier.startsWith("@") ? 2 : 1)
+      .join("/");
+    const isThere = await stat(join(boundary.root, "node_modules", name)).then(
+      () => true,
+      () => false,
+    );
+    return isThere ? null : `the package "${name}" is not in the plugin's own node_modules`;
+  }
+  const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : resolve(dirname(file), specifier);
+  const real = await realpath(path).catch(() => path);
+  return isPartOf(boundary, real) ? null : `${JSON.stringify(specifier)} leads out of the plugin's folder (to ${real})`;
+}

@@ -1,6 +1,5 @@
 /** Reads a skill's requirements and agent from any of the usual metadata keys. */
 import { readYaml } from "../../lib/frontmatter.ts";
-import { parseLooseJson } from "./json5.ts";
 import type { SkillNeeds } from "./skill.ts";
 
 /** In order of precedence. Each runtime that reads these files introduced its own key. */
@@ -128,4 +127,37 @@ export function textOf(value: unknown): string | null {
 /** True values of YAML 1.1 and common spellings. */
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1 || (typeof value === "string" && /^(?:true|yes|on|1)$/i.test(value.trim()));
+}
+
+/** Lenient JSON, with comments, single quotes, bare keys and trailing commas. Undefined if it cannot be parsed. */
+function parseLooseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(strict(text));
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const token =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|,(?=\s*[\]}])|[A-Za-z_$][\w$-]*(?=\s*:)/g;
+
+/** Converts token by token, so that string content is never treated as syntax. */
+function strict(text: string): string {
+  return withoutLastCommas(
+    text.replace(token, (part) => {
+      if (part.startsWith("//") || part.startsWith("/*")) return " ";
+      if (part.startsWith("'")) return JSON.stringify(part.slice(1, -1).replace(/\\(['"])/g, "$1"));
+      if (part.startsWith('"')) return part;
+      return part === "," ? "" : JSON.stringify(part);
+    }),
+  );
+}
+
+/** A comment may have been between a comma and the bracket. */
+function withoutLastCommas(text: string): string {
+  return text.replace(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])/g, (part) => (part === "," ? "" : part));
 }

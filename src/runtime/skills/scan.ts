@@ -8,7 +8,6 @@ import type { SkillDiagnostic } from "../../contract/skill.ts";
 import { isErrno, isInside } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Slices } from "../../lib/slices.ts";
-import { isPage, mainPage, pageName, rankOf, resourceFolders } from "./page-names.ts";
 import type { SkillRoot } from "./places.ts";
 
 export type FoundPage = {
@@ -255,4 +254,41 @@ class Walk {
 
 function unreadable(error: unknown): string {
   return `cannot be read: ${errorText(error)}`;
+}
+
+/** In order of preference. */
+const mainPages = ["SKILL.md", "skill.md", "Skill.md"];
+
+const mainPage = /^skill\.md$/i;
+
+/** The page, including common misspellings. */
+const pageName = /^skills?\.md$/i;
+
+/** Folders with a skill's resources. */
+const resourceFolders: ReadonlySet<string> = new Set([
+  ...[
+    "references",
+    "reference",
+    "resources",
+    "scripts",
+    "assets",
+    "templates",
+    "examples",
+    "docs",
+    "data",
+    "lib",
+    "src",
+  ],
+  ...["test", "tests", "images", "fonts", "bin", "config", "agents", "commands", "hooks", "evals", "prompts", "rules"],
+]);
+
+function rankOf(name: string): number {
+  const rank = mainPages.indexOf(name);
+  return rank === -1 ? mainPages.length : rank;
+}
+
+function isPage(name: string): boolean {
+  return (
+    /\.md$/i.test(name) && !/^(?:readme|changelog|license|contributing|agents|claude|gemini|skills)\.md$/i.test(name)
+  );
 }

@@ -4,20 +4,19 @@ import { Consent } from "../../../lib/consent.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { Processes } from "../../../lib/process.ts";
 import { onAbort } from "../../../lib/until-aborted.ts";
-import type {
-  Contributions,
-  LoadStep,
-  LogLevel,
-  Outcome,
-  ToWorker,
-  WorkerCall,
-  WorkerData,
-  WorkerStart,
+import {
+  type Contributions,
+  fromWorker,
+  type LoadStep,
+  type LogLevel,
+  type Outcome,
+  type ToWorker,
+  type WorkerCall,
+  type WorkerData,
+  type WorkerStart,
 } from "../protocol.ts";
-import { fromWorker } from "../protocol.ts";
 import { guardEntry, workerEntry } from "./entries.ts";
 import { crashOf, type Death, PluginGone, PluginLoadError, wireMessage } from "./errors.ts";
-import { watchMemory } from "./memory.ts";
 import { type CallOptions, OpenCalls } from "./open-calls.ts";
 import { WorkerWatchdog } from "./watchdog.ts";
 
@@ -264,3 +263,37 @@ export class PluginWorker {
 
 const nowhere = { file: null, line: null };
 const never = new AbortController().signal;
+
+type MemoryOptions = {
+  limitMb: number;
+  /** Called once. */
+  onOver: () => void;
+};
+
+const everyMs = 1_000;
+const megabyte = 1024 * 1024;
+
+/**
+ * Watches the memory outside of the heap, such as buffers, which Node's limit does not cover. Returns a function that
+ * stops watching. Also works for a worker that is stuck in a loop.
+ */
+function watchMemory(worker: Worker, { limitMb, onOver }: MemoryOptions): () => void {
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    worker.getHeapStatistics().then(
+      ({ external_memory: outside }) => {
+        isAsking = false;
+        if (outside <= limitMb * megabyte) return;
+        clearInterval(timer);
+        onOver();
+      },
+      // The worker is not up yet, or gone.
+      () => {
+        isAsking = false;
+      },
+    );
+  }, everyMs).unref();
+  return () => clearInterval(timer);
+}
