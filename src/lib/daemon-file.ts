@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { readFile, realpath, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { isErrno, writeAtomic } from "./files.ts";
+import { ifMissing, writeAtomic } from "./files.ts";
 import { systemProcessTable } from "./process/table.ts";
 import { findUserKey, type UserKey } from "./user-key.ts";
 
@@ -74,14 +74,8 @@ type Signed = { file: DaemonFile; proof: unknown };
 
 async function readSigned(root: string): Promise<Signed | null> {
   const path = daemonFilePath(root);
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw error;
-  }
-  return parse(text, path);
+  const text = await readFile(path, "utf8").catch(ifMissing(null));
+  return text === null ? null : parse(text, path);
 }
 
 /** Reads the file and checks that the user of `home` signed it and that its process is still the same one. */

@@ -98,13 +98,15 @@ export function isInside(root: string, path: string): boolean {
 
 /** Returns whether a path exists. Throws if the system cannot tell. */
 export async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
+  return (await stat(path).catch(ifMissing(null))) !== null;
+}
+
+/** For `catch`: returns the value if a file or folder does not exist, and throws any other error. */
+export function ifMissing<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return value;
     throw error;
-  }
+  };
 }
 
 export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isErrno, makePrivateDir, syncFolder, writeSynced } from "./files.ts";
+import { ifMissing, isErrno, makePrivateDir, syncFolder, writeSynced } from "./files.ts";
 
 export type WriteFile = (path: string, data: string | Uint8Array, options?: { mode?: number }) => Promise<void>;
 
@@ -74,10 +74,5 @@ async function removeCopy(record: string, id: string): Promise<void> {
 }
 
 async function namesIn(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return [];
-    throw error;
-  }
+  return readdir(dir).catch(ifMissing([]));
 }

@@ -11,7 +11,7 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { AegisError } from "../contract/errors.ts";
 import { tryFileLock } from "../lib/file-lock.ts";
-import { exists, isErrno, makePrivateDir, syncFolder, writeAtomic } from "../lib/files.ts";
+import { exists, ifMissing, isErrno, makePrivateDir, syncFolder, writeAtomic } from "../lib/files.ts";
 import { errorText } from "../lib/log.ts";
 import type { PlannedFile } from "./file-plan.ts";
 import type { Decision, Place } from "./place.ts";
@@ -205,10 +205,7 @@ async function readJournal(dir: string, { signer }: Place): Promise<Journal | "f
 }
 
 async function workspaces({ installs }: Place): Promise<string[]> {
-  const entries = await readdir(installs, { withFileTypes: true }).catch((error: unknown) => {
-    if (isErrno(error, "ENOENT")) return [];
-    throw error;
-  });
+  const entries = await readdir(installs, { withFileTypes: true }).catch(ifMissing([]));
   return entries
     .filter((entry) => entry.isDirectory() && workspaceName.test(entry.name))
     .map((entry) => join(installs, entry.name));
@@ -307,12 +304,7 @@ async function move(from: string, to: string): Promise<void> {
 }
 
 async function contentOf(path: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw error;
-  }
+  return readFile(path).catch(ifMissing(null));
 }
 
 function hashOf(bytes: Uint8Array | null): string | null {

@@ -4,7 +4,7 @@
  */
 import { copyFile, lstat, mkdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { isErrno } from "../files.ts";
+import { exists, isErrno } from "../files.ts";
 import { changedRepositories, linkedRepositories } from "./nested.ts";
 import type { Repository } from "./repository.ts";
 import { fields, type GitOptions, type GitResult, GitRunError, line, nulSeparated, shown } from "./run.ts";
@@ -76,12 +76,7 @@ async function snapshotWith(repository: Repository, index: string, options: Snap
 
 /** Returns true if the index was copied now. A newer time would disable git's check for edits in the same second. */
 async function seed(from: string, to: string): Promise<boolean> {
-  try {
-    await stat(to);
-    return false;
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-  }
+  if (await exists(to)) return false;
   try {
     const { mtimeMs } = await stat(from);
     await copyFile(from, to);

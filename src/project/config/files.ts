@@ -1,9 +1,9 @@
 /** Lists and reads the files of a project's configuration, in merge order. */
-import { constants, type Dirent } from "node:fs";
+import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { configFileName } from "../../lib/daemon-file.ts";
-import { isErrno } from "../../lib/files.ts";
+import { ifMissing, isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import { fileStart, maxFileBytes, tooLarge } from "./decode.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
@@ -91,12 +91,6 @@ async function readRegularFile(path: string): Promise<Uint8Array> {
 }
 
 async function listFiles(folder: string): Promise<string[]> {
-  let entries: Dirent[];
-  try {
-    entries = await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
-    throw error;
-  }
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ifMissing([]));
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
 }

@@ -8,7 +8,7 @@ import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { isId, type SessionId } from "../../contract/ids.ts";
-import { isErrno, makePrivateDirsBelow, syncFolder } from "../../lib/files.ts";
+import { ifMissing, makePrivateDirsBelow, syncFolder } from "../../lib/files.ts";
 import { readIdentity } from "../../store/sqlite/identity.ts";
 import { readDamagedEvents, type StoredEvent } from "../../store/sqlite/read-damaged.ts";
 import { sessionOf } from "./transcript.ts";
@@ -108,12 +108,8 @@ function lineOf({ data, ...event }: StoredEvent): string {
 }
 
 async function filesIn(dir: string): Promise<string[]> {
-  try {
-    return (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return [];
-    throw error;
-  }
+  const entries = await readdir(dir, { withFileTypes: true }).catch(ifMissing([]));
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 function freePath(dir: string, name: string): string {

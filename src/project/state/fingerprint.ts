@@ -2,22 +2,19 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { isErrno } from "../../lib/files.ts";
+import { ifMissing } from "../../lib/files.ts";
 
 /** Identifies a file across renames and restarts. `birth` is null if the file system does not report it. */
 export type FileIdentity = { inode: string; birth: string | null };
 
 /** Null if the file does not exist. */
 export async function identityOf(path: string): Promise<FileIdentity | null> {
-  try {
-    const { ino, birthtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    // Without a birth time, some systems return the time of the last change and others return zero.
-    const known = birthtimeNs > 0n && birthtimeNs !== ctimeNs;
-    return { inode: String(ino), birth: known ? String(birthtimeNs) : null };
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw error;
-  }
+  const found = await stat(path, { bigint: true }).catch(ifMissing(null));
+  if (found === null) return null;
+  const { ino, birthtimeNs, ctimeNs } = found;
+  // Without a birth time, some systems return the time of the last change and others return zero.
+  const known = birthtimeNs > 0n && birthtimeNs !== ctimeNs;
+  return { inode: String(ino), birth: known ? String(birthtimeNs) : null };
 }
 
 /**
@@ -46,12 +43,7 @@ export async function digestOf(path: string): Promise<string> {
 
 /** Zero if the file does not exist. */
 export async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return 0;
-    throw error;
-  }
+  return (await stat(path).catch(ifMissing(null)))?.size ?? 0;
 }
 
 const magic = "SQLite format 3\0";

@@ -7,7 +7,7 @@ import { access, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import { stateDir } from "../../lib/daemon-file.ts";
-import { containedPath, isErrno, writeAtomic } from "../../lib/files.ts";
+import { containedPath, ifMissing, isErrno, writeAtomic } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 
 /**
@@ -121,11 +121,5 @@ async function entries(dir: string): Promise<Dirent[]> {
 
 /** Checks whether an entry exists, without following a link. */
 export async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
-    throw error;
-  }
+  return (await lstat(path).catch(ifMissing(null))) !== null;
 }

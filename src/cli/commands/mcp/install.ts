@@ -4,7 +4,7 @@ import { mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { commandLine } from "../../../client/project/start-daemon.ts";
 import { configFileName, findProjectRoot, storePath } from "../../../lib/daemon-file.ts";
-import { isErrno, writeAtomic } from "../../../lib/files.ts";
+import { ifMissing, writeAtomic } from "../../../lib/files.ts";
 import { homeOf } from "../../../lib/home.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { unifiedDiff } from "../../../lib/unified-diff.ts";
@@ -32,10 +32,7 @@ export const install: Handler<typeof mcpCommands.install> = async (cx, { program
     return;
   }
   const file = await realpath(place).catch(() => place);
-  const before = await readFile(file, "utf8").catch((error: unknown) => {
-    if (isErrno(error, "ENOENT")) return null;
-    throw error;
-  });
+  const before = await readFile(file, "utf8").catch(ifMissing(null));
   const after = edited(target, before ?? "", entry, place);
   if (after === before) {
     cx.show({ file: place, changed: false }, `${place} already has this entry.`);

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isErrno } from "../../../lib/files.ts";
+import { ifMissing } from "../../../lib/files.ts";
 
 const privatePaths = [".aegis/state/", ".aegis.local.yaml"];
 
@@ -10,12 +10,7 @@ const privatePaths = [".aegis/state/", ".aegis.local.yaml"];
 export async function ignoreInGit(root: string): Promise<string[]> {
   if (!inGitWorkTree(root)) return [];
   const path = join(root, ".gitignore");
-  let text = "";
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-  }
+  const text = await readFile(path, "utf8").catch(ifMissing(""));
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = privatePaths.filter((entry) => !lines.has(entry) && !lines.has(`/${entry}`));
   if (missing.length === 0) return [];

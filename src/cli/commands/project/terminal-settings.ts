@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { isErrno } from "../../../lib/files.ts";
+import { ifMissing } from "../../../lib/files.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { usageError } from "../../program/failure.ts";
 
@@ -23,13 +23,8 @@ export function terminalSettingsPath(home: string): string {
 export async function readTerminalSettings(home: string): Promise<TerminalSettings> {
   const path = terminalSettingsPath(home);
   const settings: TerminalSettings = { notify: "all", keys: {} };
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return settings;
-    throw error;
-  }
+  const text = await readFile(path, "utf8").catch(ifMissing(null));
+  if (text === null) return settings;
   const fail = (problem: string) => usageError(`${path}: ${problem}`, "see docs/terminal.md");
   let value: unknown;
   try {

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isErrno } from "../../../lib/files.ts";
+import { ifMissing, isErrno } from "../../../lib/files.ts";
 import { errorText } from "../../../lib/log.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { DriverError } from "../../driver.ts";
@@ -54,12 +54,7 @@ export async function linksTo(users: string, folder: string, own: ReadonlySet<st
 }
 
 export async function entriesOf(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
-    throw error;
-  }
+  return readdir(folder).catch(ifMissing([]));
 }
 
 /** The names in all of these files that exist, without duplicates. */
