@@ -3,6 +3,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { pluginLines } from "../../src/cli/format/plugin-table.ts";
+import { createStyle } from "../../src/cli/format/style.ts";
 import { testProject } from "../helpers/project.ts";
 import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
 import { createSession, eventsOf, talk } from "../helpers/talk.ts";
@@ -37,7 +38,7 @@ it("counts failures of hooks with their stack, and calls a timeout a timeout", a
   expect(await log()).toMatch(/the hook pre_turn \(before\) failed: Error: hook trouble.*faulty\.ts:3/);
   expect(await log()).toContain("the hook pre_turn (before) failed (failure 2 since the daemon started)");
   expect(await log()).toContain("the hook pre_turn (sleepy) timed out: gave no answer within 50 ms");
-  const shown = pluginLines(plugin, { color: false, width: 200, cwd: project.dir }).join("\n");
+  const shown = pluginLines(plugin, { style: createStyle(false), columns: 200, cwd: project.dir }).join("\n");
   expect(shown).toMatch(/hook pre_turn \(before\) failed 2 times, last at .*: hook trouble\n +at deep .*faulty\.ts:3/);
 
   expect(await useTool(client, "slow_tool")).toContain("gave no answer within 0.2 s");

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { drawnWatch, notePhase } from "../../src/cli/commands/workflow/run-watch.ts";
 import { fitRows, runBlock } from "../../src/cli/format/run-lines.ts";
+import { createStyle } from "../../src/cli/format/style.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import type { Event } from "../../src/contract/event.ts";
 import { newId } from "../../src/contract/ids.ts";
@@ -25,7 +26,7 @@ function view(change: Partial<RunView> = {}): RunView {
 }
 
 const many = (count: number, what: string) => Array.from({ length: count }, (_, index) => `${what} ${index + 1}`);
-const look = { color: false, width: 80, now: 1000 };
+const look = { style: createStyle(false), columns: 80, now: 1000 };
 
 describe("a block of a run", () => {
   const asks = [newId("ask", 1), newId("ask", 2)];

@@ -117,11 +117,7 @@ async function help(chat: Chat): Promise<"stay"> {
 
 async function sessions(chat: Chat): Promise<"stay"> {
   const answer = await chat.client.call("listSessions");
-  const table = sessionTable(answer.sessions, {
-    color: chat.style.dim("x") !== "x",
-    width: chat.width,
-    now: Date.now(),
-  });
+  const table = sessionTable(answer.sessions, { style: chat.style, columns: chat.width, now: Date.now() });
   for (const line of table) chat.screen.line(line);
   return "stay";
 }

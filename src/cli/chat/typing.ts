@@ -1,7 +1,6 @@
 /** A chat typed on a terminal: passes keys to the editor and texts to the conversation. */
 import type { Client } from "../../client/client.ts";
 import { sessionLabel } from "../format/session-names.ts";
-import { createStyle } from "../format/style.ts";
 import { rowJoinFor } from "../line-editor/area.ts";
 import { clear, type EditorState, type Effect, emptyEditor, insert, press } from "../line-editor/editor.ts";
 import { type Key, KeyReader } from "../line-editor/keys.ts";
@@ -20,7 +19,7 @@ const cutKeyMs = 50;
 const cutPasteMs = 1_000;
 
 export async function typed(cx: Terminal, client: Client, build: (screen: Screen) => Built): Promise<Built> {
-  const style = createStyle(cx.color);
+  const { style } = cx;
   const screen = new EditorScreen({
     write: cx.write,
     size: () => ({ columns: cx.columns, rows: cx.rows }),

@@ -1,29 +1,27 @@
 /** Agents as tables and lines. */
 import { relative } from "node:path";
 import type { AgentDetail, AgentDiagnostic, AgentSummary } from "../../contract/agent.ts";
-import { type Cell, columns, heading } from "./columns.ts";
-import { createStyle, type Style } from "./style.ts";
+import { type Look, table } from "./columns.ts";
+import type { Style } from "./style.ts";
 import { oneLine } from "./text.ts";
 
-export function agentTable(agents: readonly AgentSummary[], options: { color: boolean; width: number }): string[] {
-  const style = createStyle(options.color);
-  const header = heading(style, ["AGENT", "HARNESS", "MODEL", "RIGHTS", "FROM", "DESCRIPTION"]);
-  const rows = agents.map((agent): Cell[] => [
+export function agentTable(agents: readonly AgentSummary[], look: Look): string[] {
+  const { style } = look;
+  const lines = table(look, ["AGENT", "HARNESS", "MODEL", "RIGHTS", "FROM", "DESCRIPTION"], agents, (agent) => [
     { text: agent.default ? `${agent.slug} *` : agent.slug, paint: style.cyan },
-    { text: agent.offline ? `${agent.harness} (offline)` : agent.harness },
-    { text: agent.model ?? "-" },
-    { text: agent.permission },
-    { text: agent.plugin === null ? agent.source : `plugin ${agent.plugin}` },
-    { text: agent.description },
+    agent.offline ? `${agent.harness} (offline)` : agent.harness,
+    agent.model ?? "-",
+    agent.permission,
+    agent.plugin === null ? agent.source : `plugin ${agent.plugin}`,
+    agent.description,
   ]);
-  const lines = columns(header, rows, options.width);
   return agents.some((agent) => agent.default) ? [...lines, style.dim("* the default agent")] : lines;
 }
 
 /** All details of one agent, with the reason why each tool is in or out. */
-export function detailLines(agent: AgentDetail, options: { color: boolean; width: number; cwd: string }): string[] {
-  const style = createStyle(options.color);
-  const place = (path: string | null, source: string) => (path === null ? source : shortPath(path, options.cwd));
+export function detailLines(agent: AgentDetail, look: Look & { cwd: string }): string[] {
+  const { style } = look;
+  const place = (path: string | null, source: string) => (path === null ? source : shortPath(path, look.cwd));
   // An agent named with its plugin may differ from the agent that the bare name resolves to.
   const own = agent.candidates.findIndex(({ plugin, source }) => plugin === agent.plugin && source === agent.source);
   const places = (some: AgentDetail["candidates"]) =>
@@ -46,18 +44,17 @@ export function detailLines(agent: AgentDetail, options: { color: boolean; width
     ["after crash", agent.on_crash === "fail" ? "interrupted work is reported, not repeated" : null],
     ["note", agent.scope_note],
   ];
-  const rows = agent.tools.map((tool): Cell[] => [
-    { text: tool.allowed ? "yes" : "no", paint: tool.allowed ? style.green : style.dim },
-    { text: tool.name },
-    { text: tool.plugin === null ? tool.kind : `plugin ${tool.plugin}` },
-    { text: tool.reason, paint: style.dim },
-  ]);
   return [
     style.bold(agent.default ? `${agent.slug} (the default agent)` : agent.slug),
     ...facts.flatMap(([name, value]) => (value === null ? [] : [`${style.dim(name.padEnd(12))} ${value}`])),
     "",
-    ...columns(heading(style, ["HAS", "TOOL", "KIND", "WHY"]), rows, options.width),
-    ...agent.diagnostics.map((one) => diagnosticLine(one, options.cwd, style)),
+    ...table(look, ["HAS", "TOOL", "KIND", "WHY"], agent.tools, (tool) => [
+      { text: tool.allowed ? "yes" : "no", paint: tool.allowed ? style.green : style.dim },
+      tool.name,
+      tool.plugin === null ? tool.kind : `plugin ${tool.plugin}`,
+      { text: tool.reason, paint: style.dim },
+    ]),
+    ...agent.diagnostics.map((one) => diagnosticLine(one, look.cwd, style)),
   ];
 }
 

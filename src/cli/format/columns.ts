@@ -37,9 +37,22 @@ export function columns(header: readonly Cell[], rows: readonly (readonly Cell[]
   );
 }
 
-export type TableOptions = { color: boolean; width: number; now: number };
+/** How a command prints; its terminal has these fields. */
+export type Look = { style: Style; columns: number };
+export type TableOptions = Look & { now: number };
 
 /** The format options of a command's tables, and the time from which ages are counted. */
-export function tableOptions(cx: { color: boolean; columns: number }): TableOptions {
-  return { color: cx.color, width: cx.columns, now: Date.now() };
+export function tableOptions({ style, columns }: Look): TableOptions {
+  return { style, columns, now: Date.now() };
+}
+
+/** Lines for titles and one row for each item. A string is a cell without colour. */
+export function table<T>(
+  look: Look,
+  titles: readonly string[],
+  items: readonly T[],
+  row: (item: T) => readonly (Cell | string)[],
+): string[] {
+  const rows = items.map((item) => row(item).map((cell) => (typeof cell === "string" ? { text: cell } : cell)));
+  return columns(heading(look.style, titles), rows, look.columns);
 }

@@ -2,19 +2,17 @@
 import type { CommandOutcome, CommandView } from "../../contract/command.ts";
 import { sourceOf } from "../commands/session/slash-command.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { type Cell, columns, heading } from "./columns.ts";
-import { createStyle } from "./style.ts";
+import { type Look, table } from "./columns.ts";
 import { oneLine, plainText } from "./text.ts";
 
-export function commandTable(commands: readonly CommandView[], options: { color: boolean; width: number }): string[] {
-  const style = createStyle(options.color);
-  const rows = commands.map((command): Cell[] => [
+export function commandTable(commands: readonly CommandView[], look: Look): string[] {
+  const { style } = look;
+  return table(look, ["COMMAND", "FROM", "STATUS", "ABOUT"], commands, (command) => [
     { text: synopsis(command), paint: style.cyan },
-    { text: sourceOf(command) },
+    sourceOf(command),
     { text: command.status, paint: command.status === "ready" ? style.green : style.yellow },
-    { text: oneLine(command.reason ?? command.description) },
+    oneLine(command.reason ?? command.description),
   ]);
-  return columns(heading(style, ["COMMAND", "FROM", "STATUS", "ABOUT"]), rows, options.width);
 }
 
 /** Shows the output of a command. Returns true if it also has a prompt for the agent. */

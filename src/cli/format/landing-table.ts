@@ -1,22 +1,19 @@
 /** Landings as aligned columns. */
 import { type LandingView, openLandings } from "../../contract/landing.ts";
-import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
-import { createStyle } from "./style.ts";
+import { type TableOptions, table } from "./columns.ts";
 import { relativeTime } from "./time.ts";
 
 export function landingTable(landings: readonly LandingView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
-  const header = heading(style, ["LANDING", "STATE", "BRANCH", "WHEN", "COMMIT", "CHECK", "SESSION"]);
-  const rows = landings.map((one): Cell[] => [
-    { text: one.id },
+  const { style } = options;
+  return table(options, ["LANDING", "STATE", "BRANCH", "WHEN", "COMMIT", "CHECK", "SESSION"], landings, (one) => [
+    one.id,
     { text: landingState(one), paint: one.state === "landed" ? style.green : style.yellow },
-    { text: one.target },
-    { text: relativeTime(one.created_at, options.now) },
-    { text: one.next?.slice(0, 12) ?? "-" },
-    { text: one.receipt?.state ?? "unverified" },
-    { text: one.session },
+    one.target,
+    relativeTime(one.created_at, options.now),
+    one.next?.slice(0, 12) ?? "-",
+    one.receipt?.state ?? "unverified",
+    one.session,
   ]);
-  return columns(header, rows, options.width);
 }
 
 /** Open landings have the words of tasks: `waiting` alone would mean that the branch's checkout has to be clean. */

@@ -1,20 +1,19 @@
 /** Plugins as a table, and the details of one plugin. */
 import type { HookFailure, PluginDetail, PluginDiagnostic, PluginStatus, PluginView } from "../../contract/plugin.ts";
 import { shortPath } from "./agent-table.ts";
-import { type Cell, columns, heading } from "./columns.ts";
-import { createStyle, type Style } from "./style.ts";
+import { type Look, table } from "./columns.ts";
+import type { Style } from "./style.ts";
 import { oneLine } from "./text.ts";
 import { clockTime } from "./time.ts";
 
-export function pluginTable(plugins: readonly PluginView[], options: { color: boolean; width: number }): string[] {
-  const style = createStyle(options.color);
-  const rows = plugins.map((plugin): Cell[] => [
+export function pluginTable(plugins: readonly PluginView[], look: Look): string[] {
+  const { style } = look;
+  return table(look, ["PLUGIN", "VERSION", "STATUS", "ABOUT"], plugins, (plugin) => [
     { text: plugin.name, paint: style.cyan },
-    { text: plugin.version },
+    plugin.version,
     { text: plugin.status, paint: statusPaint(plugin.status, style) },
-    { text: aboutText(plugin) },
+    aboutText(plugin),
   ]);
-  return columns(heading(style, ["PLUGIN", "VERSION", "STATUS", "ABOUT"]), rows, options.width);
 }
 
 /** Unsupported parts come before the description: a plugin whose hooks do not run must not look complete. */
@@ -24,17 +23,17 @@ function aboutText({ reason, description, unsupported }: PluginView): string {
   return oneLine([reason ?? "", without, reason === null ? description : ""].filter((text) => text !== "").join("; "));
 }
 
-export function pluginLines(plugin: PluginDetail, options: { color: boolean; width: number; cwd: string }): string[] {
-  const style = createStyle(options.color);
+export function pluginLines(plugin: PluginDetail, look: Look & { cwd: string }): string[] {
+  const { style } = look;
   const { brings } = plugin;
   const facts: readonly (readonly [string, string])[] = [
     ["status", plugin.reason === null ? plugin.status : `${plugin.status}: ${oneLine(plugin.reason)}`],
-    ["place", shortPath(plugin.place, options.cwd)],
+    ["place", shortPath(plugin.place, look.cwd)],
     ["format", plugin.format],
     ["requires", requirements(plugin)],
     ["modules", plugin.modules.join(", ")],
     ["loaded", plugin.generation === 0 ? "never" : `${plugin.generation} times`],
-    ["data", shortPath(plugin.data_dir, options.cwd)],
+    ["data", shortPath(plugin.data_dir, look.cwd)],
     ["hooks", brings.hooks.map((hook) => `${hook.event} (${hook.name}${hook.strict ? ", strict" : ""})`).join(", ")],
     ["guards", guardText(plugin.guard)],
     ["tools", brings.tools.map((tool) => tool.name).join(", ")],

@@ -2,42 +2,38 @@
 import { receiptWords } from "../../contract/receipt.ts";
 import type { Run, RunView, Step } from "../../contract/run.ts";
 import { shortAskId } from "./ask-view.ts";
-import { type Cell, columns } from "./columns.ts";
-import { createStyle, type Style } from "./style.ts";
+import { type Look, type TableOptions, table } from "./columns.ts";
+import type { Style } from "./style.ts";
 import { dollars, oneLine, plural, truncate } from "./text.ts";
 import { duration, relativeTime } from "./time.ts";
 
-type Look = { color: boolean; width: number; now: number };
 /** At most `rows` lines, if given. */
-type BlockLook = Look & { rows?: number };
+type BlockLook = TableOptions & { rows?: number };
 
 const glyphs: Record<Run["status"], string> = { running: "▶", parked: "‖", ok: "✓", error: "✗", cancelled: "⊘" };
 
-export function runTable(runs: readonly Run[], { color, width, now }: Look): string[] {
-  const style = createStyle(color);
+export function runTable(runs: readonly Run[], options: TableOptions): string[] {
+  const { style, now } = options;
   const hasNodes = runs.some(({ node }) => node !== undefined);
   const titles = ["", "WORKFLOW", "RUN", ...(hasNodes ? ["NODE"] : []), "STATUS", "PHASE", "STARTED", "RESULT"];
-  const header: Cell[] = titles.map((text) => ({ text, paint: style.dim }));
-  const rows = runs.map((run): Cell[] => [
+  return table(options, titles, runs, (run) => [
     { text: glyphs[run.status], paint: paintOf(run.status, style) },
     { text: run.workflow, paint: style.cyan },
-    { text: shortId(run.id) },
-    ...(hasNodes ? [{ text: run.node ?? "-" }] : []),
+    shortId(run.id),
+    ...(hasNodes ? [run.node ?? "-"] : []),
     { text: run.status, paint: paintOf(run.status, style) },
-    { text: run.phase ?? "-" },
-    { text: relativeTime(run.created_at, now) },
-    { text: outcome(run) },
+    run.phase ?? "-",
+    relativeTime(run.created_at, now),
+    outcome(run),
   ]);
-  return columns(header, rows, width);
 }
 
 /** The state of a run as a block. `phases` are the checkpoints it passed, `lines` its latest log lines. */
 export function runBlock(
   run: RunView,
   more: { phases: readonly string[]; lines: readonly string[] },
-  { color, width, now, rows = Number.POSITIVE_INFINITY }: BlockLook,
+  { style, columns, now, rows = Number.POSITIVE_INFINITY }: BlockLook,
 ): string[] {
-  const style = createStyle(color);
   const asking = run.asks.length > 0 && run.status === "running";
   const status = asking ? "awaiting reply" : run.status;
   const head = [
@@ -50,7 +46,7 @@ export function runBlock(
     ...(run.cost === null ? [] : [dollars(run.cost)]),
   ].join(" · ");
   const open = run.agents.filter((agent) => agent.open).map((agent) => `${agent.handle} (${agent.agent})`);
-  const below = (text: string) => `  ${truncate(text, width - 2)}`;
+  const below = (text: string) => `  ${truncate(text, columns - 2)}`;
   const hidden = (what: string) => (count: number) => style.dim(below(`… ${count} ${what}`));
   // A run that waits for a decision has no running step, even if its record lists a started one.
   const underWay = run.status === "running" ? run.open : [];
@@ -91,27 +87,21 @@ export function runBlock(
   } as const;
   const order = ["asks", "steps", "phases", "receipts", "log", "agents"] as const;
   return [
-    paintOf(run.status, style)(truncate(head, width)),
+    paintOf(run.status, style)(truncate(head, columns)),
     ...fitRows(sections, order, Math.max(0, rows - 1 - end.length)),
     ...end,
   ];
 }
 
-export function stepTable(steps: readonly Step[], { color, width }: Look): string[] {
-  const style = createStyle(color);
-  const header: Cell[] = ["#", "STATUS", "TOOK", "CHECKPOINTS", "BRANCH", "STEP"].map((text) => ({
-    text,
-    paint: style.dim,
-  }));
-  const rows = steps.map((step): Cell[] => [
-    { text: step.ended === null ? "-" : String(step.ended) },
-    { text: step.status, ...(step.status === "error" ? { paint: style.red } : {}) },
-    { text: step.ended_at === null ? "-" : duration(step.ended_at - step.started_at) },
-    { text: String(step.epoch) },
-    { text: step.scope === "" ? "-" : step.scope },
-    { text: step.error === null ? step.label : `${step.label}: ${step.error}` },
+export function stepTable(steps: readonly Step[], look: Look): string[] {
+  return table(look, ["#", "STATUS", "TOOK", "CHECKPOINTS", "BRANCH", "STEP"], steps, (step) => [
+    step.ended === null ? "-" : String(step.ended),
+    step.status === "error" ? { text: step.status, paint: look.style.red } : step.status,
+    step.ended_at === null ? "-" : duration(step.ended_at - step.started_at),
+    String(step.epoch),
+    step.scope === "" ? "-" : step.scope,
+    step.error === null ? step.label : `${step.label}: ${step.error}`,
   ]);
-  return columns(header, rows, width);
 }
 
 /** How a run ended, and what the user can do about it. */

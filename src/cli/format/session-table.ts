@@ -1,7 +1,7 @@
 /** Sessions as aligned columns. */
 import type { SessionView } from "../../contract/session.ts";
-import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
-import { createStyle, type Style } from "./style.ts";
+import { type Cell, type TableOptions, table } from "./columns.ts";
+import type { Style } from "./style.ts";
 import { relativeTime } from "./time.ts";
 import { contextText, costText, tokensText } from "./usage.ts";
 
@@ -11,26 +11,25 @@ export function sessionTable(
   options: TableOptions,
   lost: ReadonlySet<string> = new Set(),
 ): string[] {
-  const style = createStyle(options.color);
+  const { style } = options;
   const hasNodes = sessions.some(({ node }) => node !== undefined);
   const titles = [
     ...["SESSION", "AGENT", ...(hasNodes ? ["NODE"] : []), "STATE", "WAITING", "UNREAD", "TOKENS", "COST"],
     ...["CONTEXT", "STARTED", "TITLE"],
   ];
-  const rows = sessions.map((session): Cell[] => [
+  return table(options, titles, sessions, (session) => [
     { text: session.handle, paint: style.cyan },
-    { text: session.offline ? `${session.agent} (offline)` : session.agent },
+    session.offline ? `${session.agent} (offline)` : session.agent,
     ...(hasNodes ? [nodeCell(session, lost, style)] : []),
     { text: stateText(session), paint: statePaint(session, style) },
-    { text: session.pending === 0 ? "-" : String(session.pending) },
-    { text: session.unseen === 0 ? "-" : String(session.unseen) },
-    { text: tokensText(session.usage) },
-    { text: costText(session.usage) },
-    { text: contextText(session.context) },
-    { text: relativeTime(session.created_at, options.now) },
-    { text: session.error ?? session.title },
+    session.pending === 0 ? "-" : String(session.pending),
+    session.unseen === 0 ? "-" : String(session.unseen),
+    tokensText(session.usage),
+    costText(session.usage),
+    contextText(session.context),
+    relativeTime(session.created_at, options.now),
+    session.error ?? session.title,
   ]);
-  return columns(heading(style, titles), rows, options.width);
 }
 
 function nodeCell({ node = "-", state }: SessionView, lost: ReadonlySet<string>, style: Style): Cell {

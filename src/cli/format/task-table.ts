@@ -1,41 +1,38 @@
 /** Queues and tasks as aligned columns. */
 import type { BudgetCheck, QueueView, TaskView } from "../../contract/task.ts";
-import { type Cell, columns, heading, type TableOptions } from "./columns.ts";
-import { createStyle, type Style } from "./style.ts";
+import { type TableOptions, table } from "./columns.ts";
+import type { Style } from "./style.ts";
 import { dollars, plural } from "./text.ts";
 import { relativeTime } from "./time.ts";
 
 export function queueTable(queues: readonly QueueView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
-  const header = heading(style, ["QUEUE", "AGENT", "AT ONCE", "RUNNING", "WAITING", "DONE", "FAILED", "STATE"]);
-  const rows = queues.map((queue): Cell[] => [
+  const { style } = options;
+  const titles = ["QUEUE", "AGENT", "AT ONCE", "RUNNING", "WAITING", "DONE", "FAILED", "STATE"];
+  return table(options, titles, queues, (queue) => [
     { text: queue.name, paint: style.cyan },
-    { text: queue.settings?.agent ?? "-" },
-    { text: String(queue.settings?.max_parallel ?? (queue.source === "built-in" ? 1 : "-")) },
-    { text: count(queue.tasks.dispatched) },
-    { text: count(queue.tasks.pending) },
-    { text: count(queue.tasks.completed) },
+    queue.settings?.agent ?? "-",
+    String(queue.settings?.max_parallel ?? (queue.source === "built-in" ? 1 : "-")),
+    count(queue.tasks.dispatched),
+    count(queue.tasks.pending),
+    count(queue.tasks.completed),
     { text: count(queue.tasks.failed), ...(queue.tasks.failed > 0 ? { paint: style.red } : {}) },
     { text: queueState(queue, options.now), paint: style.yellow },
   ]);
-  return columns(header, rows, options.width);
 }
 
 export function taskTable(tasks: readonly TaskView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
+  const { style } = options;
   const hasNodes = tasks.some(({ node }) => node !== undefined);
   const titles = ["TASK", "QUEUE", ...(hasNodes ? ["NODE"] : []), "STATUS", "TRIES", "SINCE", "PAYLOAD"];
-  const header = heading(style, titles);
-  const rows = tasks.map((task): Cell[] => [
-    { text: task.id },
+  return table(options, titles, tasks, (task) => [
+    task.id,
     { text: task.queue, paint: style.cyan },
     ...(hasNodes ? [{ text: task.node ?? "-" }] : []),
     { text: taskStatus(task), paint: statusPaint(task, style) },
-    { text: String(task.attempts) },
-    { text: relativeTime(task.ended_at ?? task.dispatched_at ?? task.enqueued_at, options.now) },
-    { text: task.error === null ? task.payload : `${task.error} ← ${task.payload}` },
+    String(task.attempts),
+    relativeTime(task.ended_at ?? task.dispatched_at ?? task.enqueued_at, options.now),
+    task.error === null ? task.payload : `${task.error} ← ${task.payload}`,
   ]);
-  return columns(header, rows, options.width);
 }
 
 /** Why a queue does not start tasks, or what it is. Empty for a declared queue that starts tasks. */

@@ -4,8 +4,7 @@ import type { AgentDiagnostic, AgentSeed } from "../../../contract/agent.ts";
 import type { Harness } from "../../../contract/api.ts";
 import { type AegisError, isAegisError } from "../../../contract/errors.ts";
 import { agentTable, detailLines, diagnosticLine } from "../../format/agent-table.ts";
-import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
-import type { Style } from "../../format/style.ts";
+import { type Look, table } from "../../format/columns.ts";
 import { plural } from "../../format/text.ts";
 import type { Args, Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -19,14 +18,14 @@ import type { agentCommands } from "./spec.ts";
 export const agentList: Handler<typeof agentCommands.list> = async (cx) => {
   const answer = await cx.call("listAgents");
   cx.show(answer, () => {
-    cx.tell(agentTable(answer.agents, tableOptions(cx)));
+    cx.tell(agentTable(answer.agents, cx));
     for (const one of answer.diagnostics) cx.warn(diagnosticLine(one, cx.cwd, cx.style));
   });
 };
 
 export const agentShow: Handler<typeof agentCommands.show> = async (cx, args) => {
   const { agent } = await cx.call("getAgent", { path: { agent: args.agent } });
-  cx.show({ agent }, () => detailLines(agent, { ...tableOptions(cx), cwd: cx.cwd }));
+  cx.show({ agent }, () => detailLines(agent, cx));
 };
 
 export const agentNew: Handler<typeof agentCommands.new> = async (cx, args) => {
@@ -137,26 +136,27 @@ export const agents: Handler<typeof sessionCommands.agents> = async (cx) => {
   const { client } = await cx.daemon();
   const [known, { harnesses }] = await Promise.all([client.call("listAgents"), client.call("listHarnesses")]);
   cx.show({ ...known, harnesses }, () => {
-    cx.tell(agentTable(known.agents, tableOptions(cx)));
+    cx.tell(agentTable(known.agents, cx));
     for (const one of known.diagnostics) cx.warn(diagnosticLine(one, cx.cwd, cx.style));
-    return ["", ...harnessLines(harnesses, cx.style, cx.columns)];
+    return ["", ...harnessLines(harnesses, cx)];
   });
 };
 
-function harnessLines(harnesses: readonly Harness[], style: Style, width: number): string[] {
-  const header = heading(style, ["HARNESS", "STATE", "VERSION", "FOUND"]);
-  const rows = harnesses
-    .filter(({ status }) => status !== "missing")
-    .map(({ harness, status, version, path, detail }): Cell[] => [
-      { text: harness, paint: style.cyan },
-      { text: status, paint: status === "ready" ? style.green : style.red },
-      { text: version ?? "-" },
-      { text: status === "ready" ? (path ?? detail) : detail },
-    ]);
+function harnessLines(harnesses: readonly Harness[], look: Look): string[] {
+  const { style } = look;
+  const present = harnesses.filter(({ status }) => status !== "missing");
   const missing = harnesses.filter(({ status }) => status === "missing").map(({ harness }) => harness);
   const rest =
     missing.length === 0
       ? []
       : [style.dim(`not installed: ${missing.join(", ")}; aegis doctor explains how to install them`)];
-  return [...columns(header, rows, width), ...rest];
+  return [
+    ...table(look, ["HARNESS", "STATE", "VERSION", "FOUND"], present, ({ harness, status, version, path, detail }) => [
+      { text: harness, paint: style.cyan },
+      { text: status, paint: status === "ready" ? style.green : style.red },
+      version ?? "-",
+      status === "ready" ? (path ?? detail) : detail,
+    ]),
+    ...rest,
+  ];
 }

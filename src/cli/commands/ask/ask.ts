@@ -10,7 +10,7 @@ import {
   questionLines,
   shortAskId,
 } from "../../format/ask-view.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { SessionNames } from "../../format/session-names.ts";
 import type { Style } from "../../format/style.ts";
 import { relativeTime } from "../../format/time.ts";
@@ -47,14 +47,13 @@ export const asks: Handler<typeof askCommands.asks> = async (cx, args) => {
     if (line !== text) isCut.add(ask);
     return line;
   };
-  const rows = found.asks.map((ask): Cell[] => [
-    { text: shortAskId(ask.id) },
+  const [top = "", ...lines] = table(cx, titles, found.asks, (ask) => [
+    shortAskId(ask.id),
     { text: names.label(ask.session), paint: style.cyan },
-    { text: args.all ? askEnd(ask) : choicesOf(ask) },
-    { text: args.all ? relativeTime(ask.created_at, now) : leftOf(ask, now) },
+    args.all ? askEnd(ask) : choicesOf(ask),
+    args.all ? relativeTime(ask.created_at, now) : leftOf(ask, now),
     { text: actionLine(ask), shorten: fitted(ask) },
   ]);
-  const [top = "", ...lines] = columns(heading(style, titles), rows, cx.columns);
   cx.print(top);
   for (const [index, ask] of found.asks.entries()) {
     cx.print(lines[index] ?? "");

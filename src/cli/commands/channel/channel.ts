@@ -1,7 +1,8 @@
 /** `aegis channel`: shows the channels of a project, pairs people with them and tests them. */
+
 import type { ChannelView } from "../../../contract/channel.ts";
 import { ensureProjectDaemon, noProject } from "../../daemon/connection.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import type { Style } from "../../format/style.ts";
 import { plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
@@ -20,17 +21,15 @@ export const list: Handler<typeof channelCommands.list> = async (cx) => {
     );
   const { style } = cx;
   const now = Date.now();
-  const rows = answer.channels.map((one): Cell[] => [
-    { text: one.name, paint: style.cyan },
-    { text: one.state, paint: paintOf(one, style) },
-    { text: relativeTime(one.since, now) },
-    { text: String(one.waiting) },
-    { text: String(one.failed) },
-    { text: one.detail },
-  ]);
-  const header = heading(style, ["CHANNEL", "STATE", "SINCE", "WAITING", "FAILED", "DETAIL"]);
   cx.show(answer, () => [
-    ...columns(header, rows, cx.columns),
+    ...table(cx, ["CHANNEL", "STATE", "SINCE", "WAITING", "FAILED", "DETAIL"], answer.channels, (one) => [
+      { text: one.name, paint: style.cyan },
+      { text: one.state, paint: paintOf(one, style) },
+      relativeTime(one.since, now),
+      String(one.waiting),
+      String(one.failed),
+      one.detail,
+    ]),
     ...answer.channels.flatMap((one) => moreLines(one, style)),
   ]);
 };

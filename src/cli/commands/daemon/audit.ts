@@ -1,7 +1,6 @@
 /** `aegis audit`: reports who may do what, what is trusted, and what should be tightened. */
 import { type Audit, type AuditFinding, type AuditTrust, auditLevels, type Leave } from "../../../contract/audit.ts";
-import { type Cell, columns, tableOptions } from "../../format/columns.ts";
-import { createStyle, type Style } from "../../format/style.ts";
+import { type Cell, type Look, table } from "../../format/columns.ts";
 import { oneLine, plural, wrap } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
 import { exitCodes } from "../../terminal/context.ts";
@@ -11,24 +10,22 @@ export const audit: Handler<typeof daemonCommands.audit> = async (cx, args) => {
   // The given level and the levels above it.
   const fails = args.failOn === undefined ? [] : auditLevels.slice(0, auditLevels.indexOf(args.failOn) + 1);
   const answer = await cx.call("audit");
-  cx.show(answer, () => auditPage(answer.audit, tableOptions(cx)));
+  cx.show(answer, () => auditPage(answer.audit, cx));
   return answer.audit.findings.some(({ level }) => fails.includes(level)) ? exitCodes.failed : exitCodes.ok;
 };
 
-type Options = { color: boolean; width: number };
-
-function auditPage(audit: Audit, options: Options): string[] {
-  const style = createStyle(options.color);
+function auditPage(audit: Audit, look: Look): string[] {
+  const { style } = look;
   const sections: [string, string[]][] = [
-    ["AGENTS", agentLines(audit, style, options)],
-    ["TOOLS", toolLines(audit, options)],
-    ["GATES", gateLines(audit, style, options)],
-    ["PLUGINS", pluginLines(audit, style, options)],
-    ["QUEUES", queueLines(audit, style, options)],
-    ["NETWORK", networkLines(audit, options)],
-    ["SECRETS (names only)", secretLines(audit, options)],
-    ["TRUST", trustLines(audit, style, options)],
-    ["FINDINGS", findingLines(audit.findings, style, options)],
+    ["AGENTS", agentLines(audit, look)],
+    ["TOOLS", toolLines(audit, look)],
+    ["GATES", gateLines(audit, look)],
+    ["PLUGINS", pluginLines(audit, look)],
+    ["QUEUES", queueLines(audit, look)],
+    ["NETWORK", networkLines(audit, look)],
+    ["SECRETS (names only)", secretLines(audit, look)],
+    ["TRUST", trustLines(audit, look)],
+    ["FINDINGS", findingLines(audit.findings, look)],
   ];
   return [
     `${style.bold("aegis audit")}  ${audit.project}  ${style.dim(`user ${audit.user}, aegis ${audit.version}`)}`,
@@ -36,27 +33,28 @@ function auditPage(audit: Audit, options: Options): string[] {
   ];
 }
 
-function agentLines({ agents }: Audit, style: Style, { width }: Options): string[] {
+function agentLines({ agents }: Audit, look: Look): string[] {
+  const { style } = look;
   const leave = (value: Leave): Cell => ({
     text: value,
     paint: { no: style.dim, asks: style.green, yes: style.yellow }[value],
   });
-  const rows = agents.map((one): Cell[] => [
+  const titles = ["AGENT", "HARNESS", "RIGHTS", "EDIT", "RUN", "FETCH", "TOOLS", "ENV", "NOTE"];
+  return indentedTable(look, titles, agents, (one) => [
     { text: one.agent, paint: style.cyan },
-    { text: one.harness },
-    { text: one.permission },
+    one.harness,
+    one.permission,
     leave(one.edit),
     leave(one.run),
     leave(one.fetch),
-    { text: String(one.tools.length) },
-    { text: one.secrets.join(", ") || "-" },
+    String(one.tools.length),
+    one.secrets.join(", ") || "-",
     { text: one.refused ?? one.note ?? one.source, paint: style.dim },
   ]);
-  return table(style, ["AGENT", "HARNESS", "RIGHTS", "EDIT", "RUN", "FETCH", "TOOLS", "ENV", "NOTE"], rows, width);
 }
 
 /** Agents with the same tools share a line; the shorter of "has" and "lacks" is shown. */
-function toolLines({ agents }: Audit, { width }: Options): string[] {
+function toolLines({ agents }: Audit, { columns }: Look): string[] {
   const groups = new Map<string, { agents: string[]; tools: string[]; withheld: string[] }>();
   for (const { agent, tools, withheld } of agents) {
     const key = tools.join(" ");
@@ -67,7 +65,7 @@ function toolLines({ agents }: Audit, { width }: Options): string[] {
   return [
     `  the ${known.length} tools here: ${known.join(", ")}`,
     ...[...groups.values()].map((group) => `  ${group.agents.join(", ")}: ${toolText(group)}`),
-  ].flatMap((line) => indented(line, width));
+  ].flatMap((line) => indented(line, columns));
 }
 
 function toolText({ tools, withheld }: { tools: readonly string[]; withheld: readonly string[] }): string {
@@ -76,40 +74,41 @@ function toolText({ tools, withheld }: { tools: readonly string[]; withheld: rea
   return withheld.length < tools.length ? `all but ${withheld.join(", ")}` : tools.join(", ");
 }
 
-function gateLines({ gates }: Audit, style: Style, { width }: Options): string[] {
+function gateLines({ gates }: Audit, look: Look): string[] {
+  const { style } = look;
   if (gates.length === 0) return [style.dim("  no plugin checks calls; Aegis asks before agents change its settings")];
-  const rows = gates.map((gate): Cell[] => [
+  return indentedTable(look, ["PLUGIN", "HOOK", "STATE", "WHY"], gates, (gate) => [
     { text: gate.plugin, paint: style.cyan },
-    { text: gate.hook },
+    gate.hook,
     { text: gate.state, paint: gate.state === "active" ? style.green : style.red },
-    { text: gate.reason ?? "" },
+    gate.reason ?? "",
   ]);
-  return table(style, ["PLUGIN", "HOOK", "STATE", "WHY"], rows, width);
 }
 
-function pluginLines({ plugins }: Audit, style: Style, { width }: Options): string[] {
+function pluginLines({ plugins }: Audit, look: Look): string[] {
+  const { style } = look;
   if (plugins.length === 0) return [];
-  const rows = plugins.map((one): Cell[] => [
+  return indentedTable(look, ["PLUGIN", "VERSION", "STATUS", "RUNS", "TOOLS"], plugins, (one) => [
     { text: one.plugin, paint: style.cyan },
-    { text: one.version },
+    one.version,
     { text: one.status, paint: one.status === "loaded" ? style.green : style.yellow },
-    { text: one.has_code ? "code" : "no code" },
-    { text: one.tools.map(({ name, permission }) => `${name} (${permission})`).join(", ") || "-" },
+    one.has_code ? "code" : "no code",
+    one.tools.map(({ name, permission }) => `${name} (${permission})`).join(", ") || "-",
   ]);
-  return table(style, ["PLUGIN", "VERSION", "STATUS", "RUNS", "TOOLS"], rows, width);
 }
 
-function queueLines({ queues }: Audit, style: Style, { width }: Options): string[] {
+function queueLines({ queues }: Audit, look: Look): string[] {
+  const { style } = look;
   if (queues.length === 0) return [];
-  const rows = queues.map(({ queue, agent, rights, producers }): Cell[] => [
+  const titles = ["QUEUE", "AGENT", "RIGHTS OF TASKS FROM AGENTS"];
+  return indentedTable(look, titles, queues, ({ queue, agent, rights, producers }) => [
     { text: queue, paint: style.cyan },
-    { text: agent },
-    { text: rights === "own" ? `its agent's, for ${producers.join(", ")}` : "the producer's" },
+    agent,
+    rights === "own" ? `its agent's, for ${producers.join(", ")}` : "the producer's",
   ]);
-  return table(style, ["QUEUE", "AGENT", "RIGHTS OF TASKS FROM AGENTS"], rows, width);
 }
 
-function networkLines({ network }: Audit, { width }: Options): string[] {
+function networkLines({ network }: Audit, { columns }: Look): string[] {
   const models = network.models.map(
     ({ provider, base_url, key }) =>
       `  model ${provider}: ${base_url ?? "its usual address"}, key ${key ?? "in its usual variable"}`,
@@ -122,30 +121,33 @@ function networkLines({ network }: Audit, { width }: Options): string[] {
     ...models,
     ...registries,
     `  skills from: ${network.skill_registry}`,
-  ].flatMap((line) => indented(line, width));
+  ].flatMap((line) => indented(line, columns));
 }
 
-function secretLines({ secrets }: Audit, { width }: Options): string[] {
-  return secrets.flatMap(({ name, used_by }) => indented(`  ${name}: ${used_by.join(", ")}`, width));
+function secretLines({ secrets }: Audit, { columns }: Look): string[] {
+  return secrets.flatMap(({ name, used_by }) => indented(`  ${name}: ${used_by.join(", ")}`, columns));
 }
 
-function trustLines({ trust, state }: Audit, style: Style, { width }: Options): string[] {
+function trustLines({ trust, state }: Audit, look: Look): string[] {
+  const { style } = look;
   const since = state.since === null ? "" : `, since ${state.since.slice(0, 10)}`;
   const owner = [
     `  state: ${state.owner === "you" ? "yours" : state.owner}${since}${state.adopted ? ", adopted" : ""}`,
   ];
   const always = trust.always ? [style.yellow("  everything here is trusted, including future changes")] : [];
-  const rows = trust.items.map((item): Cell[] => [
-    { text: item.state, paint: item.state === "trusted" ? style.green : style.yellow },
-    { text: `${item.kind} ${item.name}`, paint: style.cyan },
-    { text: agreedText(item) },
-    { text: item.what, paint: style.dim },
-  ]);
-  if (rows.length === 0 && always.length === 0) return [...owner, style.dim("  nothing in the project needs trust")];
+  if (trust.items.length === 0 && always.length === 0)
+    return [...owner, style.dim("  nothing in the project needs trust")];
   return [
     ...owner,
     ...always,
-    ...(rows.length === 0 ? [] : table(style, ["STATE", "WHAT", "SINCE", "DOES"], rows, width)),
+    ...(trust.items.length === 0
+      ? []
+      : indentedTable(look, ["STATE", "WHAT", "SINCE", "DOES"], trust.items, (item) => [
+          { text: item.state, paint: item.state === "trusted" ? style.green : style.yellow },
+          { text: `${item.kind} ${item.name}`, paint: style.cyan },
+          agreedText(item),
+          { text: item.what, paint: style.dim },
+        ])),
   ];
 }
 
@@ -154,23 +156,31 @@ function agreedText({ state, since, by }: AuditTrust): string {
   return `${since.slice(0, 16)}Z ${by ?? ""}`.trimEnd();
 }
 
-function findingLines(findings: readonly AuditFinding[], style: Style, { width }: Options): string[] {
+function findingLines(findings: readonly AuditFinding[], look: Look): string[] {
+  const { style } = look;
   if (findings.length === 0) return [style.green("  no findings")];
   const paint = { high: style.red, medium: style.yellow, low: style.dim };
   return [
     ...findings.flatMap(({ level, subject, finding, fix }) => [
-      ...indented(`  ${paint[level](level.padEnd(6))}  ${oneLine(subject)}: ${oneLine(finding)}`, width),
-      ...indented(`          ${style.dim(`close it: ${oneLine(fix)}`)}`, width),
+      ...indented(`  ${paint[level](level.padEnd(6))}  ${oneLine(subject)}: ${oneLine(finding)}`, look.columns),
+      ...indented(`          ${style.dim(`close it: ${oneLine(fix)}`)}`, look.columns),
     ]),
     "",
     plural(findings.length, "finding"),
   ];
 }
 
-function table(style: Style, header: readonly string[], rows: readonly Cell[][], width: number): string[] {
-  const cells = header.map((text): Cell => ({ text, paint: style.dim }));
-  const safe = rows.map((row) => row.map((cell) => ({ ...cell, text: oneLine(cell.text) })));
-  return columns(cells, safe, width - 2).map((line) => `  ${line}`);
+/** No cell contains a line break. */
+function indentedTable<T>(
+  { style, columns }: Look,
+  titles: readonly string[],
+  items: readonly T[],
+  row: (item: T) => readonly (Cell | string)[],
+): string[] {
+  const safe = (cell: Cell | string) =>
+    typeof cell === "string" ? oneLine(cell) : { ...cell, text: oneLine(cell.text) };
+  const lines = table({ style, columns: columns - 2 }, titles, items, (item) => row(item).map(safe));
+  return lines.map((line) => `  ${line}`);
 }
 
 /** Wraps long lines and never truncates them: the reader looks for problems here. */

@@ -3,8 +3,8 @@ import type { Client } from "../../../client/client.ts";
 import type { ApiBody } from "../../../contract/api.ts";
 import type { Broadcast, GroupResult, GroupView, ReplyStatus } from "../../../contract/group.ts";
 import { type BroadcastId, isId } from "../../../contract/ids.ts";
-import { type Cell, columns, heading, type TableOptions, tableOptions } from "../../format/columns.ts";
-import { createStyle, type Style } from "../../format/style.ts";
+import { type TableOptions, table, tableOptions } from "../../format/columns.ts";
+import type { Style } from "../../format/style.ts";
 import { oneLine, plainText } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
@@ -124,30 +124,29 @@ function broadcastId(text: string): BroadcastId {
 }
 
 function groupTable(groups: readonly GroupView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
-  const rows = groups.map(({ name, members, broadcast, created_at }): Cell[] => [
+  const { style } = options;
+  const titles = ["GROUP", "STARTED", "REPLIES", "MEMBERS"];
+  return table(options, titles, groups, ({ name, members, broadcast, created_at }) => [
     { text: name, paint: style.cyan },
-    { text: relativeTime(created_at, options.now) },
-    { text: broadcast === null ? "-" : progress(broadcast) },
-    { text: members.map((member) => member.handle).join(", ") },
+    relativeTime(created_at, options.now),
+    broadcast === null ? "-" : progress(broadcast),
+    members.map((member) => member.handle).join(", "),
   ]);
-  return columns(heading(style, ["GROUP", "STARTED", "REPLIES", "MEMBERS"]), rows, options.width);
 }
 
 function memberTable({ members, broadcast }: GroupView, options: TableOptions): string[] {
-  const style = createStyle(options.color);
+  const { style } = options;
   const asked = new Map(broadcast?.members.map((member) => [member.session, member]));
-  const rows = members.map(({ session, handle, agent, state }): Cell[] => {
+  return table(options, ["MEMBER", "AGENT", "STATE", "REPLY", "WHY"], members, ({ session, handle, agent, state }) => {
     const reply = asked.get(session);
     return [
       { text: handle, paint: style.cyan },
-      { text: agent },
-      { text: state },
+      agent,
+      state,
       { text: reply?.status ?? "-", paint: replyPaint(reply?.status, style) },
-      { text: reply?.error ?? "" },
+      reply?.error ?? "",
     ];
   });
-  return columns(heading(style, ["MEMBER", "AGENT", "STATE", "REPLY", "WHY"]), rows, options.width);
 }
 
 function progress({ members, settled_at }: Broadcast): string {

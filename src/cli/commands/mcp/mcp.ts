@@ -6,7 +6,7 @@ import { childVariable } from "../../../lib/process/marks.ts";
 import { packageVersion } from "../../../lib/version.ts";
 import { ensureDaemon } from "../../daemon/connection.ts";
 import { stateOfDaemon } from "../../daemon/state-of-daemon.ts";
-import { columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -103,12 +103,11 @@ export const clients: Handler<typeof mcpCommands.clients> = async (cx) => {
     if (found.clients.length === 0)
       return ["No program has a credential. Issue one with: aegis mcp --http --client <name>"];
     const now = Date.now();
-    const rows = found.clients.map(({ name, created_at, last_used_at }) => [
-      { text: name },
-      { text: relativeTime(created_at, now) },
-      { text: last_used_at === null ? "never" : relativeTime(last_used_at, now) },
+    return table(cx, ["NAME", "ISSUED", "LAST USED"], found.clients, ({ name, created_at, last_used_at }) => [
+      name,
+      relativeTime(created_at, now),
+      last_used_at === null ? "never" : relativeTime(last_used_at, now),
     ]);
-    return columns(heading(cx.style, ["NAME", "ISSUED", "LAST USED"]), rows, cx.columns);
   });
 };
 

@@ -1,6 +1,6 @@
 /** `aegis nodes` and `aegis node …`: the nodes of a cluster. */
 import type { NodeView } from "../../../contract/node.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import type { Style } from "../../format/style.ts";
 import { plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
@@ -11,17 +11,17 @@ export const nodes: Handler<typeof nodeCommands.nodes> = async (cx) => {
   const answer = await cx.call("listNodes");
   if (answer.nodes.length === 0) return cx.show(answer, "This project has no cluster: its database is embedded.");
   const { style } = cx;
-  const header = heading(style, ["NODE", "STATE", "SESSIONS", "VERSION", "LABELS", "JOINED", "SETTINGS"]);
-  const rows = answer.nodes.map((one): Cell[] => [
-    { text: one.here ? `${one.name} *` : one.name, paint: style.cyan },
-    { text: one.state, paint: statePaint(one, style) },
-    { text: one.max_sessions === null ? String(one.sessions) : `${one.sessions} of ${one.max_sessions}` },
-    { text: one.version },
-    { text: one.labels.length === 0 ? "-" : one.labels.join(", ") },
-    { text: relativeTime(one.joined_at, Date.now()) },
-    { text: one.drifted ? "drifted" : "same", paint: one.drifted ? style.yellow : style.dim },
-  ]);
-  cx.show(answer, () => columns(header, rows, cx.columns));
+  cx.show(answer, () =>
+    table(cx, ["NODE", "STATE", "SESSIONS", "VERSION", "LABELS", "JOINED", "SETTINGS"], answer.nodes, (one) => [
+      { text: one.here ? `${one.name} *` : one.name, paint: style.cyan },
+      { text: one.state, paint: statePaint(one, style) },
+      one.max_sessions === null ? String(one.sessions) : `${one.sessions} of ${one.max_sessions}`,
+      one.version,
+      one.labels.length === 0 ? "-" : one.labels.join(", "),
+      relativeTime(one.joined_at, Date.now()),
+      { text: one.drifted ? "drifted" : "same", paint: one.drifted ? style.yellow : style.dim },
+    ]),
+  );
 };
 
 export const drain: Handler<typeof nodeCommands.drain> = async (cx, { node }) => {

@@ -4,7 +4,6 @@ import type { PluginDetail, PluginDiagnostic, PluginView } from "../../../contra
 import { findProjectRoot, stateDir } from "../../../lib/daemon-file.ts";
 import { isErrno } from "../../../lib/files.ts";
 import { findDaemon } from "../../daemon/connection.ts";
-import { tableOptions } from "../../format/columns.ts";
 import { commandTable } from "../../format/command-table.ts";
 import { pluginDiagnostic, pluginLines, pluginTable } from "../../format/plugin-table.ts";
 import { plainText } from "../../format/text.ts";
@@ -28,7 +27,7 @@ export const pluginList: Handler<typeof pluginCommands.list> = async (cx) => {
 
 export const pluginShow: Handler<typeof pluginCommands.show> = async (cx, args) => {
   const { plugin } = await cx.call("getPlugin", { path: { plugin: args.plugin } });
-  cx.show({ plugin }, () => pluginLines(plugin, { ...tableOptions(cx), cwd: cx.cwd }));
+  cx.show({ plugin }, () => pluginLines(plugin, cx));
 };
 
 /** Fails if the named plugin does not run after the reload. */
@@ -81,7 +80,7 @@ export const pluginLogs: Handler<typeof pluginCommands.logs> = async (cx, args) 
 };
 
 function listLines(cx: Terminal, plugins: readonly PluginView[]): string[] {
-  if (plugins.length > 0) return pluginTable(plugins, tableOptions(cx));
+  if (plugins.length > 0) return pluginTable(plugins, cx);
   return ["No plugins here. Put a module in .aegis/plugins, or install one with: aegis plugin install"];
 }
 
@@ -111,7 +110,7 @@ export const commandList: Handler<typeof slashCommandCommands.list> = async (cx)
   const answer = await cx.call("listCommands");
   const none = "No commands here. Create one in .aegis/commands/<name>.md";
   cx.show(answer, () => {
-    cx.tell(answer.commands.length === 0 ? none : commandTable(answer.commands, tableOptions(cx)));
+    cx.tell(answer.commands.length === 0 ? none : commandTable(answer.commands, cx));
     for (const one of answer.diagnostics) cx.warn(pluginDiagnostic(one, cx.style));
   });
 };

@@ -1,7 +1,9 @@
 /** Prints a tour step by step, and fails it if one of its claims does not hold. */
+
 import type { SessionView } from "../../../contract/session.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { sessionTable } from "../../format/session-table.ts";
+import { createStyle } from "../../format/style.ts";
 import { plainText, wrap } from "../../format/text.ts";
 import { CliError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";
@@ -75,7 +77,7 @@ export class Tour {
   }
 
   table(sessions: readonly SessionView[]): string[] {
-    return sessionTable(sessions, { color: false, width: this.#cx.columns - 3, now: systemClock.now() });
+    return sessionTable(sessions, { style: createStyle(false), columns: this.#cx.columns - 3, now: systemClock.now() });
   }
 
   /** `next` is what the user can do now. */

@@ -7,8 +7,8 @@ import type {
   ScheduleSettings,
   ScheduleView,
 } from "../../../contract/schedule.ts";
-import { type Cell, columns, heading, type TableOptions, tableOptions } from "../../format/columns.ts";
-import { createStyle, type Style } from "../../format/style.ts";
+import { type Cell, type TableOptions, table, tableOptions } from "../../format/columns.ts";
+import type { Style } from "../../format/style.ts";
 import { plainText, plural, truncate } from "../../format/text.ts";
 import { duration, relativeTime } from "../../format/time.ts";
 import type { Args, Exit, Handler } from "../../program/command.ts";
@@ -150,41 +150,36 @@ function workflowArguments(text: string): Record<string, unknown> {
 }
 
 function scheduleTable(schedules: readonly ScheduleView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
-  const header = heading(style, ["SCHEDULE", "WHEN", "NEXT", "LAST", "STATE", "DOES"]);
-  const rows = schedules.map((schedule): Cell[] => [
+  const { style } = options;
+  return table(options, ["SCHEDULE", "WHEN", "NEXT", "LAST", "STATE", "DOES"], schedules, (schedule) => [
     { text: schedule.name, paint: style.cyan },
-    { text: rhythmWords(schedule) },
-    { text: schedule.next_at === null ? "-" : relativeTime(schedule.next_at, options.now) },
+    rhythmWords(schedule),
+    schedule.next_at === null ? "-" : relativeTime(schedule.next_at, options.now),
     lastCell(schedule.last, style, options.now),
     { text: stateWords(schedule), ...(schedule.problem === null ? {} : { paint: style.red }) },
-    { text: actionWords(schedule.action) },
+    actionWords(schedule.action),
   ]);
-  return columns(header, rows, options.width);
 }
 
 /** `names` adds a column with the schedule of each firing. */
 function firingTable(firings: readonly Firing[], options: TableOptions & { names: boolean }): string[] {
-  const style = createStyle(options.color);
+  const { style } = options;
   const titles = ["SLOT", "STATUS", "TOOK", "STARTED", "RESULT"];
-  const header = heading(style, options.names ? ["SCHEDULE", ...titles] : titles);
-  const rows = firings.map((firing): Cell[] => [
+  return table(options, options.names ? ["SCHEDULE", ...titles] : titles, firings, (firing) => [
     ...(options.names ? [{ text: firing.schedule, paint: style.cyan }] : []),
-    { text: `${isoMinute(firing.slot)}${firing.manual ? " by hand" : firing.late ? " late" : ""}` },
+    `${isoMinute(firing.slot)}${firing.manual ? " by hand" : firing.late ? " late" : ""}`,
     { text: firing.status, paint: statusPaint(firing.status, style) },
-    { text: tookWords(firing, options.now) },
-    { text: firing.effect ?? "-" },
-    { text: firing.error ?? firing.result ?? "" },
+    tookWords(firing, options.now),
+    firing.effect ?? "-",
+    firing.error ?? firing.result ?? "",
   ]);
-  return columns(header, rows, options.width);
 }
 
 /** The width of the label column. */
 const label = 11;
 
 /** The details of one schedule. */
-function scheduleLines(schedule: ScheduleView, { color, width, now }: TableOptions): string[] {
-  const style = createStyle(color);
+function scheduleLines(schedule: ScheduleView, { style, columns, now }: TableOptions): string[] {
   const lines = [
     `${style.cyan(schedule.name)}: ${stateWords(schedule)}`,
     `  when     ${rhythmWords(schedule)} (${schedule.timezone})`,
@@ -202,7 +197,7 @@ function scheduleLines(schedule: ScheduleView, { color, width, now }: TableOptio
     const { status, slot, error, result } = schedule.last;
     const more = error ?? result;
     const words = `${status}, ${relativeTime(slot, now)}${more === null ? "" : `: ${more}`}`;
-    lines.push(`  last     ${truncate(words, width - label)}`);
+    lines.push(`  last     ${truncate(words, columns - label)}`);
   }
   if (schedule.problem !== null) lines.push(style.red(`  problem  ${schedule.problem}`));
   return lines;

@@ -11,7 +11,7 @@ import { inspectDaemonFile } from "../../../lib/daemon-file.ts";
 import { homeOf } from "../../../lib/home.ts";
 import { ensureProjectDaemon, noProject } from "../../daemon/connection.ts";
 import { tellProblems } from "../../format/attention.ts";
-import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
+import { table, tableOptions } from "../../format/columns.ts";
 import { sessionLabel } from "../../format/session-names.ts";
 import { problemLines, sessionTable } from "../../format/session-table.ts";
 import { oneLine, plural } from "../../format/text.ts";
@@ -115,16 +115,17 @@ export const pool: Handler<typeof subagentCommands.pool> = async (cx) => {
   const answer = await cx.call("listPool");
   if (answer.agents.length === 0) return cx.show(answer, `The pool is empty; it keeps up to ${answer.max} agents.`);
   const { style } = cx;
-  const header = heading(style, ["AGENT", "SESSION", "STATE", "TASKS", "LAST USED", "ID"]);
-  const rows = answer.agents.map((one): Cell[] => [
-    { text: one.key, paint: style.cyan },
-    { text: one.handle },
-    { text: one.stale ? `${one.state} (changed)` : one.state, paint: one.state === "busy" ? style.green : style.dim },
-    { text: String(one.uses) },
-    { text: relativeTime(one.last_used_at, Date.now()) },
-    { text: one.session },
+  cx.show(answer, () => [
+    ...table(cx, ["AGENT", "SESSION", "STATE", "TASKS", "LAST USED", "ID"], answer.agents, (one) => [
+      { text: one.key, paint: style.cyan },
+      one.handle,
+      { text: one.stale ? `${one.state} (changed)` : one.state, paint: one.state === "busy" ? style.green : style.dim },
+      String(one.uses),
+      relativeTime(one.last_used_at, Date.now()),
+      one.session,
+    ]),
+    style.dim(`${answer.agents.length} of ${answer.max}`),
   ]);
-  cx.show(answer, () => [...columns(header, rows, cx.columns), style.dim(`${answer.agents.length} of ${answer.max}`)]);
 };
 
 const shown = 80;

@@ -1,7 +1,7 @@
 /** `aegis skill install …`: installs, updates and inspects third-party skills. */
 
 import type { InstalledSkillView, InstallOutcome } from "../../../contract/skill-install.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { fetchedLine, findingLines, outcomeLine } from "../../format/skill-findings.ts";
 import { oneLine } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
@@ -101,12 +101,13 @@ export const registrySearch: Handler<typeof skillCommands.search> = async (cx, a
   const query = { q: args.words.join(" "), ...given({ limit: args.limit }) };
   const answer = await cx.call("searchRegistry", { query });
   if (answer.skills.length === 0) return cx.show(answer, `${answer.registry} has no matching skill`);
-  const rows = answer.skills.map(({ slug, owner, version, summary }): Cell[] => [
-    { text: oneLine(owner === null ? slug : `@${owner}/${slug}`), paint: cx.style.cyan },
-    { text: oneLine(version ?? "") },
-    { text: summary },
-  ]);
-  cx.show(answer, () => columns(heading(cx.style, ["SKILL", "VERSION", "ABOUT"]), rows, cx.columns));
+  cx.show(answer, () =>
+    table(cx, ["SKILL", "VERSION", "ABOUT"], answer.skills, ({ slug, owner, version, summary }) => [
+      { text: oneLine(owner === null ? slug : `@${owner}/${slug}`), paint: cx.style.cyan },
+      oneLine(version ?? ""),
+      summary,
+    ]),
+  );
 };
 
 /**
@@ -157,15 +158,14 @@ function printOutcome(cx: Terminal, result: InstallOutcome): void {
 function installedTable(skills: readonly InstalledSkillView[], cx: Terminal): string[] {
   const style = cx.style;
   const paint = { intact: style.green, edited: style.yellow, missing: style.red };
-  const header = heading(style, ["SKILL", "VERSION", "STATE", "FOR", "FROM"]);
-  const rows = skills.map(({ name, version, commit, state, scope, source }): Cell[] => [
+  const titles = ["SKILL", "VERSION", "STATE", "FOR", "FROM"];
+  return table(cx, titles, skills, ({ name, version, commit, state, scope, source }) => [
     { text: oneLine(name), paint: style.cyan },
-    { text: oneLine(version ?? commit?.slice(0, 10) ?? "") },
+    oneLine(version ?? commit?.slice(0, 10) ?? ""),
     { text: state, paint: paint[state] },
-    { text: scope },
-    { text: source },
+    scope,
+    source,
   ]);
-  return columns(header, rows, cx.columns);
 }
 
 function scopeOf({ user }: Choices): "user" | "project" {

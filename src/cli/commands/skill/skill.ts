@@ -4,8 +4,8 @@ import type { SkillDetail, SkillDiagnostic, SkillView } from "../../../contract/
 import { findProjectRoot } from "../../../lib/daemon-file.ts";
 import { homeOf } from "../../../lib/home.ts";
 import { shortPath } from "../../format/agent-table.ts";
-import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
-import { createStyle, type Style } from "../../format/style.ts";
+import { type Cell, columns, heading, type Look, table } from "../../format/columns.ts";
+import type { Style } from "../../format/style.ts";
 import { oneLine, plural } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -18,7 +18,7 @@ import type { skillCommands } from "./spec.ts";
 export const skillList: Handler<typeof skillCommands.list> = async (cx, args) => {
   const answer = await cx.call("listSkills", { query: { ...given({ agent: args.agent }), all: String(args.all) } });
   const none = "no skills here; create one with: aegis skill new";
-  cx.show(answer, () => (answer.skills.length === 0 ? none : skillTable(answer.skills, tableOptions(cx))));
+  cx.show(answer, () => (answer.skills.length === 0 ? none : skillTable(answer.skills, cx)));
   const { length } = answer.diagnostics;
   if (length > 0 && !cx.json)
     cx.warn(`${plural(length, "remark")} on the files; aegis skill check shows ${length === 1 ? "it" : "them"}`);
@@ -26,7 +26,7 @@ export const skillList: Handler<typeof skillCommands.list> = async (cx, args) =>
 
 export const skillShow: Handler<typeof skillCommands.show> = async (cx, args) => {
   const { skill } = await cx.call("getSkill", { path: { skill: args.skill } });
-  cx.show({ skill }, () => skillDetailLines(skill, { color: cx.color, cwd: cx.cwd }));
+  cx.show({ skill }, () => skillDetailLines(skill, cx));
 };
 
 /** Exits with 1 if a file is invalid. An unmet requirement of a skill is not an error of its file. */
@@ -41,7 +41,7 @@ export const skillCheck: Handler<typeof skillCommands.check> = async (cx, args) 
   ].filter((part) => part !== "");
   const told = `agents see ${plural(skills, "skill")} in ${characters} characters`;
   cx.show(answer, () => [
-    ...checkTable(answer.skills, tableOptions(cx)),
+    ...checkTable(answer.skills, cx),
     ...answer.diagnostics.map((one) => skillDiagnosticLine(one, cx.cwd, cx.style)),
     cx.style.dim(cut.length === 0 ? told : `${told}: ${cut.join(", ")} (skills.catalog_chars)`),
   ]);
@@ -79,22 +79,18 @@ function projectOf(cx: Terminal) {
   return { root: findProjectRoot(cx.cwd), home: homeOf(cx.env) };
 }
 
-type TableOptions = { color: boolean; width: number };
-
-function skillTable(skills: readonly SkillView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
-  const header = heading(style, ["SKILL", "FROM", "CALLED BY", "DESCRIPTION"]);
-  const rows = skills.map((skill): Cell[] => [
+function skillTable(skills: readonly SkillView[], look: Look): string[] {
+  const { style } = look;
+  return table(look, ["SKILL", "FROM", "CALLED BY", "DESCRIPTION"], skills, (skill) => [
     { text: skill.name, paint: skill.eligible ? style.cyan : style.dim },
-    { text: fromOf(skill) },
-    { text: callersOf(skill) },
-    { text: oneLine(skill.description) },
+    fromOf(skill),
+    callersOf(skill),
+    oneLine(skill.description),
   ]);
-  return columns(header, rows, options.width);
 }
 
-function checkTable(skills: readonly SkillView[], options: TableOptions): string[] {
-  const style = createStyle(options.color);
+function checkTable(skills: readonly SkillView[], look: Look): string[] {
+  const { style } = look;
   const rows = skills.flatMap((skill): Cell[][] => {
     const [first = "", ...more] = [...skill.missing, ...skill.notes];
     const reason = (text: string): Cell => ({ text, paint: skill.eligible ? style.dim : (shown) => shown });
@@ -105,12 +101,12 @@ function checkTable(skills: readonly SkillView[], options: TableOptions): string
       ...more.map((text): Cell[] => [{ text: "" }, { text: "" }, { text: "" }, reason(text)]),
     ];
   });
-  return columns(heading(style, ["USABLE", "SKILL", "FROM", "WHY NOT"]), rows, options.width);
+  return columns(heading(style, ["USABLE", "SKILL", "FROM", "WHY NOT"]), rows, look.columns);
 }
 
-function skillDetailLines(skill: SkillDetail, options: { color: boolean; cwd: string }): string[] {
-  const style = createStyle(options.color);
-  const place = (file: string | null) => (file === null ? "no file" : shortPath(file, options.cwd));
+function skillDetailLines(skill: SkillDetail, look: { style: Style; cwd: string }): string[] {
+  const { style } = look;
+  const place = (file: string | null) => (file === null ? "no file" : shortPath(file, look.cwd));
   const hint = skill.argument_hint === null ? "" : ` ${skill.argument_hint}`;
   const facts: [string, string][] = [
     ["description", oneLine(skill.description)],
@@ -129,7 +125,7 @@ function skillDetailLines(skill: SkillDetail, options: { color: boolean; cwd: st
   return [
     style.bold(skill.name),
     ...facts.flatMap(([name, value]) => (value === "" ? [] : [`${style.dim(name.padEnd(12))} ${value}`])),
-    ...skill.diagnostics.map((one) => skillDiagnosticLine(one, options.cwd, style)),
+    ...skill.diagnostics.map((one) => skillDiagnosticLine(one, look.cwd, style)),
     "",
     skill.body.trimEnd(),
   ];

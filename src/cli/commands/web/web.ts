@@ -1,6 +1,6 @@
 /** `aegis web`: gives a browser access to the web app. */
 import { stateDir } from "../../../lib/daemon-file.ts";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
@@ -27,13 +27,14 @@ async function listBrowsers(cx: Terminal): Promise<void> {
   if (answer.browsers.length === 0) return cx.show(answer, "No browser has access. Give one access with: aegis web");
   const { style } = cx;
   const now = Date.now();
-  const rows = answer.browsers.map((one): Cell[] => [
-    { text: one.id, paint: style.cyan },
-    { text: relativeTime(one.created_at, now) },
-    { text: relativeTime(one.last_used_at, now) },
-    { text: one.user_agent },
-  ]);
-  cx.show(answer, () => columns(heading(style, ["ID", "SINCE", "LAST USED", "BROWSER"]), rows, cx.columns));
+  cx.show(answer, () =>
+    table(cx, ["ID", "SINCE", "LAST USED", "BROWSER"], answer.browsers, (one) => [
+      { text: one.id, paint: style.cyan },
+      relativeTime(one.created_at, now),
+      relativeTime(one.last_used_at, now),
+      one.user_agent,
+    ]),
+  );
 }
 
 async function revokeAccess(cx: Terminal, which: string): Promise<void> {

@@ -38,10 +38,10 @@ export function drawnWatch(cx: Terminal, look: Look, passed: readonly string[]):
 
   const draw = (run: RunView) => {
     // Some terminals do not report their width.
-    const width = Math.max(narrowest, cx.columns);
+    const columns = Math.max(narrowest, cx.columns);
     // The cursor needs its own row below the block.
     const rows = Math.max(3, cx.rows - 1);
-    const block = runBlock(run, { phases, lines }, { color: cx.color, width, now: Date.now(), rows });
+    const block = runBlock(run, { phases, lines }, { style: cx.style, columns, now: Date.now(), rows });
     const back = height === 0 ? "" : `\u001b[${Math.min(height, rows)}A\u001b[J`;
     cx.write(`${back}${block.join("\n")}\n`);
     height = block.length;

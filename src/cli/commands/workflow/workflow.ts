@@ -3,7 +3,7 @@
 import type { Client } from "../../../client/client.ts";
 import type { Event } from "../../../contract/event.ts";
 import type { Run, WorkflowView } from "../../../contract/run.ts";
-import { type Cell, columns, heading, tableOptions } from "../../format/columns.ts";
+import { table, tableOptions } from "../../format/columns.ts";
 import { endLines, runBlock, runTable, shortId, stepTable } from "../../format/run-lines.ts";
 import type { Style } from "../../format/style.ts";
 import { plainText } from "../../format/text.ts";
@@ -21,13 +21,13 @@ export const list: Handler<typeof workflowCommands.list> = async (cx) => {
   const { client } = await cx.daemon();
   const { workflows } = await client.call("listWorkflows");
   const { style } = cx;
-  const header = heading(style, ["WORKFLOW", "FROM", "DESCRIPTION"]);
-  const rows = workflows.map((one): Cell[] => [
-    { text: one.name, paint: style.cyan },
-    { text: one.source },
-    { text: one.description },
-  ]);
-  cx.show({ workflows }, () => columns(header, rows, cx.columns));
+  cx.show({ workflows }, () =>
+    table(cx, ["WORKFLOW", "FROM", "DESCRIPTION"], workflows, (one) => [
+      { text: one.name, paint: style.cyan },
+      one.source,
+      one.description,
+    ]),
+  );
   if (!cx.json) for (const line of await idlePlugins(client)) cx.warn(line);
 };
 

@@ -1,6 +1,6 @@
 /** `aegis rescue`: work of removed worktrees. */
 import { resolve } from "node:path";
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { oneLine, plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
@@ -11,15 +11,15 @@ export const list: Handler<typeof rescueCommands.list> = async (cx) => {
   const answer = await cx.call("listRescues");
   if (answer.rescues.length === 0) return cx.show(answer, "There are no rescues.");
   const { style } = cx;
-  const header = heading(style, ["SESSION", "WHEN", "FILES", "BRANCH", "ID"]);
-  const rows = answer.rescues.map((one): Cell[] => [
-    { text: one.handle, paint: style.cyan },
-    { text: relativeTime(one.at, Date.now()) },
-    { text: String(one.files) },
-    { text: one.branch ?? "-" },
-    { text: one.id },
-  ]);
-  cx.show(answer, () => columns(header, rows, cx.columns));
+  cx.show(answer, () =>
+    table(cx, ["SESSION", "WHEN", "FILES", "BRANCH", "ID"], answer.rescues, (one) => [
+      { text: one.handle, paint: style.cyan },
+      relativeTime(one.at, Date.now()),
+      String(one.files),
+      one.branch ?? "-",
+      one.id,
+    ]),
+  );
 };
 
 export const show: Handler<typeof rescueCommands.show> = async (cx, args) => {

@@ -1,5 +1,5 @@
 /** `aegis worktree` and `aegis claims`: the git worktrees of sessions, and the files that they have claimed. */
-import { type Cell, columns, heading } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
 import { duration } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
 import type { claimCommands, worktreeCommands } from "./spec.ts";
@@ -11,20 +11,21 @@ export const list: Handler<typeof worktreeCommands.list> = async (cx) => {
   const { style } = cx;
   const hasNodes = answer.worktrees.some(({ node }) => node !== undefined);
   const titles = ["SESSION", ...(hasNodes ? ["NODE"] : []), "STATE", "BRANCH", "PORT", "FOLDER"];
-  const header = heading(style, titles);
-  const rows = answer.worktrees.map((one): Cell[] => [
-    { text: one.closed ? `${one.handle} (closed)` : one.handle, paint: style.cyan },
-    ...(hasNodes ? [{ text: one.node ?? "-" }] : []),
-    one.missing ? { text: "missing", paint: style.red } : { text: one.problem === null ? one.state : "failed" },
-    { text: one.branch ?? "-" },
-    { text: one.port === null ? "-" : String(one.port) },
-    { text: one.dir ?? "-" },
-  ]);
   cx.show(answer, () => {
     const problems = answer.worktrees.flatMap(({ handle, problem }) =>
       problem === null ? [] : [style.red(`${handle}: ${problem}`)],
     );
-    return [...columns(header, rows, cx.columns), ...problems];
+    return [
+      ...table(cx, titles, answer.worktrees, (one) => [
+        { text: one.closed ? `${one.handle} (closed)` : one.handle, paint: style.cyan },
+        ...(hasNodes ? [{ text: one.node ?? "-" }] : []),
+        one.missing ? { text: "missing", paint: style.red } : { text: one.problem === null ? one.state : "failed" },
+        one.branch ?? "-",
+        one.port === null ? "-" : String(one.port),
+        one.dir ?? "-",
+      ]),
+      ...problems,
+    ];
   });
 };
 
@@ -38,13 +39,13 @@ export const claims: Handler<typeof claimCommands.claims> = async (cx) => {
   if (answer.claims.length === 0) return cx.show(answer, "No session has claimed a file.");
   const { style } = cx;
   const now = Date.now();
-  const header = heading(style, ["SESSION", "FOR", "HELD", "WAITING", "FILE"]);
-  const rows = answer.claims.map((one): Cell[] => [
-    { text: one.handle, paint: style.cyan },
-    { text: one.kind === "edit" ? "an edit" : "its turn" },
-    { text: duration(Math.max(0, now - one.since)) },
-    { text: one.waiting.length === 0 ? "-" : one.waiting.join(", ") },
-    { text: one.path },
-  ]);
-  cx.show(answer, () => columns(header, rows, cx.columns));
+  cx.show(answer, () =>
+    table(cx, ["SESSION", "FOR", "HELD", "WAITING", "FILE"], answer.claims, (one) => [
+      { text: one.handle, paint: style.cyan },
+      one.kind === "edit" ? "an edit" : "its turn",
+      duration(Math.max(0, now - one.since)),
+      one.waiting.length === 0 ? "-" : one.waiting.join(", "),
+      one.path,
+    ]),
+  );
 };
