@@ -9,6 +9,11 @@ import { createFileGuard, type FileGuard, type GuardedPath } from "../runtime/ho
 
 /** Project files in addition to harness settings. */
 const ownPaths = [".aegis", configFileName, localFileName];
+/** Whoever writes here lets the next git command of the user start a program. Commands of git write the rest. */
+const gitPaths: readonly GuardedPath[] = [
+  ...[".git/hooks", ".git/config", ".git/config.worktree", ".git/modules"].map((path) => ({ path })),
+  { path: ".git", filesOnly: true as const },
+].map((guarded) => ({ ...guarded, decides: "which programs git runs" }));
 /** Files of the user. Harnesses may freely write the rest of their folders, such as plans and transcripts. */
 const userPaths = [
   ...[".aegis", ".claude.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"],
@@ -24,7 +29,7 @@ const userPaths = [
 
 /** `guarded` are the project paths in which every write counts. */
 export function buildFileGuard(root: string, env: Environment): { guard: FileGuard; guarded: readonly string[] } {
-  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths];
+  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths, ...gitPaths];
   const guard = createFileGuard({
     root,
     home: homeOf(env),
@@ -32,5 +37,6 @@ export function buildFileGuard(root: string, env: Environment): { guard: FileGua
     user: userPaths.map((path) => ({ path })),
     onlyReads: (command, cwd, folder) => plainReading(command, cwd, folder) !== null,
   });
-  return { guard, guarded: project.filter(({ matters }) => matters === undefined).map(({ path }) => path) };
+  const always = project.filter(({ matters, filesOnly }) => matters === undefined && filesOnly === undefined);
+  return { guard, guarded: always.map(({ path }) => path) };
 }

@@ -59,9 +59,11 @@ function answer({ transcript }: FakeRequest): Reply {
 
 it.each([
   { tool: "write", input: { path: "src/../.aegis.local.yaml", content: "agents: {}" } },
+  { tool: "write", input: { path: "src\n/../.aegis.local.yaml", content: "agents: {}" } },
+  { tool: "write", input: { path: ".git/hooks/pre-commit", content: "#!/bin/sh\ntouch pwned\n" } },
   { tool: "bash", input: { command: "echo 'plugins: { enabled: false }' >> .aegis.yaml" } },
   { tool: "bash", input: { command: "aegis plugin drop house --yes" } },
-])("asks about a native agent's $tool with full rights", async ({ tool, input }) => {
+])("asks about a native agent's $tool with full rights: $input", async ({ tool, input }) => {
   const models = await fakeModels(openaiChatWire, answer);
   const project = await testProject({ ".aegis.yaml": nativeConfig(models) });
   const before = await readFile(join(project.dir, ".aegis.yaml"), "utf8");

@@ -53,7 +53,7 @@ const decisions: readonly string[] = [
   ...["state adopt", "state set-aside", "store salvage", "store forget", "store copy"],
   ...["worktree remove", "rescue prune", "land", "node drain", "node resume", "node forget"],
   // These let another person or program act for the user or answer asks.
-  ...["acp", "mcp", "web", "channel pair", "channel unpair", "channel test"],
+  ...["chat", "acp", "mcp", "web", "channel pair", "channel unpair", "channel test"],
 ];
 
 /** Splits a command into words and removes quotes and backslashes like a shell. */
@@ -73,19 +73,37 @@ function isAt(words: readonly string[], wanted: readonly string[]): boolean {
 function mentions(word: string, path: string): boolean {
   const wanted = path.toLowerCase().split("/");
   const parts = word.split("/").filter((part) => part !== "" && part !== ".");
-  return parts.some((_, at) => {
-    const rest = parts.slice(at, at + wanted.length);
-    // A word that ends at a parent folder may replace or fill the whole folder.
-    return rest.every((part, index) => matches(part, wanted[index] ?? ""));
-  });
+  // A link before `..` leads elsewhere, so the parts as they are written count too.
+  return [parts, withoutParents(parts)].some((spelling) =>
+    spelling.some((_, at) => {
+      const rest = spelling.slice(at, at + wanted.length);
+      // A word that ends at a parent folder may replace or fill the whole folder.
+      return rest.every((part, index) => matches(part, wanted[index] ?? "", index === 0));
+    }),
+  );
+}
+
+/** `a/b/../c` names `a/c`. */
+function withoutParents(parts: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (const part of parts) {
+    if (part === ".." && kept.length > 0 && kept.at(-1) !== "..") kept.pop();
+    else kept.push(part);
+  }
+  return kept;
 }
 
 /** Matches one part of a path with shell wildcards and braces. */
-function matches(part: string, name: string): boolean {
+function matches(part: string, name: string, isFirst: boolean): boolean {
   if (part === name) return true;
-  // A shell wildcard does not match a leading dot; without this rule, wildcards would match too much.
-  if (!/[*?[{]/.test(part) || !name.startsWith(".") || !/^[.{]/.test(part)) return false;
-  const pattern = part.replace(/[.*+?^${}()|[\]\\,]/g, (char) => wildcards[char] ?? `\\${char}`);
+  if (!/[*?[{]/.test(part)) return false;
+  // A shell wildcard does not match a leading dot. `*` alone names every file, so a plain name needs a clear beginning.
+  const begins = name.startsWith(".") ? /^[.{]/ : /^[^*?[{]{3}/;
+  if (isFirst && !begins.test(part)) return false;
+  const pattern = part
+    .replace(/\{(\w)\.\.(\w)\}/g, "[$1-$2]")
+    .replace(/[.*+?^${}()|[\]\\,]/g, (char) => wildcards[char] ?? `\\${char}`)
+    .replaceAll("[!", "[^");
   try {
     return new RegExp(`^${pattern}$`).test(name);
   } catch {

@@ -6,6 +6,7 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SessionId } from "../../contract/ids.ts";
+import type { ToolKind } from "../../contract/turn.ts";
 import type { ToolUse } from "../../drivers/driver.ts";
 import { isErrno, isInside } from "../../lib/files.ts";
 import { projectIn } from "../../lib/git/repository.ts";
@@ -23,8 +24,16 @@ export type FileGuardOptions = {
   onlyReads: (command: string, cwd: string, root: string) => boolean;
 };
 
-/** `matters` checks the whole text of the call; without it every write counts. */
-export type GuardedPath = { path: string; matters?: (text: string) => boolean };
+/**
+ * `matters` checks the whole text of the call; without it every write counts. `filesOnly`: a command may name it.
+ * `decides` replaces what the file decides.
+ */
+export type GuardedPath = {
+  path: string;
+  matters?: (text: string) => boolean;
+  filesOnly?: true;
+  decides?: string;
+};
 
 /**
  * The reason why a call needs approval, or null. `own` are folders in which the session may write freely. `folder` is
@@ -42,59 +51,73 @@ export async function worktreeFolder(
   return dir === null ? null : projectIn(dir, projectRoot);
 }
 
-/** The values of these keys are file content, not file names. */
+/** The values of these keys are file content, not file names. In an unknown tool they can be both. */
 const contentKeys =
   /^(?:content|contents|text|body|data|message|prompt|description|title|reason|explanation|diff|before|after|input|old_?(?:text|str|string)|new_?(?:text|str|string|source)|file_?text|insert_?text|pattern|query|replacement)$/i;
-const longestPath = 4096;
-const deepest = 8;
 
 export function createFileGuard(options: FileGuardOptions): FileGuard {
   const { root, home, onlyReads } = options;
-  const below = (base: string) => (guarded: GuardedPath) => ({ ...guarded, place: join(base, guarded.path) });
-  const all = [...options.project.map(below(root)), ...options.user.map(below(home))];
+  const below = (base: string) => (guarded: GuardedPath) => ({ ...guarded, base, place: join(base, guarded.path) });
+  const always = [...options.project.map(below(root)), ...options.user.map(below(home))];
 
   return async ({ kind, input, paths = [] }, own, folder = null) => {
     if (kind === "read" || kind === "search" || kind === "fetch" || kind === "think") return null;
     const said = JSON.stringify(input) ?? "";
-    const places = folder === null ? all : [...options.project.map(below(folder)), ...all];
+    const places = folder === null ? always : [...options.project.map(below(folder)), ...always];
     const guarded = places.filter(({ matters }) => matters?.(said) ?? true);
-    const { texts, files } = partsOf(input);
+    const { texts, files } = partsOf(input, kind);
     const cwd = cwdOf(input, folder ?? root);
-    if (kind === "execute") {
-      const commands = commandsOf(input).filter((command) => !onlyReads(command, cwd, folder ?? root));
-      if (commands.length === 0 && commandsOf(input).length > 0) return null;
-      for (const command of commands) {
-        const decision = decidingCommand(command);
-        if (decision !== null) return `it runs \`${decision}\`, which only a person may decide`;
-        const shorter = [...own, ...(folder === null ? [] : [folder]), root].reduce(
-          (text, folder) => text.replaceAll(folder, "."),
-          command,
-        );
-        const path = mentionedPath(
-          shorter,
-          guarded.map((one) => one.path),
-        );
-        if (path !== null) return `the command names ${path}, ${consequence}`;
-      }
+    const given = commandsOf(input, kind);
+    const commands = given.filter((command) => !onlyReads(command, cwd, folder ?? root));
+    if (kind === "execute" && commands.length === 0 && given.length > 0) return null;
+    for (const command of commands) {
+      const decision = decidingCommand(command);
+      if (decision !== null) return `it runs \`${decision}\`, which only a person may decide`;
+      const shorter = [...own, ...(folder === null ? [] : [folder]), root].reduce(
+        (text, folder) => text.replaceAll(folder, "."),
+        command,
+      );
+      const named = guarded.filter(({ filesOnly }) => filesOnly !== true);
+      const path = mentionedPath(
+        shorter,
+        named.map((one) => one.path),
+      );
+      const found = named.find((one) => one.path === path);
+      if (found !== undefined) return `the command names ${path}, ${consequence(found)}`;
     }
-    const realPlaces = await Promise.all(guarded.map(({ place }) => realOf(place)));
-    for (const path of [...paths, ...files, ...texts.flatMap(patchedFiles)]) {
+    const marked = await Promise.all(
+      guarded.map(async (one) => ({
+        ...one,
+        places: [folded(one.place), folded(await realOf(one.place))],
+        top: folded(one.base),
+      })),
+    );
+    const all = new Set([...paths, ...files, ...texts.flatMap(patchedFiles)]);
+    if (all.size > mostPaths) return `it may write to ${all.size} files, too many to judge`;
+    for (const path of all) {
       const named = absolute(path, cwd, home);
+      if (named.length > longestPath) continue;
       const real = await realOf(named);
       if (own.some((folder) => isInside(folder, real))) continue;
-      const found = guarded.find(({ place }, at) => {
-        return isBelow(place, named) || isBelow(place, real) || isBelow(realPlaces[at] ?? place, real);
+      const spellings = [folded(named), folded(real)];
+      const found = marked.find(({ places, top }) => {
+        if (places.some((place) => spellings.some((one) => isBelow(place, one)))) return true;
+        // An edit of a folder moves or deletes it, with the guarded files in it.
+        return kind === "edit" && spellings.some((one) => isBelow(one, places[0]) && !isBelow(one, top));
       });
-      if (found !== undefined) return `it may write to ${shown(found.place, folder ?? root, home)}, ${consequence}`;
+      if (found !== undefined)
+        return `it may write to ${shown(found.place, folder ?? root, home)}, ${consequence(found)}`;
     }
     return null;
   };
 }
 
-const consequence = "which decides what Aegis and its agents may do";
+function consequence({ decides = "what Aegis and its agents may do" }: GuardedPath): string {
+  return `which decides ${decides}`;
+}
 
-/** The texts that a shell or an interpreter receives. */
-function commandsOf(input: unknown): string[] {
+/** The texts that a shell or an interpreter receives. Of a tool that does more, only what is a command by its name. */
+function commandsOf(input: unknown, kind: ToolKind): string[] {
   const found: string[] = [];
   const visit = (value: unknown, isCode: boolean): void => {
     if (typeof value === "string") {
@@ -104,41 +127,56 @@ function commandsOf(input: unknown): string[] {
       else for (const one of value) visit(one, isCode);
     } else if (typeof value === "object" && value !== null)
       for (const [key, one] of Object.entries(value))
-        if (!contentKeys.test(key) || codeKeys.test(key)) visit(one, true);
+        if (kind !== "execute") visit(one, isCode || commandKeys.test(key));
+        else if (!contentKeys.test(key) || codeKeys.test(key)) visit(one, true);
   };
-  visit(input, true);
+  visit(input, kind === "execute");
   return found;
 }
+
+const commandKeys = /^(?:commands?|cmd|script|shell|code|args|argv|arguments)$/i;
 
 /** The values of these keys are executed here, but are content in other tools. */
 const codeKeys = /^(?:input|data|text|content|body)$/i;
 
-/** Splits the strings of an input into possible file names and texts. */
-function partsOf(input: unknown): { texts: string[]; files: string[] } {
+/** The system opens no longer path. */
+const longestPath = 4096;
+/** Resolving more would take seconds. */
+const mostPaths = 5_000;
+
+/** The strings of an input as texts, and those that can be file names. */
+function partsOf(input: unknown, kind: ToolKind): { texts: string[]; files: string[] } {
   const texts: string[] = [];
   const files: string[] = [];
-  const visit = (value: unknown, key: string, depth: number): void => {
-    if (depth > deepest) return;
+  const visit = (value: unknown, key: string): void => {
     if (typeof value === "string") {
-      if (contentKeys.test(key) || value.length > longestPath || /[\n\0]/.test(value)) texts.push(value);
-      else files.push(value);
-    } else if (Array.isArray(value)) for (const one of value) visit(one, key, depth + 1);
+      texts.push(value);
+      // A long path, or one with a line break, can name a guarded file once `..` and `.` are resolved.
+      if (kind === "other" || !contentKeys.test(key)) files.push(value);
+    } else if (Array.isArray(value)) for (const one of value) visit(one, key);
     else if (typeof value === "object" && value !== null)
       for (const [name, one] of Object.entries(value)) {
         // A map of changes by path.
         if (/[/.]/.test(name)) files.push(name);
-        visit(one, name, depth + 1);
+        visit(one, name);
       }
   };
-  visit(input, "", 0);
+  visit(input, "");
   return { texts, files };
 }
 
-/** The files that a patch in a text changes. */
+/** The files that a patch in a text changes, in the notation of agents, of diff and of git. */
 function patchedFiles(text: string): string[] {
-  const marks = /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) (?:[ab]\/)?)(.+?)\s*$/gm;
-  return [...text.matchAll(marks)].map(([, path = ""]) => path);
+  return [...text.matchAll(patchMarks)].flatMap(([, rest = ""]) => {
+    const [path = ""] = rest.split("\t");
+    // One line of git names both files.
+    const names = [path, ...path.split(/\s(?="?[ab]\/)/)].map((name) => name.trim().replace(/^"|"$/g, ""));
+    return names.flatMap((name) => [name, name.replace(/^[ab]\//, "")]);
+  });
 }
+
+const patchMarks =
+  /^[ \t]*(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) |diff --git |(?:rename|copy) (?:from|to) )(.+)$/gm;
 
 function cwdOf(input: unknown, root: string): string {
   const given = typeof input === "object" && input !== null && "cwd" in input ? input.cwd : null;
@@ -146,7 +184,7 @@ function cwdOf(input: unknown, root: string): string {
 }
 
 function absolute(path: string, cwd: string, home: string): string {
-  const plain = path.startsWith("file:") ? pathOfUrl(path) : path;
+  const plain = /^file:/i.test(path) ? pathOfUrl(path) : path;
   return resolve(cwd, plain.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/, home));
 }
 
@@ -171,12 +209,12 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** Some file systems ignore case or Unicode normalization in names, so this comparison does too. */
-function isBelow(place: string, path: string): boolean {
-  const [above, below] = [folded(place), folded(path)];
+/** Of folded paths. */
+function isBelow(above = "", below = ""): boolean {
   return below === above || below.startsWith(above + sep);
 }
 
+/** Some file systems ignore case or Unicode normalization in names, so comparisons do too. */
 export function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

@@ -41,6 +41,9 @@ describe("an edit", () => {
     ".github/hooks/x.json",
     "~/.aegis/trust.json",
     "~/.claude/settings.json",
+    // A tool that resolves `..` before it opens the file finds the guarded one behind these.
+    "a\n/../.aegis.yaml",
+    `${"./".repeat(3_000)}.aegis.yaml`,
   ])("of %s is put to a person", async (path) => {
     const { judge } = await place();
     expect(await judge("edit", { file_path: path, content: "x" })).toMatch(/decides what Aegis/);
@@ -64,6 +67,13 @@ describe("an edit", () => {
       }),
       judge("edit", { changes: { ".aegis.yaml": { type: "delete" } } }),
       judge("edit", {}, [".aegis.yaml"]),
+      judge("edit", { path: `FILE://${join(root, ".aegis.yaml")}` }),
+      judge("edit", { diff: '--- "a/x"\n+++ "b/.aegis.yaml"\t2026-01-01\n' }),
+      judge("edit", { diff: "diff --git a/x b/.aegis.yaml\nrename from x\nrename to .aegis.yaml\n" }),
+      judge("edit", { diff: "diff --git a/x b/.aegis.yaml\nGIT binary patch\n" }),
+      judge("edit", { patch: "  *** Update File: .aegis.yaml\n" }),
+      judge("edit", { path: "evil", destination: ".claude" }),
+      judge("edit", { path: ".claude" }),
     ];
     for (const reason of await Promise.all(asked)) expect(reason).not.toBeNull();
   });
@@ -87,6 +97,47 @@ describe("an edit", () => {
   });
 });
 
+describe("a tool of a plugin", () => {
+  it.each([
+    { command: "cp evil .aegis.yaml" },
+    { run: { args: ["cp", "evil", ".claude/settings.json"] } },
+    { cmd: "aegis trust" },
+    { text: ".aegis.yaml" },
+    { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: ".aegis.yaml" } } } } } } } } } },
+  ])("with %j is put to a person", async (input) => {
+    const { judge } = await place();
+    expect(await judge("other", input)).not.toBeNull();
+  });
+
+  it("with a long text is judged at once", async () => {
+    const { judge } = await place();
+    const began = performance.now();
+    for (const text of ["x/".repeat(2_000_000), `--- ${" ".repeat(2_000_000)}`, "\n".repeat(2_000_000)])
+      expect(await judge("other", { text })).toBeNull();
+    const diff = Array.from({ length: 50_000 }, (_, at) => `--- a/x${at}\n`).join("");
+    expect(await judge("edit", { diff })).toMatch(/too many to judge/);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+});
+
+describe("what git runs", () => {
+  it.each([".git/hooks/pre-commit", ".git/config", ".git/modules/x/config", ".git"])(
+    "%s: a write is put to a person",
+    async (path) => {
+      const { judge } = await place();
+      expect(await judge("edit", { path, content: "x" })).toMatch(/decides which programs git runs/);
+    },
+  );
+
+  it("a command is put to a person only if it names hooks or settings", async () => {
+    const { judge } = await place();
+    for (const command of ["cp x .git/hooks/pre-commit", "echo x >> .git/config", "tee .git/h*/post-merge < x"])
+      expect(await judge("execute", { command })).toMatch(/decides which programs git runs/);
+    for (const command of ["git commit -m x", "rm .git/index.lock", "cp x .gitignore"])
+      expect(await judge("execute", { command })).toBeNull();
+  });
+});
+
 /**
  * Commands of the CLI that show something or give work to agents. A new command belongs here or in the list of the file
  * guard: a command that edits a guarded file, or makes a person's decision, needs approval.
@@ -94,7 +145,6 @@ describe("an edit", () => {
 const undecided = [
   ...[
     "run",
-    "chat",
     "spawn",
     "send",
     "fork",
@@ -156,6 +206,13 @@ describe("a command", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the shell
     "aegis${IFS}plugin${IFS}drop${IFS}house",
     "cat .aegis.yaml > /tmp/x; rm .aegis.yaml",
+    "cp x .claude/y/../settings.json",
+    "cp x .claude/s*.json",
+    "cp x .claude/settings{,.local}.json",
+    "cp x .aegis.y{a..a}ml",
+    "cp x opencode.js*",
+    "sed -i s/a/b/ .[!.]*",
+    "printf '/answer allow' | aegis chat worker",
   ])("%s is put to a person", async (command) => {
     const { judge } = await place();
     expect(await judge("execute", { command, description: "tidies up" })).not.toBeNull();
@@ -170,6 +227,8 @@ describe("a command", () => {
     "aegis ps",
     "aegis -C . send dev 'please install it'",
     "rm -rf dist/*",
+    "prettier --write *.json src/**/*.ts",
+    "cp a/b/../c.ts d.ts",
   ])("%s is not", async (command) => {
     const { judge } = await place();
     expect(await judge("execute", { command, description: "changes .aegis.yaml" })).toBeNull();
