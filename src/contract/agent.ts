@@ -69,6 +69,8 @@ export const agentSchema = z.object({
   deny_tools: z.array(z.string()),
   /** Sessions only: the allowlists of the starters above this session. A tool must be on each list. */
   within: z.array(z.array(z.string())).optional(),
+  /** Sessions only: the tools that need more are denied, although a person would be asked about them. */
+  needs_at_most: z.literal("write").optional(),
   skills: z.array(z.string()).nullable(),
   subagents: subagentLimitsSchema,
   /** Agents whose sessions and tasks this agent may end outside its own tree; `*` for every agent. */

@@ -63,6 +63,8 @@ export const sessionLimitsSchema = z.object({
   deny_tools: z.array(z.string()).readonly(),
   /** Allowlists of tools. A tool must be on each of them. Absent if no starter is limited to a list. */
   within: z.array(z.array(z.string()).readonly()).readonly().optional(),
+  /** Denies the tools that need more. Absent: the permission decides alone. */
+  needs_at_most: z.literal("write").optional(),
   /** The only agents whose sessions it may end outside its own tree; absent means none. */
   may_end: z.array(z.string()).readonly().optional(),
 });

@@ -14,6 +14,7 @@ export const starterAgentSchema = agentSchema.pick({
   tools: true,
   deny_tools: true,
   within: true,
+  needs_at_most: true,
   subagents: true,
   may_end: true,
 });

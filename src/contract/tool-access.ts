@@ -22,7 +22,16 @@ export type ScopedTool = {
 
 export type ScopedAgent = Pick<
   Agent,
-  "slug" | "plugin" | "source" | "extends" | "overrides" | "tools" | "deny_tools" | "within" | "permission"
+  | "slug"
+  | "plugin"
+  | "source"
+  | "extends"
+  | "overrides"
+  | "tools"
+  | "deny_tools"
+  | "within"
+  | "permission"
+  | "needs_at_most"
 >;
 
 export type Decision = { allowed: true; reason: string } | { allowed: false; reason: string; refusal: Refusal };
@@ -151,8 +160,15 @@ function ceiling(agent: ScopedAgent, within: readonly (readonly ToolEntry[])[], 
 const ranks = { read: 0, write: 1, full: 2, auto: 2 } as const satisfies Record<Permission, number>;
 
 function rights(agent: ScopedAgent, tool: ScopedTool): Decision | null {
-  if (ranks[agent.permission] >= ranks[tool.needs]) return null;
-  return refuse(agent, tool, `its permission is ${agent.permission}, the tool needs ${tool.needs}`);
+  const { permission, needs_at_most: most = permission } = agent;
+  if (ranks[permission] < ranks[tool.needs])
+    return refuse(agent, tool, `its permission is ${permission}, the tool needs ${tool.needs}`);
+  if (ranks[most] >= ranks[tool.needs]) return null;
+  return refuse(
+    agent,
+    tool,
+    `its permission and that of its starter allow at most ${most}, the tool needs ${tool.needs}`,
+  );
 }
 
 export function refuse(

@@ -1,5 +1,5 @@
 /** Rights that go with a task stay as they were; names in lists of agents mean agents, not names. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { newId, type TaskId } from "../../src/contract/ids.ts";
@@ -7,7 +7,7 @@ import { aegisProject } from "../helpers/aegis.ts";
 import { testProject } from "../helpers/project.ts";
 import { remoteAgent, seated, takeSeat } from "../helpers/projects/rights.ts";
 import { untilPlugin } from "../helpers/projects/tool-user.ts";
-import { createSession } from "../helpers/talk.ts";
+import { createSession, openAsk, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const mark = `import { tool } from "aegis";\nexport const mark = tool({ description: "d", permission: "full" }, () => "m");\n`;
@@ -49,6 +49,41 @@ it("a task keeps its producer's limits over a crash, an edit of the configuratio
   await check("worker");
   const { task: now } = await second.client.call("getTask", { path: { task } });
   expect(now.starter).toMatchObject({ session: reader.session, own_rights: false, agent: { permission: "read" } });
+});
+
+it("an agent that must ask before each change has nobody make it unasked", async () => {
+  const here = await testProject({
+    ".aegis.yaml": `default_agent: asker
+agents:
+  asker: { harness: scripted, playbook: playbook.yaml, permission: auto }
+  writer: { harness: scripted, playbook: playbook.yaml, permission: write }
+queues:
+  line: { agent: writer }
+`,
+    "playbook.yaml": `
+rules:
+  - name: spawn
+    when: '/^have (\\S+) written by a peer/'
+    steps: [{ tool: aegis_spawn, input: { agent: writer, prompt: "write {1}" }, save: out }, { say: "{out}" }]
+  - name: enqueue
+    when: '/^have (\\S+) written by a worker/'
+    steps: [{ tool: aegis_enqueue, input: { queue: line, payload: "write {1}" }, save: out }, { say: "{out}" }]
+  - name: write
+    when: '/^write (\\S+)/'
+    steps: [{ tool: write_report, input: { path: "{1}", text: "mine" }, save: out }, { say: "{out}" }]
+`,
+  });
+  const { client } = await here.start();
+  const { id } = await createSession(client);
+  for (const by of ["peer", "worker"]) {
+    await talk(client, id, `have ${by}.md written by a ${by}`);
+    const ask = await openAsk(client);
+    expect(ask.question).toContain(`Write ${by}.md`);
+    await expect(access(join(here.dir, `${by}.md`))).rejects.toThrow();
+    await client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "deny", text: "" } });
+  }
+  const own = await createSession(client, { agent: "writer" });
+  expect(await talk(client, own.id, "write own.md")).toContain("wrote own.md");
 });
 
 it("allow_agents means agents: another plugin's agent of an allowed name does not pass", async () => {

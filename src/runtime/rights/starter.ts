@@ -27,12 +27,14 @@ export async function starterOfRun(
 }
 
 function starterAgent(row: SessionRow, agent: Agent | null): StarterAgent {
-  const { slug, source, plugin, overrides, permission, tools, deny_tools, within, subagents, may_end } = limitedAgent(
-    agent ?? lostAgent(row.agent),
-    row.limits,
-  );
-  const lists = within === undefined ? {} : { within };
-  return { slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end, ...lists };
+  const limited = limitedAgent(agent ?? lostAgent(row.agent), row.limits);
+  const { slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end } = limited;
+  const { within, needs_at_most } = limited;
+  return {
+    ...{ slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end },
+    ...(within === undefined ? {} : { within }),
+    ...(needs_at_most === undefined ? {} : { needs_at_most }),
+  };
 }
 
 /** A session whose agent no longer exists passes on only `read`. */

@@ -3,18 +3,15 @@ import type { Agent, Permission } from "../../contract/agent.ts";
 import type { SessionLimits } from "../../contract/session.ts";
 import type { StarterAgent } from "../../contract/starter.ts";
 
-/** `auto` ranks below `full` because it asks before acting. */
-const ranks = { read: 0, write: 1, auto: 2, full: 3 } as const satisfies Record<Permission, number>;
-
 /** Returns the agent with the session's limits applied. Without limits it returns the same object. */
 export function limitedAgent(agent: Agent, limits: SessionLimits | null): Agent {
   if (limits === null) return agent;
   return {
     ...agent,
     model: limits.model ?? agent.model,
-    permission: lower(agent.permission, limits.permission),
+    ...shared(agent, limits),
     deny_tools: union(agent.deny_tools, limits.deny_tools),
-    may_end: shared(agent.may_end, limits.may_end ?? []),
+    may_end: inBoth(agent.may_end, limits.may_end ?? []),
     ...(limits.within === undefined ? {} : { within: limits.within.map((names) => [...names]) }),
   };
 }
@@ -31,6 +28,7 @@ export function limitsBelow(
   return {
     model: more.model ?? null,
     permission: agent.permission,
+    ...(agent.needs_at_most === undefined ? {} : { needs_at_most: agent.needs_at_most }),
     deny_tools: union(agent.deny_tools, more.deny_tools ?? []),
     may_end: agent.may_end,
     ...ceilings(agent, started),
@@ -62,12 +60,30 @@ function ceilings({ plugin, tools, within = [], subagents }: StarterAgent, start
   return lists.size === 0 ? {} : { within: [...lists.values()] };
 }
 
+type Rights = Pick<Agent, "permission" | "needs_at_most">;
+
+/**
+ * What both permissions allow. `write` edits without a question, and `auto` may use every tool after a question, so
+ * neither is the lower one: together they ask as `auto` does, about the tools that `write` has.
+ */
+function shared(own: Rights, limits: Pick<SessionLimits, "permission" | "needs_at_most">): Rights {
+  const { permission: most } = limits;
+  const isMixed = own.permission !== most && [own.permission, most].every((one) => one === "write" || one === "auto");
+  const needs_at_most = isMixed ? "write" : (own.needs_at_most ?? limits.needs_at_most);
+  return {
+    permission: isMixed ? "auto" : lower(own.permission, most),
+    ...(needs_at_most === undefined ? {} : { needs_at_most }),
+  };
+}
+
+/** Of two permissions that are not `write` and `auto`. */
 function lower(own: Permission, most: Permission | null): Permission {
-  return most === null || ranks[own] <= ranks[most] ? own : most;
+  if (most === null || own === most || most === "full") return own;
+  return own === "full" || most === "read" ? most : own;
 }
 
 /** The names in both lists. */
-function shared(a: readonly string[], b: readonly string[]): string[] {
+function inBoth(a: readonly string[], b: readonly string[]): string[] {
   const within = (names: readonly string[], name: string) => names.includes("*") || names.includes(name);
   return [...new Set([...a, ...b])].filter((name) => within(a, name) && within(b, name));
 }

@@ -1,6 +1,7 @@
 /** What an agent passes on, and which agents its lists mean. */
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
+import { scopeOf } from "../../../src/contract/tool-access.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import { endRefusal } from "../../../src/runtime/rights/may-end.ts";
 import { isNamed, limitedAgent, limitsBelow } from "../../../src/runtime/tables/limits.ts";
@@ -51,6 +52,43 @@ describe("limits", () => {
     expect(limitsBelow(named, started, {})).not.toHaveProperty("within");
     const ofPlugin = agent("started", { plugin: "other", source: "plugin" });
     expect(limitsBelow(named, ofPlugin, {}).within).toEqual([["read"]]);
+  });
+
+  it("ask as `auto` and hide what `write` has not, where one of the two permissions is each of them", () => {
+    const both = { permission: "auto", needs_at_most: "write" };
+    const [writer, asker, all] = [
+      agent("writer", { permission: "write" }),
+      agent("asker", { permission: "auto" }),
+      agent("all", { permission: "full" }),
+    ];
+    const below = (from: Agent, started: Agent) => limitedAgent(started, limitsBelow(from, started, {}));
+    expect(below(asker, writer)).toMatchObject(both);
+    expect(below(writer, asker)).toMatchObject(both);
+    // Further down both stay.
+    expect(below(below(asker, writer), all)).toMatchObject(both);
+    expect(below(all, asker)).not.toHaveProperty("needs_at_most");
+    const plugged = { kind: "plugin", plugin: "p", required_agent: null, visible_to: [] } as const;
+    const decide = scopeOf(below(asker, writer));
+    expect(decide({ ...plugged, name: "t", needs: "write" }).allowed).toBe(true);
+    expect(decide({ ...plugged, name: "t", needs: "full" }).allowed).toBe(false);
+    expect(scopeOf(asker)({ ...plugged, name: "t", needs: "full" }).allowed).toBe(true);
+  });
+
+  it.each([
+    ["read", "auto", "read"],
+    ["auto", "read", "read"],
+    ["read", "full", "read"],
+    ["write", "read", "read"],
+    ["full", "write", "write"],
+    ["write", "full", "write"],
+    ["full", "auto", "auto"],
+    ["auto", "full", "auto"],
+    ["full", "full", "full"],
+  ] as const)("of %s for an agent with %s are %s", (most, permission, expected) => {
+    const started = agent("started", { permission });
+    expect(limitedAgent(started, limitsBelow(agent("starter", { permission: most }), started, {}))).toMatchObject({
+      permission: expected,
+    });
   });
 
   it("do not give the right to end sessions to a descendant of a session without it", () => {
