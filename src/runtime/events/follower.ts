@@ -13,8 +13,15 @@ export type FollowerOptions = {
   isBehind: () => boolean;
   /** Must not throw. Work that fails stays pending until the next commit or the close. */
   work: () => Promise<void>;
-  /** Waits before each run, so that the commits of a turn share one. */
-  gatherMs?: number;
+  /** Waits before a run, so that several commits share it. Default: a run begins with the commit. */
+  gather?: Gather;
+};
+
+export type Gather = {
+  /** After the first commit that a run is for. */
+  ms: number;
+  /** After the previous run. With constant commits this is the time between runs. */
+  restMs: number;
 };
 
 export class Follower {
@@ -23,6 +30,7 @@ export class Follower {
   #working: Promise<void> | null = null;
   #again = false;
   #timer: NodeJS.Timeout | null = null;
+  #endedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -34,10 +42,10 @@ export class Follower {
 
   wake(): void {
     if (!this.#options.isBehind()) return;
-    const { gatherMs } = this.#options;
+    const { gather } = this.#options;
     if (this.#working !== null) this.#again = true;
-    else if (gatherMs === undefined) this.#begin();
-    else this.#timer ??= setTimeout(() => this.#begin(), gatherMs);
+    else if (gather === undefined) this.#begin();
+    else this.#timer ??= setTimeout(() => this.#begin(), this.#delay(gather));
   }
 
   /** Finishes pending work, then stops following. */
@@ -46,6 +54,10 @@ export class Follower {
     await this.#working;
     if (this.#options.isBehind()) this.#begin();
     await this.#working;
+  }
+
+  #delay({ ms, restMs }: Gather): number {
+    return Math.max(ms, this.#endedAt + restMs - performance.now());
   }
 
   #begin(): void {
@@ -57,6 +69,7 @@ export class Follower {
   async #work(): Promise<void> {
     this.#again = false;
     await this.#options.work();
+    this.#endedAt = performance.now();
     this.#working = null;
     if (this.#again) this.wake();
   }

@@ -96,8 +96,11 @@ type Grouping = {
   files(): Promise<string[]>;
 };
 
-/** Short for a person who reads along, long enough for the commits of a turn: opening a file costs more than a line. */
-const gatherMs = 25;
+/**
+ * Short for a person who reads along, long enough for the commits of a turn: opening a file costs more than a line. A
+ * busy project writes each file four times a second.
+ */
+const gather = { ms: 25, restMs: 250 };
 /** Events per write, which bounds the memory use. */
 const pageSize = 100;
 
@@ -122,7 +125,7 @@ class JsonlMirror implements Mirror {
       },
       isBehind: () => this.#behind.size > 0,
       work: () => this.#work(),
-      gatherMs,
+      gather,
     });
   }
 
@@ -137,20 +140,21 @@ class JsonlMirror implements Mirror {
   }
 
   async #work(): Promise<void> {
-    const failed = new Set<string>();
-    for (const file of this.#behind) {
-      this.#behind.delete(file);
+    // Files that fall behind meanwhile wait for the next run, or constant commits would open a file for each event.
+    const files = [...this.#behind];
+    this.#behind.clear();
+    const failed: string[] = [];
+    for (const file of files) {
       try {
         await this.#catchUp(file);
-        failed.delete(file);
       } catch (error) {
-        failed.add(file);
+        failed.push(file);
         this.#complain(file, error);
       }
     }
     // Retried with the next commit, or when the mirror closes.
     for (const file of failed) this.#behind.add(file);
-    if (failed.size === 0 && this.#failing) {
+    if (failed.length === 0 && this.#failing) {
       this.#failing = false;
       this.#options.log.info("the transcripts are complete again", { dir: this.#options.dir });
     }

@@ -1,10 +1,10 @@
 import { setImmediate as nextRound } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { Event } from "../../../src/contract/event.ts";
-import { Follower } from "../../../src/runtime/events/follower.ts";
+import { Follower, type Gather } from "../../../src/runtime/events/follower.ts";
 
 /** A log whose commits the test makes, and work that counts how much was still to be done. */
-function bench(work: (left: number) => Promise<number>) {
+function bench(work: (left: number) => Promise<number>, gather?: Gather) {
   const listeners = new Set<(events: readonly Event[]) => void>();
   let left = 0;
   const follower = new Follower({
@@ -24,6 +24,7 @@ function bench(work: (left: number) => Promise<number>) {
       const failed = await work(taken);
       left += failed;
     },
+    ...(gather === undefined ? {} : { gather }),
   });
   const commit = () => {
     for (const listener of listeners) listener([{} as Event]);
@@ -66,4 +67,37 @@ it("tries what failed again with the next commit, and once more at its close", a
   expect(tries).toEqual([1, 2, 2]);
   commit();
   expect(tries).toHaveLength(3);
+});
+
+it("lets the commits of a while share a run, and rests between runs when commits never stop", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const runs: { at: number; taken: number }[] = [];
+  const start = performance.now();
+  const { follower, commit } = bench(
+    async (taken) => {
+      runs.push({ at: performance.now() - start, taken });
+      return 0;
+    },
+    { ms: 20, restMs: 200 },
+  );
+  for (let ms = 0; ms < 500; ms += 10) {
+    commit();
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(runs).toEqual([
+    { at: 20, taken: 2 },
+    { at: 220, taken: 20 },
+    { at: 420, taken: 20 },
+  ]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  commit();
+  await vi.advanceTimersByTimeAsync(20);
+  expect(runs.slice(3)).toEqual([
+    { at: 620, taken: 8 },
+    { at: 1520, taken: 1 },
+  ]);
+  commit();
+  await follower.close();
+  expect(runs.at(-1)).toEqual({ at: 1520, taken: 1 });
 });

@@ -150,6 +150,30 @@ it.each([
   expect(log.said).toEqual([]);
 });
 
+it("does not read the log once for each commit while commits never stop", async () => {
+  const { store, dir, file } = await setUp();
+  const [a, b] = [await addSession(store), await addSession(store)];
+  let reads = 0;
+  const events = {
+    ...{ lastSeq: () => store.read.events.lastSeq() },
+    list: (...query: Parameters<Store["read"]["events"]["list"]>) => {
+      reads += 1;
+      return store.read.events.list(...query);
+    },
+  };
+  const counted = { onCommit: store.onCommit.bind(store), read: { events, sessions: store.read.sessions } };
+  const mirror = await createMirror({ store: counted, dir, redact: (text) => text, log: silentLogger });
+  await say(store, a.id, "first");
+  await waitUntil("the mirror has begun", () => reads > 0);
+  const before = { reads, at: performance.now() };
+  for (let index = 0; index < 200; index++) await say(store, index % 2 === 0 ? a.id : b.id, `${index}`);
+  const runs = Math.ceil((performance.now() - before.at) / 250) + 1;
+  // One read of each file.
+  expect(reads - before.reads).toBeLessThanOrEqual(2 * runs);
+  await mirror.close();
+  expect([...(await texts(file(a.id))), ...(await texts(file(b.id)))]).toHaveLength(201);
+});
+
 it("writes nothing after it was closed", async () => {
   const { store, open, file } = await setUp();
   const { id } = await addSession(store);
