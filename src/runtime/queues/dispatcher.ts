@@ -10,10 +10,10 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { checkBudgets } from "./budgets.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 import type { Ended } from "./endings.ts";
 import { type RightsOptions, roomFor } from "./rights.ts";
-import { checkBudgets } from "./spending.ts";
 
 export type DispatcherOptions = RightsOptions & {
   store: Store;

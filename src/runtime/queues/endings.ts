@@ -1,21 +1,54 @@
 /**
- * Ends attempts and tasks. One transaction writes the end and the message about it, so that a producer receives each
- * ending exactly once, also across a crash.
+ * Ends attempts and tasks: derives the outcome from the verdict on the worker's session, and tells the producer. One
+ * transaction writes the end and the message about it, so that a producer receives each ending exactly once, also
+ * across a crash.
  */
 import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
-import { type CheckReceipt, isVerified } from "../../contract/receipt.ts";
+import { messageMaxBytes } from "../../contract/message.ts";
+import { type CheckReceipt, isVerified, receiptWords } from "../../contract/receipt.ts";
 import type { Task } from "../../contract/task.ts";
 import { type Backoff, backoffMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { StoreTx } from "../../store/store.ts";
+import type { StoreTx, TurnRow } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { callbackBody, type Ending } from "./callback.ts";
+import type { Ended as EndedSession, FailureTexts } from "../work/judge.ts";
+import { usageOfWorker } from "./budgets.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import { usageOfWorker } from "./spending.ts";
 
 /** The delay before a failed task is retried. */
 const retryBackoff: Backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
+
+/** The outcome of a task. */
+export type Ending =
+  | { status: "completed"; result: string }
+  /** `no` if another attempt would end the same way; `at once` if the task is not the cause. */
+  | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "at once" }
+  | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
+
+export const workerFailures: FailureTexts = {
+  closed: "the worker's session was closed before it was done",
+  cancelled: "the worker's turn was interrupted",
+  refused: "the worker refused the task",
+  truncated: "the worker reached a limit",
+  lost: "interrupted: Aegis stopped while the task was running",
+  failed: "the worker's turn failed",
+};
+
+/** `words` is the worker's last text, from an earlier turn if this one has none. */
+export function endingOf({ turn, error }: EndedSession, words: string | null): Ending {
+  if (turn !== null && error === null) return { status: "completed", result: turn.text };
+  return { status: "failed", error: error ?? workerFailures.failed, words, retry: retryOf(turn) };
+}
+
+/** Errors that a retry cannot fix without a change of the configuration or the machine. */
+const permanent: ReadonlySet<string> = new Set(["not_installed", "not_logged_in", "bad_model", "blocked", "lost"]);
+
+function retryOf(turn: TurnRow | null): "no" | "later" {
+  if (turn === null || turn.reason === "cancelled") return "no";
+  if (turn.reason === "truncated" || turn.reason === "lost") return "later";
+  return permanent.has(turn.error?.code ?? "") ? "no" : "later";
+}
 
 export type EndingsOptions = {
   clock: Clock;
@@ -144,4 +177,37 @@ async function receiptOf(tx: StoreTx, task: Task): Promise<CheckReceipt | null> 
 function errorOf(ending: Ending): string | null {
   if (ending.status === "completed") return null;
   return ending.status === "failed" ? ending.error : "cancelled";
+}
+
+/** The message that tells the producer. The receipt comes first: the worker writes the rest. */
+function callbackBody(ending: Ending, receipt: CheckReceipt | null): string {
+  const text = callbackText(ending);
+  return storable(receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`);
+}
+
+function callbackText(ending: Ending): string {
+  switch (ending.status) {
+    case "completed":
+      return ending.result.trim() === "" ? "the worker finished without a final message" : ending.result;
+    case "failed":
+      return ending.words === null
+        ? ending.error
+        : `${ending.error}\n\nThe worker's last message was:\n\n${ending.words}`;
+    case "cancelled":
+      if (ending.words !== null) return `cancelled — the worker's last message was:\n\n${ending.words}`;
+      if (ending.was === "in_flight") return "cancelled — the worker had not said anything yet";
+      return ending.lastError === null
+        ? "cancelled (never dispatched)"
+        : `cancelled while it waited to be tried again; the last try failed: ${ending.lastError}`;
+  }
+}
+
+/** An agent's text may exceed the limit of an inbox. The message is truncated instead of refused. */
+function storable(text: string): string {
+  const clean = text.replaceAll("\0", "\uFFFD");
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= messageMaxBytes) return clean;
+  const note = `\n[cut: the whole message is ${bytes.length} bytes long]`;
+  const kept = bytes.subarray(0, messageMaxBytes - Buffer.byteLength(note) - 4).toString("utf8");
+  return `${kept.replace(/\uFFFD+$/, "")}${note}`;
 }

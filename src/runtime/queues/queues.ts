@@ -16,10 +16,9 @@ import type { StillWaiting } from "../work/judge.ts";
 import { until } from "../work/until.ts";
 import { checkTask, insertTask, type NewTask } from "./admission.ts";
 import { findCheck } from "./check.ts";
-import { QueueDefinitions } from "./definitions.ts";
+import { type DefinitionsOptions, QueueDefinitions } from "./definitions.ts";
 import { Dispatcher, freeing } from "./dispatcher.ts";
 import { Endings } from "./endings.ts";
-import { QueueManagement } from "./management.ts";
 import { roomOfNode } from "./node-room.ts";
 import { type RecoveredTasks, recoverTasksIn, type Settled } from "./recover.ts";
 import { type RightsOptions, workerLabels } from "./rights.ts";
@@ -35,8 +34,7 @@ export type QueuesOptions = RightsOptions & {
   inbox: Inbox;
   sessions: Sessions;
   maxHops: () => number;
-  /** The queues of the current configuration. */
-  declared: () => Readonly<Record<string, QueueSettings>>;
+  declared: DefinitionsOptions["declared"];
   /** What a session may still wait for after its turn has ended. */
   waiting: readonly StillWaiting[];
   checks: Checks;
@@ -57,7 +55,6 @@ export class Queues {
   readonly #options: QueuesOptions;
   readonly #definitions: QueueDefinitions;
   readonly #views: QueueViews;
-  readonly #management: QueueManagement;
   readonly #endings: Endings;
   readonly #workers: Workers;
   readonly #dispatcher: Dispatcher;
@@ -67,9 +64,8 @@ export class Queues {
 
   constructor(options: QueuesOptions) {
     this.#options = options;
-    this.#definitions = new QueueDefinitions(options.declared);
+    this.#definitions = new QueueDefinitions(options);
     this.#views = new QueueViews({ ...options, definitions: this.#definitions });
-    this.#management = new QueueManagement({ ...options, definitions: this.#definitions });
     this.#endings = new Endings({ ...options, definitions: this.#definitions });
     this.#workers = new Workers({
       ...options,
@@ -240,7 +236,7 @@ export class Queues {
 
   /** Throws `conflict` if a queue of that name exists. */
   async add(name: string, settings: QueueSettings): Promise<QueueView> {
-    await this.#management.add(name, settings);
+    await this.#definitions.add(name, settings);
     // Tasks of an earlier queue of that name may still be pending.
     this.#dispatcher.nudge(name);
     return this.queue(name);
@@ -248,19 +244,19 @@ export class Queues {
 
   /** Returns the cancelled tasks. Throws `conflict` if the queue has unfinished tasks, unless forced. */
   async remove(name: string, options: { force: boolean }): Promise<TaskId[]> {
-    const left = await this.#management.remove(name, options);
+    const left = await this.#definitions.remove(name, options);
     for (const id of left) await this.cancel(id);
     return left;
   }
 
   /** Starts no task of the queue until it is resumed, also after a restart. */
   async pause(name: string): Promise<QueueView> {
-    await this.#management.setPaused(name, true);
+    await this.#definitions.setPaused(name, true);
     return this.queue(name);
   }
 
   async resume(name: string): Promise<QueueView> {
-    await this.#management.setPaused(name, false);
+    await this.#definitions.setPaused(name, false);
     await this.#dispatcher.pump(name);
     return this.queue(name);
   }

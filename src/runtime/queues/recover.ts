@@ -10,8 +10,7 @@ import { onCrashOf } from "../sessions/on-crash.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { AgentTable } from "../tables/agents.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import type { Endings } from "./endings.ts";
-import { workerFailures } from "./verdict.ts";
+import { type Endings, workerFailures } from "./endings.ts";
 
 export type RecoverOptions = {
   definitions: QueueDefinitions;

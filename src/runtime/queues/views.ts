@@ -8,11 +8,11 @@ import type { Store } from "../../store/store.ts";
 import type { CheckConsent } from "../checks/consent.ts";
 import type { ReceiptViews } from "../checks/views.ts";
 import { nodeOf } from "../remote/node-of.ts";
+import { checkBudgets } from "./budgets.ts";
 import { findCheck } from "./check.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 import { missingLabels } from "./node-room.ts";
 import { type RightsOptions, roomFor, workerLabels } from "./rights.ts";
-import { checkBudgets } from "./spending.ts";
 
 export type TaskFilter = { queue?: string | undefined; status?: TaskStatus | undefined; limit: number };
 

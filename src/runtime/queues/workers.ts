@@ -13,11 +13,9 @@ import type { Checks, Verified } from "../checks/checks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
-import type { Ending } from "./callback.ts";
 import type { CheckFinder } from "./check.ts";
-import type { Endings } from "./endings.ts";
+import { type Ending, type Endings, endingOf, workerFailures } from "./endings.ts";
 import { type RightsOptions, workerPlace } from "./rights.ts";
-import { endingOf, workerFailures } from "./verdict.ts";
 
 export type WorkersOptions = RightsOptions & {
   store: Store;
