@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { labelsOf, labelWords } from "../remote/placement.ts";
-import { tellSender } from "../sessions/recover.ts";
+import { tellSender } from "../sessions/unanswerable.ts";
 
 export type AwayOptions = { clock: Clock; inbox: Pick<Inbox, "admitIn"> };
 
@@ -34,7 +34,7 @@ export async function tellAway(tx: StoreTx, session: SessionRow, options: AwayOp
       await tx.events.append({ type: "run.log", session: null, data }, clock.now());
     }
     const words = `Your message ${message.id} to "${handle}" waits: node ${node} is lost. It is kept ${until}.`;
-    await tellSender(tx, message, words, inbox);
+    await tellSender(tx, inbox, message, words);
   }
 }
 

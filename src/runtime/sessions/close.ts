@@ -1,11 +1,10 @@
 /** Closes a session inside a transaction: refuses its pending messages and notifies their senders. */
 import type { MessageId, SessionId } from "../../contract/ids.ts";
-import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SessionRow, StoreReads, StoreTx } from "../../store/store.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { tellSender } from "./recover.ts";
 import { liveRow } from "./rows.ts";
+import { tellRefused } from "./unanswerable.ts";
 
 /** The work that a close leaves for after the commit. */
 export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
@@ -31,22 +30,7 @@ export async function closeSession(
   await tx.sessions.update(id, { state: "closed", error: null, closed_at: now });
   await tx.events.append({ type: "session.closed", session: id, data: { reason, refused } }, now);
   const toTell = waiting.filter(({ sender }) => sender.kind !== "agent" || sender.session !== informed);
-  return { id, refused, told: await tellRefused(tx, row, toTell, inbox) };
-}
-
-async function tellRefused(
-  tx: StoreTx,
-  row: SessionRow,
-  waiting: readonly Message[],
-  inbox: Inbox,
-): Promise<SessionId[]> {
-  const told: SessionId[] = [];
-  for (const message of waiting) {
-    const text = `Your message ${message.id} to "${row.handle}" was refused: that session was closed before reading it.`;
-    const sender = await tellSender(tx, message, text, inbox);
-    if (sender) told.push(sender);
-  }
-  return told;
+  return { id, refused, told: await tellRefused(tx, inbox, row, toTell) };
 }
 
 /** More than a person would read. */

@@ -1,12 +1,11 @@
 /**
  * Recovers turns that a crash left without an end. Their messages become pending again. Messages that were never
- * delivered are sent as if for the first time; for the others `cut.ts` decides once their conversation is open again.
+ * delivered are sent as if for the first time; for the others `interrupted-turn.ts` decides once their conversation is open again.
  */
-import type { MessageId, SessionId, TurnId } from "../../contract/ids.ts";
+import type { MessageId, TurnId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Store, StoreTx, TurnRow } from "../../store/store.ts";
-import type { Inbox } from "../inbox/inbox.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import { joinedLater } from "./interrupted-turn.ts";
 import { wholeWords } from "./last-text.ts";
@@ -112,20 +111,6 @@ async function recordUnfinished(tx: StoreTx, turn: TurnRow, now: number): Promis
   const text = whole !== null && turn.text.startsWith(whole) ? turn.text.slice(whole.length).trimStart() : turn.text;
   const data = { turn: turn.id, message: `${turn.id}/unfinished`, text };
   await tx.events.append({ type: "turn.text", session: turn.session, data }, now);
-}
-
-/** A sender that is a session is notified with a message; a person sees the event. */
-export async function tellSender(
-  tx: StoreTx,
-  message: Message,
-  text: string,
-  inbox: Pick<Inbox, "admitIn">,
-): Promise<SessionId | null> {
-  if (message.sender.kind !== "agent") return null;
-  const sender = await tx.sessions.get(message.sender.session);
-  if (!sender || sender.closed_at !== null) return null;
-  await inbox.admitIn(tx, { session: sender.id, sender: { kind: "substrate" }, body: text });
-  return sender.id;
 }
 
 async function setStatus(
