@@ -9,12 +9,11 @@ import type { ReceiptViews } from "../checks/views.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { isHere, nodeOf } from "../remote/node-of.ts";
 import { findBelow, type Placed, placedBelow } from "./address.ts";
-import { type Ended, Endings } from "./endings.ts";
+import { type Ended, Endings, endingOf, subagentFailures } from "./endings.ts";
 import { historyOf } from "./history.ts";
 import { type Reply, replyTo } from "./reply.ts";
 import { type NewSubagent, type SpawnOptions, spawnIn } from "./spawn.ts";
 import { listTrees } from "./trees.ts";
-import { endingOf, subagentFailures } from "./verdict.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
 import { awaitingDelivery, preamble } from "./words.ts";
 

@@ -13,8 +13,7 @@ import type { Conversations } from "../sessions/conversations.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { StillWaiting } from "../work/judge.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
-import type { Ended, Endings } from "./endings.ts";
-import { endingOf } from "./verdict.ts";
+import { type Ended, type Endings, endingOf } from "./endings.ts";
 import type { Ending } from "./words.ts";
 
 export type WatchOptions = {
