@@ -135,7 +135,7 @@ export function contribute(part: Contribution, tables: PluginTables): Contribute
     if (code !== null) {
       for (const [index, tool] of part.contributions.tools.entries())
         addTool(tool.name, () => codeTool(part, code, tool, index));
-      undo.push(...contributeCode(part, code, tables));
+      contributeCode(part, code, tables, (one) => undo.push(one));
     }
   } catch (error) {
     undoAll();
@@ -144,43 +144,35 @@ export function contribute(part: Contribution, tables: PluginTables): Contribute
   return { undo: undoAll, tools, faults };
 }
 
-function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables): Undo[] {
+function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables, keep: (undo: Undo) => void): void {
   const { plugin, order, contributions } = part;
-  const undo: Undo[] = [];
-  const keep = (one: Undo) => undo.push(one);
-  try {
-    for (const [index, declared] of contributions.workflows.entries()) {
-      const run = (context: WorkflowContext, args: unknown) => code.run(index, context, args);
-      keep(placed(declared, () => tables.addWorkflow({ ...declared, plugin, run })));
-    }
-    for (const skill of contributions.skills) keep(tables.addSkill({ plugin, ...skill }));
-    for (const [index, declared] of contributions.commands.entries()) {
-      const what = `the command "/${declared.name}"`;
-      const run: Command["run"] = (args, caller, signal) =>
-        code
-          .call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what })
-          .catch((error: unknown) => Promise.reject(told(error, what, part.log)));
-      keep(tables.commands.add({ ...declared, plugin, order, file: null, run }));
-    }
-    for (const [index, name] of contributions.reducers.entries()) {
-      const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };
-      keep(tables.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
-    }
-    for (const [index, declared] of contributions.channels.entries())
-      keep(tables.addChannel(remoteChannel(part, code, declared, index)));
-    if (contributions.hooks.some((hook) => hook.offersSkills)) keep(tables.offerSkills(plugin));
-    if (contributions.hooks.length > 0)
-      keep(
-        tables.hooks.add({
-          ...{ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) },
-          ...(part.loading === undefined ? {} : { loading: part.loading }),
-        }),
-      );
-    return undo;
-  } catch (error) {
-    for (const one of undo.reverse()) one();
-    throw error;
+  for (const [index, declared] of contributions.workflows.entries()) {
+    const run = (context: WorkflowContext, args: unknown) => code.run(index, context, args);
+    keep(placed(declared, () => tables.addWorkflow({ ...declared, plugin, run })));
   }
+  for (const skill of contributions.skills) keep(tables.addSkill({ plugin, ...skill }));
+  for (const [index, declared] of contributions.commands.entries()) {
+    const what = `the command "/${declared.name}"`;
+    const run: Command["run"] = (args, caller, signal) =>
+      code
+        .call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what })
+        .catch((error: unknown) => Promise.reject(told(error, what, part.log)));
+    keep(tables.commands.add({ ...declared, plugin, order, file: null, run }));
+  }
+  for (const [index, name] of contributions.reducers.entries()) {
+    const options = { timeoutMs: shortCallMs, what: `the reducer "${name}"` };
+    keep(tables.addReducer(name, (replies) => code.call({ kind: "reducer", index, replies }, options)));
+  }
+  for (const [index, declared] of contributions.channels.entries())
+    keep(tables.addChannel(remoteChannel(part, code, declared, index)));
+  if (contributions.hooks.some((hook) => hook.offersSkills)) keep(tables.offerSkills(plugin));
+  if (contributions.hooks.length > 0)
+    keep(
+      tables.hooks.add({
+        ...{ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) },
+        ...(part.loading === undefined ? {} : { loading: part.loading }),
+      }),
+    );
 }
 
 function remoteChannel(part: Contribution, code: CodeHost, declared: ChannelDeclaration, index: number): PluginChannel {

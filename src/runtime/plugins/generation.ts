@@ -3,13 +3,14 @@
  * retired.
  */
 
-import { access, constants, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
 import type { RunId } from "../../contract/ids.ts";
 import type { ExecutableTool, PluginDiagnostic, PluginManifest } from "../../contract/plugin.ts";
 import { childEnv, type Environment } from "../../lib/child-env.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
+import { findProgram } from "../../lib/find-program.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Processes } from "../../lib/process.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
@@ -289,22 +290,12 @@ async function programProblem(command: string, root: string, env: Environment): 
     const path = resolve(root, command);
     const where = isAbsolute(command) ? "" : " in the plugin's folder";
     if (!(await isFile(path))) return `its program ${command} is not there${where}`;
-    return (await isExecutable(path)) ? null : `its program ${command} is not executable (chmod +x)`;
+    return (await findProgram(path, "")) === null ? `its program ${command} is not executable (chmod +x)` : null;
   }
-  for (const folder of (env.PATH ?? "").split(delimiter)) {
-    const path = join(folder, command);
-    if (folder !== "" && (await isFile(path)) && (await isExecutable(path))) return null;
-  }
-  return `its program ${command} is not on the PATH; reload the plugin once it is installed`;
+  const found = await findProgram(command, env.PATH ?? "").catch(() => null);
+  return found === null ? `its program ${command} is not on the PATH; reload the plugin once it is installed` : null;
 }
 
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() === true;
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }
