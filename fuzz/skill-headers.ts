@@ -1,8 +1,7 @@
 /** What must hold for every page of a skill, whatever is in it; and pages that try to break it. */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { readYaml } from "../src/lib/frontmatter.ts";
-import { readQuickHeader } from "../src/lib/quick-header.ts";
+import { readQuickHeader, readYaml } from "../src/lib/frontmatter.ts";
 import { parseSkill, type SkillOrigin } from "../src/runtime/skills/parse.ts";
 
 export type Property = { name: string; property: fc.IProperty<[string]> };

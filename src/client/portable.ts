@@ -1,4 +1,9 @@
 /** The exports of `aegis/client` on every platform. `index.ts` and `browser.ts` each add their own `connect`. */
+import { waitForMessage } from "./wait.ts";
+import { waitForFiring } from "./wait-firing.ts";
+import { waitForRun } from "./wait-run.ts";
+import { waitForTask } from "./wait-task.ts";
+
 export { AegisError, type ErrorBody, type ErrorCode, isAegisError } from "../contract/errors.ts";
 export type { Event, EventType, LiveDelta } from "../contract/event.ts";
 export { type Id, isId, newId } from "../contract/ids.ts";
@@ -19,4 +24,11 @@ export {
 } from "./state.ts";
 export type { Outcome, WaitOptions as MessageWaitOptions } from "./wait.ts";
 export type { WaitOptions } from "./wait-over.ts";
-export { wait } from "./waits.ts";
+
+/** Each function follows the event stream and survives restarts of the daemon. */
+export const wait = {
+  message: waitForMessage,
+  task: waitForTask,
+  run: waitForRun,
+  firing: waitForFiring,
+} as const;

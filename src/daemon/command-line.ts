@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { AegisError, isAegisError } from "../contract/errors.ts";
-import { daemonExit } from "../lib/daemon-exit.ts";
+import { daemonExit } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
 import { UnknownStateError } from "../project/state/judge.ts";
 import { ProjectTakenError } from "../project/state/lock.ts";

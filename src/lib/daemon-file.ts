@@ -158,3 +158,14 @@ function isDaemonFile(value: unknown): value is DaemonFile {
   const texts = [file.start_time, file.url, file.token, file.version, file.id];
   return Number.isSafeInteger(file.pid) && Number(file.pid) > 0 && texts.every((text) => typeof text === "string");
 }
+
+/** Exit codes of a daemon that could not start. The CLI command that started it derives its message from them. */
+export const daemonExit = {
+  failed: 1,
+  /** Invalid arguments or configuration. */
+  invalid: 2,
+  /** Another daemon serves the project. */
+  projectTaken: 4,
+  /** The project contains state that is not known to belong to the user. */
+  stateUnknown: 5,
+} as const;

@@ -2,8 +2,7 @@
 import { open } from "node:fs/promises";
 import { daemonClient } from "../../client/project/http-fetch.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { daemonExit } from "../../lib/daemon-exit.ts";
-import { type DaemonFile, daemonLogPath, inspectDaemonFile } from "../../lib/daemon-file.ts";
+import { type DaemonFile, daemonExit, daemonLogPath, inspectDaemonFile } from "../../lib/daemon-file.ts";
 import { homeOf } from "../../lib/home.ts";
 import { logProblem, waitingFor } from "../format/log-line.ts";
 import { CliError, describeError } from "../program/failure.ts";

@@ -40,3 +40,8 @@ function named(names: readonly string[]): string {
   const shown = names.slice(0, namesAtMost).map(oneLine).join(", ");
   return more > 0 ? `${shown} and ${more} more` : shown;
 }
+
+/** Says how many plugins are still being loaded. */
+export function loadingWords({ plugins_loading }: Pick<Status, "plugins_loading">): string {
+  return `${plural(plugins_loading, "plugin")} still loading; what they guard or provide waits for them.`;
+}

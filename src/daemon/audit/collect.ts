@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Audit, AuditGate, AuditPlugin, AuditTrust } from "../../contract/audit.ts";
 import { hookKinds } from "../../contract/hook.ts";
 import type { MissingGate, PluginDetail } from "../../contract/plugin.ts";
-import { userName } from "../../lib/user-name.ts";
+import { userName } from "../../lib/home.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import type { Config } from "../../project/config/config.ts";
 import { looksSecret } from "../../project/config/show.ts";

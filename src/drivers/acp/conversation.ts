@@ -1,17 +1,18 @@
 /** One conversation with one agent process. Every prompt becomes a turn with an end, even if the process dies. */
 import type { TurnError } from "../../contract/turn.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/log.ts";
 import { Waits } from "../cli-harness/inactivity.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
-import { TurnEvents } from "../cli-harness/turn-events.ts";
+import { TurnEvents } from "../cli-harness/turns.ts";
 import type { Conversation, ConversationSpec, DriverEvent, Prompt, Restored, TurnEnded } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
 import type { PermissionOutcome, SessionUpdate } from "./connection.ts";
 import { introductionOf } from "./introduction.ts";
 import { askHost, chooseOption, isPlaneCall, settledAnswer } from "./permissions.ts";
-import { PlaneReach } from "./plane-reach.ts";
 import { deathOf, outcomeOf, type PromptOptions, turnEndOf } from "./prompt-outcome.ts";
+import type { AcpRecipe } from "./recipe.ts";
 import { planeServer, titleOf } from "./tool-calls.ts";
 import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
@@ -192,4 +193,47 @@ function noImages(name: string): TurnError {
 
 function failed(error: TurnError): TurnEnded {
   return { type: "turn.ended", reason: "failed", error, usage: null };
+}
+
+/**
+ * Checks whether the agent has reached the plane. Agents do not report an unreachable MCP server; the only sign is that
+ * the agent did not list its tools. For an agent that connects only when it needs a tool, this is not a sign of failure.
+ */
+class PlaneReach {
+  readonly #plane: ConversationSpec["plane"];
+  readonly #recipe: AcpRecipe;
+  readonly #clock: Clock;
+  #awaited = false;
+  #checked = false;
+  /** The agent sent no request to the plane before its first prompt. */
+  #isLazy = false;
+
+  constructor(plane: ConversationSpec["plane"], recipe: AcpRecipe, clock: Clock) {
+    this.#plane = plane;
+    this.#recipe = recipe;
+    this.#clock = clock;
+  }
+
+  /** Called before the first prompt: some agents connect late and would not see their peers. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const { waitMs, settleMs, lazyAfterMs } = this.#recipe.plane;
+    if (this.#awaited || this.#plane === null || waitMs === 0) return;
+    this.#awaited = true;
+    if (lazyAfterMs !== null && !(await this.#plane.reached(lazyAfterMs, signal).catch(() => false))) {
+      this.#isLazy = true;
+      return;
+    }
+    const listed = await this.#plane.listed(waitMs, signal).catch(() => false);
+    if (listed && settleMs > 0) await this.#clock.sleep(settleMs, signal).catch(() => {});
+  }
+
+  /** Called after the first answer. */
+  async check(emit: (event: DriverEvent) => void, signal: AbortSignal): Promise<void> {
+    if (this.#checked || this.#plane === null) return;
+    this.#checked = true;
+    if (this.#isLazy && !(await this.#plane.reached(0, signal).catch(() => false))) return;
+    if (await this.#plane.listed(0, signal).catch(() => true)) return;
+    const text = `${this.#recipe.program.name} did not connect to Aegis, so this agent cannot see or call its peers.`;
+    emit({ type: "notice", level: "error", text });
+  }
 }

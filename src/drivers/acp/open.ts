@@ -9,7 +9,7 @@ import type { Child } from "../../lib/process.ts";
 import { isObject, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import { chosenServers } from "../cli-harness/mcp-servers.ts";
-import { spawnFailure } from "../cli-harness/start-failure.ts";
+import { spawnFailure } from "../cli-harness/start.ts";
 import { type Conversation, type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { mustAsk } from "../tool-approval.ts";

@@ -3,11 +3,12 @@
  * Decides when a turn must be ended from outside; the driver knows how.
  */
 import type { TurnError, Usage } from "../../contract/turn.ts";
+import { AsyncQueue } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sizeOf } from "../../lib/cut-text.ts";
 import { errorText } from "../../lib/log.ts";
 import type { ConversationHost, ConversationSpec, DriverEvent, Prompt, TurnEnded } from "../driver.ts";
 import { silentFor, Waits } from "./inactivity.ts";
-import { TurnEvents } from "./turn-events.ts";
 
 /** What the driver of one harness does for a turn. */
 export type TurnPort = {
@@ -259,4 +260,31 @@ export class Turns {
 /** True for events that exist only inside a turn. */
 function needsTurn(event: DriverEvent): boolean {
   return ["text_delta", "thinking_delta", "text", "thinking", "tool_call", "compaction"].includes(event.type);
+}
+
+/** In characters, approximately. The harness is not read while this much waits to be stored. */
+const mostWaiting = 1024 * 1024;
+/** While this much waits, text deltas are merged up to this length. */
+const mergeFrom = 16 * 1024;
+const longestPiece = 16 * 1024;
+const eventWeight = 64;
+
+/** The events of one turn, between the driver that reads them from a harness and the runtime that stores them. */
+export class TurnEvents extends AsyncQueue<DriverEvent> {
+  constructor() {
+    super({ weigh, most: mostWaiting, merge, mergeFrom });
+  }
+}
+
+function weigh(event: DriverEvent): number {
+  const text = event.type === "text_delta" || event.type === "thinking_delta" ? event.text.length : sizeOf(event);
+  return eventWeight + text;
+}
+
+/** Merging keeps the same text in the same order. */
+function merge(before: DriverEvent, after: DriverEvent): DriverEvent | null {
+  if (before.type !== "text_delta" && before.type !== "thinking_delta") return null;
+  if (after.type !== before.type || after.message !== before.message) return null;
+  if (before.text.length + after.text.length > longestPiece) return null;
+  return { ...before, text: before.text + after.text };
 }

@@ -21,7 +21,6 @@ import { askedFor } from "../tool-approval.ts";
 import type { RequestedCall } from "./answer.ts";
 import type { History } from "./history.ts";
 import { toolMessage } from "./messages.ts";
-import type { RepeatGuard } from "./repeat-guard.ts";
 import {
   type Effect,
   failed,
@@ -272,4 +271,26 @@ const rules: Readonly<Record<Permission, Readonly<Record<Effect, Rule>>>> = {
 
 function ruleFor(permission: Permission, effect: Effect): Rule {
   return rules[permission][effect];
+}
+
+const correctAt = 5;
+const endAt = 8;
+
+/** Detects a model that repeats the same call. */
+export class RepeatGuard {
+  #last = "";
+  #count = 0;
+
+  /** Counts a call. `correct`: do not run it and tell the model; `end`: end the turn. */
+  judge(name: string, input: unknown): "run" | "correct" | "end" {
+    const call = `${name} ${JSON.stringify(input)}`;
+    this.#count = call === this.#last ? this.#count + 1 : 1;
+    this.#last = call;
+    if (this.#count >= endAt) return "end";
+    return this.#count >= correctAt ? "correct" : "run";
+  }
+
+  get count(): number {
+    return this.#count;
+  }
 }

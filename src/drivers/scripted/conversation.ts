@@ -12,8 +12,7 @@ import type { Gates } from "./gates.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
 import { type SenderKind, type Step, type Steps, senderKinds } from "./playbook/schema.ts";
 import { render, renderDeep } from "./playbook/texts.ts";
-import type { StepContext } from "./step-context.ts";
-import { callTool } from "./tool-step.ts";
+import { callTool, type StepContext } from "./tool-step.ts";
 
 export type ConversationOptions = {
   spec: ConversationSpec;

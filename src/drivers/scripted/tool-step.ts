@@ -1,8 +1,10 @@
 /** A tool call of the offline agent: one of its own tools, else one of the plane's. Every outcome is a result. */
+
+import type { Clock } from "../../lib/clock.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import type { DriverEvent, PermissionAnswer, ToolOutcome, ToolUse } from "../driver.ts";
+import type { ConversationSpec, DriverEvent, PermissionAnswer, ToolOutcome, ToolUse } from "../driver.ts";
 import { judge } from "../tool-approval.ts";
-import type { StepContext } from "./step-context.ts";
+import type { Gates } from "./gates.ts";
 import { type ProjectTool, type ToolRun, toolError } from "./tools/project-tool.ts";
 import { projectTools } from "./tools/project-tools.ts";
 
@@ -73,3 +75,16 @@ async function callPlane(name: string, input: unknown, { key, spec, signal }: Ca
   }
   return { ...(await spec.host.tools.call(name, input, { key, signal })), diff: null };
 }
+
+export type StepContext = {
+  /** Identifies this step in the turn's events. */
+  id: string;
+  /** The idempotency key of its side effects, stable if the turn is sent again. */
+  key: string;
+  /** The values of placeholders. A step adds its saved results. */
+  values: Record<string, string>;
+  spec: ConversationSpec;
+  clock: Clock;
+  gates: Gates;
+  signal: AbortSignal;
+};

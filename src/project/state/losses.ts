@@ -2,12 +2,16 @@
  * `.aegis/state/lost.json`: databases of this project that were lost and not restored. A daemon reports them until a
  * person has run `aegis store salvage` or `aegis store forget`.
  */
-import { readFile, rm } from "node:fs/promises";
+import { readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { storeLossSchema } from "../../contract/api-parts.ts";
+import { stateDir, storePath } from "../../lib/daemon-file.ts";
 import { isErrno, writeAtomic } from "../../lib/files.ts";
 import type { StoreLoss } from "../../store/store.ts";
+import { looksLikeDatabase, sizeOf } from "./fingerprint.ts";
+import { isThere } from "./folder.ts";
+import { judgeState } from "./judge.ts";
 
 const fileSchema = z.object({ losses: z.array(storeLossSchema) });
 /** Older entries add no information. */
@@ -38,4 +42,18 @@ export async function forgetLosses(stateDir: string): Promise<void> {
 
 function pathOf(stateDir: string): string {
   return join(stateDir, "lost.json");
+}
+
+/** Includes the loss that the next daemon would notice. Empty for state that is not the user's. */
+export async function lossesWithoutDaemon(folder: string, home: string): Promise<StoreLoss[]> {
+  const root = await realpath(folder);
+  const verdict = await judgeState(root, home);
+  if (verdict.kind !== "own") return [];
+  const losses = await readLosses(stateDir(root));
+  const path = storePath(root);
+  if (verdict.entry.file === null || (await looksLikeDatabase(path))) return losses;
+  const found = { at: Date.now(), set_aside: null };
+  if (!(await isThere(path))) return [...losses, { ...found, kind: "missing", reason: null }];
+  if ((await sizeOf(path)) === 0) return [...losses, { ...found, kind: "emptied", reason: null }];
+  return [...losses, { ...found, kind: "damaged", reason: "file is not a database" }];
 }

@@ -2,11 +2,9 @@
  * The plugins of a project: finds, loads, supervises and reloads them. A new generation is built beside the running one
  * and replaces it in one step; if it cannot be built, the running one stays.
  */
-
 import type { Agent } from "../../contract/agent.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { MissingGate, PluginDetail, PluginDiagnostic, PluginView } from "../../contract/plugin.ts";
-import { inParallel } from "../../lib/in-parallel.ts";
 import { errorText } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Redact } from "../../lib/redact.ts";
@@ -18,10 +16,16 @@ import { type Generation, pluginPlaces } from "./generation.ts";
 import { type FailedCall, failureText, HookFailures } from "./hook-failures.ts";
 import { type Death, DeclarationsChanged } from "./host/errors.ts";
 import { pluginLogFile } from "./log.ts";
-import type { PluginNews } from "./news.ts";
 import { eagerOnes, planPlugins } from "./plan.ts";
 import { faultOf, type Loaded, type LoaderOptions, prepare } from "./prepare.ts";
 import { FolderWatch } from "./watch.ts";
+
+/** What happened to a plugin, for the event log. */
+export type PluginNews =
+  | { type: "plugin.loaded" | "plugin.reloaded"; plugin: string; version: string; generation: number }
+  | { type: "plugin.failed"; plugin: string; reason: string; running: boolean }
+  | { type: "plugin.restarting"; plugin: string; reason: string }
+  | { type: "plugin.restored" | "plugin.removed"; plugin: string };
 
 export type PluginsOptions = LoaderOptions & {
   /** Absolute paths in order of precedence. */
@@ -371,4 +375,13 @@ export class Plugins {
       hint: names.length === 0 ? "this project has no plugins" : `plugins here: ${names.join(", ")}`,
     });
   }
+}
+
+/** Runs all functions with at most `most` in parallel. Rejects with the first failure. */
+async function inParallel(work: readonly (() => Promise<void>)[], most: number): Promise<void> {
+  const waiting = [...work];
+  const next = async (): Promise<void> => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await one();
+  };
+  await Promise.all(Array.from({ length: most }, next));
 }

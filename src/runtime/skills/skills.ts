@@ -2,6 +2,7 @@
  * The skills that can be used now, per agent. Checked for changes on each use, so that edits take effect immediately.
  */
 import { AegisError, isAegisError } from "../../contract/errors.ts";
+import type { HookSkill } from "../../contract/hook.ts";
 import type { CatalogSize, SkillDetail, SkillDiagnostic, SkillHit, SkillView } from "../../contract/skill.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { allowedSkills, isOfferedByHarness, type SkillHolder } from "./access.ts";
@@ -253,4 +254,21 @@ function unknownNames(
     line: null,
     message: `the agent ${agent ?? ""} names a skill "${name}" that is not there${didYouMean(name, state.byKey.keys())}`,
   }));
+}
+
+/** The skills that an agent may load itself, the best match for a text first. */
+export async function rankedSkills(
+  skills: Skills,
+  agent: SkillHolder,
+  text: string,
+  signal: AbortSignal,
+): Promise<HookSkill[]> {
+  const { listed, matcher } = await skills.of(agent, signal);
+  const scores = new Map(matcher.match(text).map(({ skill, score }) => [skill, score]));
+  const ranked = listed.map((skill) => ({
+    name: skill.name,
+    description: skill.description,
+    score: Number((scores.get(skill) ?? 0).toFixed(3)),
+  }));
+  return ranked.sort((a, b) => b.score - a.score);
 }

@@ -1,7 +1,7 @@
 /** What Codex's stream becomes, beyond what every driver promises. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/contract/agent.ts";
-import { failureOf } from "../../../src/drivers/codex/failures.ts";
+import { failureOf } from "../../../src/drivers/codex/translate.ts";
 import { fakeClock } from "../../helpers/fake-clock.ts";
 import { additionOf, endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
 import { createBench } from "../../suites/driver-bench.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { headerProperties } from "../../../fuzz/skill-headers.ts";
-import { readQuickHeader } from "../../../src/lib/quick-header.ts";
+import { readQuickHeader } from "../../../src/lib/frontmatter.ts";
 
 it.each(headerProperties)("$name", ({ property }) => {
   fc.assert(property, { numRuns: 1_000, seed: 42 });

@@ -1,7 +1,6 @@
 /** `aegis serve`: runs the daemon in the foreground with a readable log. */
 import { AegisError } from "../../../contract/errors.ts";
-import { daemonExit } from "../../../lib/daemon-exit.ts";
-import { findProjectRoot } from "../../../lib/daemon-file.ts";
+import { daemonExit, findProjectRoot } from "../../../lib/daemon-file.ts";
 import { lines } from "../../../lib/jsonl.ts";
 import { findDaemon } from "../../daemon/connection.ts";
 import { startForegroundDaemon } from "../../daemon/daemon-process.ts";

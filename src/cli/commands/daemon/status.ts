@@ -9,7 +9,7 @@ import { isAegisError } from "../../../contract/errors.ts";
 import { configFileName, findProjectRoot, inspectDaemonFile, stateDir } from "../../../lib/daemon-file.ts";
 import { homeOf } from "../../../lib/home.ts";
 import { findDaemon } from "../../daemon/connection.ts";
-import { attentionLine } from "../../format/attention.ts";
+import { attentionLine, loadingWords } from "../../format/attention.ts";
 import { channelWords } from "../../format/channel-state.ts";
 import { databaseWords } from "../../format/database.ts";
 import type { Style } from "../../format/style.ts";
@@ -19,7 +19,6 @@ import { usageWords } from "../../format/usage.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { lossLines } from "../project/store.ts";
-import { loadingWords } from "./loading-words.ts";
 
 /** Exits with 0 if a daemon answers, with `noDaemon` otherwise. */
 export async function status(cx: Terminal): Promise<number> {
@@ -77,7 +76,7 @@ async function notRunning(cx: Terminal): Promise<number> {
 
 /** The losses that a daemon would report. Returns none for a state that belongs to another user. */
 async function knownLosses(cx: Terminal, root: string): Promise<Status["store"]["losses"]> {
-  const { lossesWithoutDaemon } = await import("../../../project/state/look-losses.ts");
+  const { lossesWithoutDaemon } = await import("../../../project/state/losses.ts");
   return lossesWithoutDaemon(root, homeOf(cx.env)).catch(() => []);
 }
 

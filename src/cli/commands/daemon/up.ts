@@ -6,12 +6,11 @@ import type { Status } from "../../../contract/api.ts";
 import { configFileName } from "../../../lib/daemon-file.ts";
 import type { Connection } from "../../daemon/connection.ts";
 import type { DaemonOptions } from "../../daemon/daemon-process.ts";
-import { tellAttention } from "../../format/attention.ts";
+import { loadingWords, tellAttention } from "../../format/attention.ts";
 import type { Handler } from "../../program/command.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { untilStopped } from "../../terminal/until-stopped.ts";
 import { lossLines } from "../project/store.ts";
-import { loadingWords } from "./loading-words.ts";
 import type { daemonCommands } from "./spec.ts";
 
 export const up: Handler<typeof daemonCommands.up> = async (cx, { attach, yes, ...options }) => {

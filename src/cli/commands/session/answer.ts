@@ -1,4 +1,7 @@
 /** Sends a message and waits for the answer: shows the turn, forwards Ctrl-C, and enforces a timeout. */
+
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import type { Client } from "../../../client/client.ts";
 import { type Followed, followEvents } from "../../../client/events.ts";
 import { followWhileOpen, type Outcome, waitForMessage } from "../../../client/wait.ts";
@@ -9,14 +12,15 @@ import { type MessageId, newId, type SessionId } from "../../../contract/ids.ts"
 import type { Receipt } from "../../../contract/message.ts";
 import type { SessionView } from "../../../contract/session.ts";
 import type { TurnError, TurnReason, Usage } from "../../../contract/turn.ts";
+import { errorText } from "../../../lib/log.ts";
 import { endWords } from "../../format/event-line.ts";
 import { plainText } from "../../format/text.ts";
 import { duration } from "../../format/time.ts";
+import { usageError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { TurnPrinter } from "../../turn-printer.ts";
 import { answerAsk } from "../ask/find-ask.ts";
-import { readImages } from "./images.ts";
 
 /** What happens to the current turn: the message waits for its end (`queue`), joins it (`steer`) or interrupts it. */
 export type DeliveryMode = "queue" | "steer" | "interrupt";
@@ -285,4 +289,16 @@ class WaitingAsks {
     });
     this.#blocked.reject(error);
   }
+}
+
+/** Image files from the command line, for a request. */
+export async function readImages(files: readonly string[]): Promise<{ name: string; data: string }[]> {
+  return Promise.all(
+    files.map(async (file) => {
+      const bytes = await readFile(file).catch((error: unknown) => {
+        throw usageError(`the image ${file} cannot be read: ${errorText(error)}`);
+      });
+      return { name: basename(file), data: bytes.toString("base64") };
+    }),
+  );
 }

@@ -9,7 +9,7 @@ import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { printPaged } from "../../terminal/pager.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { readHistory } from "./read-history.ts";
+import { readHistory } from "./history.ts";
 import type { sessionCommands } from "./spec.ts";
 
 type TreeChanges = ApiOutput<"getChanges">["changes"];

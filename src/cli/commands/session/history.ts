@@ -20,7 +20,6 @@ import { usageError } from "../../program/failure.ts";
 import { printPaged } from "../../terminal/pager.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { untilStopped } from "../../terminal/until-stopped.ts";
-import { readHistory } from "./read-history.ts";
 import type { sessionCommands } from "./spec.ts";
 
 const defaultLimit = 50;
@@ -191,5 +190,28 @@ function partOf(event: Event): Part | null {
       return { head: "the conversation was summarised to fit the model's context:", body: event.data.summary };
     default:
       return null;
+  }
+}
+
+/** Events may contain whole files, so the API's maximum page size could be very large. */
+const pageSize = 200;
+
+/** The newest events, oldest first; all of them without a limit. `more` says that older events exist. */
+export async function readHistory(
+  client: Client,
+  session: SessionId,
+  limit: number = Number.POSITIVE_INFINITY,
+): Promise<{ events: Event[]; more: boolean }> {
+  const pages: Event[][] = [];
+  let count = 0;
+  for (let before: number | undefined; ; ) {
+    const { events, more } = await client.call("history", {
+      path: { session },
+      query: { limit: Math.min(pageSize, limit - count), ...(before === undefined ? {} : { before }) },
+    });
+    pages.unshift(events as Event[]);
+    count += events.length;
+    before = events[0]?.seq;
+    if (!more || before === undefined || count >= limit) return { events: pages.flat(), more };
   }
 }

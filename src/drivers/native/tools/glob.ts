@@ -1,9 +1,11 @@
-/** Finds files by a path pattern. */
-import { matchesGlob } from "node:path";
+/** Finds files by a path pattern, and lists the files of a project for the tools that search it. */
+
+import { opendir } from "node:fs/promises";
+import { join, matchesGlob } from "node:path";
 import { z } from "zod";
+import { isErrno } from "../../../lib/files.ts";
 import { projectPath } from "./paths.ts";
 import { defineTool, done, type Tool } from "./tool.ts";
-import { walk } from "./walk.ts";
 
 const mostFiles = 500;
 
@@ -39,4 +41,42 @@ export function globTool(): Tool {
 export function matchesPattern(relative: string, pattern: string): boolean {
   const name = relative.slice(relative.lastIndexOf("/") + 1);
   return matchesGlob(pattern.includes("/") ? relative : name, pattern.replace(/^\.\//, ""));
+}
+
+const skipped: ReadonlySet<string> = new Set([".git", "node_modules", ".hg", ".svn"]);
+
+/** A walk ends after this many entries; more would take too long. */
+const mostEntries = 200_000;
+
+export type Walked = { path: string; relative: string };
+
+/** Folder by folder, each sorted by name. Does not follow links, so that the walk stays inside. */
+export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<Walked> {
+  let seen = 0;
+  const folders: Walked[] = [{ path: root, relative: "" }];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const entries = await list(folder.path);
+    const below: Walked[] = [];
+    for (const entry of entries) {
+      signal.throwIfAborted();
+      seen += 1;
+      if (seen > mostEntries) return;
+      const relative = folder.relative === "" ? entry.name : `${folder.relative}/${entry.name}`;
+      const walked = { path: join(folder.path, entry.name), relative };
+      if (entry.isFile()) yield walked;
+      else if (entry.isDirectory() && !skipped.has(entry.name)) below.push(walked);
+    }
+    folders.push(...below.reverse());
+  }
+}
+
+async function list(folder: string) {
+  try {
+    const entries = await Array.fromAsync(await opendir(folder));
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    // Deleted meanwhile, or not readable: the rest of the project can still be searched.
+    if (isErrno(error, "ENOENT", "EACCES", "EPERM", "ENOTDIR")) return [];
+    throw error;
+  }
 }

@@ -4,10 +4,9 @@ import { createContext, Script } from "node:vm";
 import { z } from "zod";
 import { errorText } from "../../../lib/log.ts";
 import { capText } from "./cap.ts";
-import { matchesPattern } from "./glob.ts";
+import { matchesPattern, type Walked, walk } from "./glob.ts";
 import { isBinary, missing, type ProjectPath, projectPath } from "./paths.ts";
 import { defineTool, done, type Tool, type ToolContext, ToolError } from "./tool.ts";
-import { type Walked, walk } from "./walk.ts";
 
 const mostMatches = 200;
 const largestFile = 2 * 1024 * 1024;

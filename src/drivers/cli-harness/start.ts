@@ -1,4 +1,6 @@
-/** Explains why a harness could not be started, so that a user can fix it. */
+/** Starting a harness: whether it answers in time, and why it could not be started, so that a user can fix it. */
+
+import type { Clock } from "../../lib/clock.ts";
 import { isErrno } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import { DriverError } from "../driver.ts";
@@ -25,4 +27,23 @@ export function spawnFailure(program: Program, command: string, cwd: string, err
   }
   const message = `${program.name} cannot start: ${errorText(error)}.`;
   return new DriverError({ code: "start", message }, { cause: error });
+}
+
+type Readiness = "ready" | "refused" | "late";
+
+export async function readiness(answer: Promise<unknown>, deadlineMs: number, clock: Clock): Promise<Readiness> {
+  const over = new AbortController();
+  const answered = answer.then(
+    (): Readiness => "ready",
+    (): Readiness => "refused",
+  );
+  const late = clock.sleep(deadlineMs, over.signal).then(
+    (): Readiness => "late",
+    (): Readiness => "late",
+  );
+  try {
+    return await Promise.race([answered, late]);
+  } finally {
+    over.abort();
+  }
 }
