@@ -1,7 +1,9 @@
 /** The part of the project's configuration that an install changes, and how it adds entries and removes them again. */
+
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isAegisError } from "../../contract/errors.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import type { FilePlan } from "../file-plan.ts";
 import { type Addition, additionName } from "../lockfile.ts";
 
@@ -52,9 +54,7 @@ export class Additions {
   /** Sets each key separately, so that a default is added beside what the user wrote. */
   async defaults(path: readonly string[], values: Readonly<Record<string, unknown>>): Promise<void> {
     for (const [key, value] of Object.entries(values)) {
-      const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-      if (isMap && Object.keys(value).length > 0)
-        await this.defaults([...path, key], value as Readonly<Record<string, unknown>>);
+      if (isRecord(value) && Object.keys(value).length > 0) await this.defaults([...path, key], value);
       else await this.value([...path, key], value);
     }
   }

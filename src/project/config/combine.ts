@@ -1,4 +1,5 @@
 /** Merges the files of a configuration: overlays add entries to the main file, and the local file overrides both. */
+import { isRecord } from "../../lib/is-record.ts";
 import { fileStart } from "./decode.ts";
 import type { ReadSources } from "./files.ts";
 import { locate } from "./positions.ts";
@@ -45,10 +46,6 @@ export function combine(sources: ReadSources): Combined {
     problems,
     report: (finding) => report(all, sources.local, finding),
   };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function readPath(value: unknown, path: KeyPath): unknown {

@@ -2,10 +2,12 @@
  * Checks references and relations between entries: names that must exist, and keys that exclude or require each other.
  * Works on the raw data, before schema validation, so that all problems are reported together.
  */
+
 import { mergeQueueName } from "../../contract/landing.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { soleVariable } from "../../lib/variables.ts";
-import { type Finding, isRecord } from "./combine.ts";
+import type { Finding } from "./combine.ts";
 import { describeValue, type KeyPath } from "./problem.ts";
 
 export type KnownNames = {

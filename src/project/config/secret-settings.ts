@@ -1,11 +1,13 @@
 /** Determines which settings contain a secret and therefore belong in the local, private config file. */
+
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { PluginManifest } from "../../contract/plugin.ts";
 import type { Environment } from "../../lib/child-env.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import { findPlugins } from "../../runtime/plugins/find.ts";
-import { isRecord, readPath } from "./combine.ts";
+import { readPath } from "./combine.ts";
 import type { Config } from "./config.ts";
 import { diskFiles, readSources } from "./files.ts";
 import { loadProject } from "./load.ts";

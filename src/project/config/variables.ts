@@ -1,9 +1,11 @@
 /** Resolves settings that reference environment variables of the daemon, and reports invalid references. */
+
 import { basename, join } from "node:path";
 import type { Agent, AgentDiagnostic } from "../../contract/agent.ts";
 import type { Environment } from "../../lib/child-env.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { expandVariables, referenceFault } from "../../lib/variables.ts";
-import { type Finding, isRecord, readPath } from "./combine.ts";
+import { type Finding, readPath } from "./combine.ts";
 import type { Config } from "./config.ts";
 import { findPlace } from "./find-place.ts";
 import { formatPath, type KeyPath } from "./problem.ts";

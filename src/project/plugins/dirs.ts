@@ -1,5 +1,7 @@
 /** The folders in which Aegis looks for plugins. */
+
 import { isAbsolute, join, resolve } from "node:path";
+import { isRecord } from "../../lib/is-record.ts";
 
 /** The configured folders of the project, then the user's own. */
 export function pluginDirs(root: string, home: string, dirs: readonly string[]): string[] {
@@ -9,9 +11,5 @@ export function pluginDirs(root: string, home: string, dirs: readonly string[]):
 
 /** The settings of one plugin under `plugins`. */
 export function pluginValues(plugins: unknown, name: string): Readonly<Record<string, unknown>> {
-  return isMap(plugins) && isMap(plugins[name]) ? { ...plugins[name] } : {};
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(plugins) && isRecord(plugins[name]) ? { ...plugins[name] } : {};
 }

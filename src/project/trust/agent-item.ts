@@ -1,10 +1,12 @@
 /** Describes what an agent of the project would run, as an item that the user can trust. */
+
 import { readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { AgentProfile } from "../../contract/agent.ts";
 import { projectServersFile } from "../../drivers/cli-harness/mcp-servers.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { containedPath, exists, isInside } from "../../lib/files.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import { type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
 import { optionEffects } from "../config/effects.ts";
@@ -113,7 +115,7 @@ async function namedIn(places: Places, path: string, contents: Contents): Promis
 async function projectServers(file: string): Promise<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
-    return isMap(value) && isMap(value.mcpServers) ? value.mcpServers : {};
+    return isRecord(value) && isRecord(value.mcpServers) ? value.mcpServers : {};
   } catch {
     // The start of the agent reads the file again and starts no server from an unreadable file.
     return {};
@@ -121,16 +123,12 @@ async function projectServers(file: string): Promise<Record<string, unknown>> {
 }
 
 function commandWords(server: unknown): string[] {
-  if (!isMap(server) || typeof server.command !== "string") return [];
+  if (!isRecord(server) || typeof server.command !== "string") return [];
   return [server.command, ...(Array.isArray(server.args) ? server.args.map(String) : [])];
 }
 
 function addressOf(server: unknown): string {
-  return isMap(server) ? String(server.url ?? "") : "";
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(server) ? String(server.url ?? "") : "";
 }
 
 function commandOf({ options }: AgentProfile): string[] {

@@ -1,7 +1,9 @@
 /** Settings that need trust individually, as marked in `config/effects.ts`. */
+
 import { isAbsolute, resolve } from "node:path";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { isInside } from "../../lib/files.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import { type TrustItem, valueHash } from "../../runtime/plugins/trust/trust.ts";
 import { readPath } from "../config/combine.ts";
@@ -33,7 +35,7 @@ export function settingItems(root: string, config: Config): SettingItem[] {
   for (const [section, kind] of Object.entries(owners)) {
     const marks: Values = section === "plugins" ? configEffects.plugins : {};
     for (const [name, values] of Object.entries((config as Values)[section] ?? {})) {
-      if (Object.hasOwn(marks, name) || !isMap(values)) continue;
+      if (Object.hasOwn(marks, name) || !isRecord(values)) continue;
       const does = section === "workflows" ? workflowDoes(name, values) : pluginDoes(values);
       if (does.length === 0) continue;
       found.push({ item: itemOf(`${section}.${name}`, does.join("; "), values), holds: { kind, name } });
@@ -54,7 +56,7 @@ function defaultAt(config: Config, path: readonly string[]): unknown {
 }
 
 function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
-  if (key === undefined || !isMap(value)) return value;
+  if (key === undefined || !isRecord(value)) return value;
   const { [key]: inner, ...others } = value;
   return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
 }
@@ -63,14 +65,14 @@ type MarkedSetting = { path: readonly string[]; pattern: string; mark: { setting
 
 /** The existing values that are marked as settings; `*` in a pattern matches any name. */
 function* marked(marks: object, values: unknown, path: readonly string[], pattern: string): Generator<MarkedSetting> {
-  if (!isMap(values)) return;
+  if (!isRecord(values)) return;
   for (const [key, value] of Object.entries(values)) {
     const known = Object.hasOwn(marks, key) ? key : "*";
     const at = pattern === "" ? known : `${pattern}.${known}`;
     const mark = (marks as Values)[known];
     if (value === undefined || Object.hasOwn(owners, at)) continue;
     if (isSetting(mark)) yield { path: [...path, key], pattern: at, mark, value };
-    else if (isMap(mark)) yield* marked(mark, value, [...path, key], at);
+    else if (isRecord(mark)) yield* marked(mark, value, [...path, key], at);
   }
 }
 
@@ -136,8 +138,4 @@ function shown(value: unknown): string {
 
 function isSetting(mark: unknown): mark is { setting: string } {
   return typeof mark === "object" && mark !== null && "setting" in mark && typeof mark.setting === "string";
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

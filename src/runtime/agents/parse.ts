@@ -2,6 +2,7 @@
  * Parses an agent file into a profile. The parser is lenient and reports each repair with its line. It returns no
  * profile only for an empty file, or for one whose rights cannot be parsed.
  */
+
 import { basename } from "node:path";
 import {
   type Agent,
@@ -11,6 +12,7 @@ import {
   type AgentSource,
   unsaidAgentFields,
 } from "../../contract/agent.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type PageFields, readPageFields } from "../../lib/page-fields.ts";
 import { firstParagraph } from "../../lib/page-header.ts";
@@ -185,7 +187,7 @@ function readTexts(fields: Fields, body: string, isExtension: boolean): { descri
 function readDescription(fields: Fields): string | null {
   const found = fields.first("description");
   if (found === null) return null;
-  const text = isMap(found.value)
+  const text = isRecord(found.value)
     ? textOf(Object.values(found.value).flatMap((value) => textOf(value) ?? []))
     : textOf(found.value);
   if (text === null || text.length <= maxDescriptionLength) return text;
@@ -263,10 +265,6 @@ function inherited(value: string | null): string | null {
 
 function placeOf({ plugin, file, fallbackName }: AgentOrigin, name: string | null) {
   return { agent: name ?? fallbackName, plugin, file };
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function shortened(text: string): string {

@@ -2,9 +2,11 @@
  * Reads the agents that a plugin's manifest lists. Each entry names a prompt file and can set every field of an agent
  * file; the entry overrides the file. A bad entry disables only that entry.
  */
+
 import { isAbsolute } from "node:path";
 import type { AgentDiagnostic, AgentProfile } from "../../contract/agent.ts";
 import { containedPath } from "../../lib/files.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { errorText } from "../../lib/log.ts";
 import { describe } from "./fields.ts";
 import { type AgentOrigin, pageDiagnostics, parseAgentFields, readAgentPage, synonyms } from "./parse.ts";
@@ -42,8 +44,8 @@ export async function readPluginAgents(options: PluginAgentsOptions): Promise<Pl
     complain("error", null, null, `agents: expected at most ${maxPluginAgents}, found ${entries.length}`);
   const seen = new Set<string>();
   for (const [index, entry] of entries.slice(0, maxPluginAgents).entries()) {
-    const name = isFields(entry) && typeof entry.name === "string" ? entry.name : `#${index + 1}`;
-    if (!isFields(entry)) {
+    const name = isRecord(entry) && typeof entry.name === "string" ? entry.name : `#${index + 1}`;
+    if (!isRecord(entry)) {
       complain("error", name, null, `expected a map with name and system_prompt_file, found ${describe(entry)}`);
       continue;
     }
@@ -99,8 +101,4 @@ async function readEntry({ plugin, root, read }: PluginAgentsOptions, name: stri
   );
   const own = diagnostics.map((diagnostic) => ({ ...diagnostic, agent: name, file: named }));
   return { profile, diagnostics: [...repairs, ...own] };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,9 @@
  * Parses the fields of an agent file that define its rights. A bad value here rejects the agent: ignoring it would
  * grant more than the author meant.
  */
+
 import { type Agent, type Permission, subagentLimitsSchema } from "../../contract/agent.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { fieldProblems, problemText } from "../../lib/issue-words.ts";
 import { describe, type Fields, listOf } from "./fields.ts";
 
@@ -52,7 +54,7 @@ function readTools(fields: Fields): Tools {
   const found = fields.first(...rightNames.tools);
   if (found === null) return { tools: null, denied: [] };
   const { key, value } = found;
-  if (isMap(value)) return readSwitches(fields, key, value);
+  if (isRecord(value)) return readSwitches(fields, key, value);
   const items = listOf(Array.isArray(value) ? value.map(entryOf) : value);
   if (items === null) {
     fields.error(key, `expected a list of names, or names with commas between them, found ${describe(value)}`);
@@ -68,7 +70,7 @@ function readTools(fields: Fields): Tools {
 
 /** YAML parses `- Bash(git: *)` as a map, but the author means a name. An unknown name grants nothing. */
 function entryOf(item: unknown): unknown {
-  if (!isMap(item)) return item;
+  if (!isRecord(item)) return item;
   const [pair, ...more] = Object.entries(item);
   if (pair === undefined || more.length > 0 || typeof pair[1] !== "string") return item;
   return `${pair[0]}: ${pair[1]}`;
@@ -96,7 +98,7 @@ function readPermission(fields: Fields): Permissions {
   const found = fields.first("permission");
   if (found === null) return { permission: readMode(fields), denied: [] };
   const { key, value } = found;
-  if (isMap(value)) return readVerdicts(fields, key, value);
+  if (isRecord(value)) return readVerdicts(fields, key, value);
   const word = typeof value === "string" ? value.trim() : "";
   if (Object.hasOwn(permissions, word)) return { permission: permissions[word] ?? null, denied: [] };
   if (word === "deny") return { permission: "read", denied: [] };
@@ -125,7 +127,7 @@ function readVerdicts(fields: Fields, key: string, value: Readonly<Record<string
   const denied: string[] = [];
   let asks = false;
   for (const [tool, verdict] of Object.entries(value)) {
-    const all = isMap(verdict) ? Object.values(verdict) : [verdict];
+    const all = isRecord(verdict) ? Object.values(verdict) : [verdict];
     const odd = all.find((one) => one !== "allow" && one !== "ask" && one !== "deny");
     if (all.length === 0 || odd !== undefined) {
       fields.error(key, `expected allow, ask or deny for ${tool}, found ${describe(odd)}`);
@@ -164,8 +166,4 @@ function readMayEnd(fields: Fields, plugin: string | null): string[] {
   if (list === null || plugin === null) return list?.items ?? [];
   fields.warn(list.key, "has no effect for an agent of a plugin; only the user's own files can give it");
   return [];
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

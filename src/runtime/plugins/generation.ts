@@ -11,6 +11,7 @@ import { childEnv, type Environment } from "../../lib/child-env.ts";
 import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { findProgram } from "../../lib/find-program.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import type { Processes } from "../../lib/process.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
@@ -260,8 +261,7 @@ function channelNotes(plugin: string, settings: unknown, { channels }: Contribut
   if (channels.length === 0 || settings === undefined) return [];
   const key = `plugins.${plugin}.${channelSettings}`;
   const note = (message: string): PluginDiagnostic => ({ level: "warning", file: null, line: null, message });
-  if (typeof settings !== "object" || settings === null || Array.isArray(settings))
-    return [note(`${key}: expected a map of channel names to their settings`)];
+  if (!isRecord(settings)) return [note(`${key}: expected a map of channel names to their settings`)];
   const names = channels.map(({ name }) => name);
   return Object.keys(settings)
     .filter((name) => !names.includes(name))

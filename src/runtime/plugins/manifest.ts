@@ -2,6 +2,7 @@
  * Reads a plugin's manifest: `plugin.toml`, `plugin.json`, or the manifest of a plugin for Claude Code or Agent Plugins
  * 1.0.
  */
+
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import semver from "semver";
@@ -14,13 +15,14 @@ import {
   reservedPluginNames,
 } from "../../contract/plugin.ts";
 import { isErrno } from "../../lib/files.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { errorText } from "../../lib/log.ts";
 import { claudeParts } from "./manifest/claude-parts.ts";
 import { maxExecutables, readExecutables } from "./manifest/executables.ts";
 import { agentPluginSchema, readAgentPlugin, readClaudePlugin } from "./manifest/foreign.ts";
 import { found, Notes } from "./manifest/notes.ts";
 import { readSettings } from "./manifest/settings.ts";
-import { type Fields, isFields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
+import { type Fields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
 
 /** `manifest` is null if there is none or if `diagnostics` contains an error. */
 export type ReadManifest = { manifest: PluginManifest | null; diagnostics: PluginDiagnostic[] };
@@ -188,7 +190,7 @@ function readAgents(value: unknown, notes: Notes): unknown[] {
 
 function readMap(value: unknown, key: string, notes: Notes): Fields {
   if (value === undefined || value === null) return {};
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   notes.error([key], `expected a map, found ${found(value)}`);
   return {};
 }

@@ -2,7 +2,9 @@
  * The messages between the daemon and a plugin's worker. Plain data, validated by hand on arrival: the worker runs
  * untrusted code, and a schema library would double its cost.
  */
+
 import type { HookDeclaration } from "../../contract/hook.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import type { HookBatch } from "../tables/hooks.ts";
 
 /** The start parameters of a worker. */
@@ -166,7 +168,7 @@ const logLevels: readonly unknown[] = ["debug", "info", "warn", "error"] satisfi
 
 /** The parsed message, or null if it is invalid. */
 export function fromWorker(value: unknown): FromWorker | null {
-  if (!isMap(value)) return null;
+  if (!isRecord(value)) return null;
   const isNumber = (key: string) => typeof value[key] === "number";
   const isText = (key: string) => typeof value[key] === "string";
   const hasOutcome = isOutcome(value.outcome);
@@ -187,11 +189,11 @@ export function fromWorker(value: unknown): FromWorker | null {
 }
 
 function isOutcome(value: unknown): boolean {
-  return isMap(value) && (value.ok === true || (value.ok === false && isWireError(value.error)));
+  return isRecord(value) && (value.ok === true || (value.ok === false && isWireError(value.error)));
 }
 
 function isWireError(value: unknown): boolean {
-  return isMap(value) && typeof value.name === "string" && typeof value.message === "string";
+  return isRecord(value) && typeof value.name === "string" && typeof value.message === "string";
 }
 
 function isContributions(value: unknown): boolean {
@@ -199,9 +201,5 @@ function isContributions(value: unknown): boolean {
     ...["hooks", "tools", "workflows", "skills", "agents", "commands", "reducers", "channels", "notes"],
     "faults",
   ];
-  return isMap(value) && lists.every((key) => Array.isArray(value[key]));
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value) && lists.every((key) => Array.isArray(value[key]));
 }

@@ -1,4 +1,5 @@
 /** `aegis mcp install`: adds Aegis to the MCP servers in another program's settings, after showing the change. */
+
 import { existsSync } from "node:fs";
 import { mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,6 +7,7 @@ import { commandLine } from "../../../client/project/start-daemon.ts";
 import { configFileName, findProjectRoot, storePath } from "../../../lib/daemon-file.ts";
 import { ifMissing, writeAtomic } from "../../../lib/files.ts";
 import { homeOf } from "../../../lib/home.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { unifiedDiff } from "../../../lib/unified-diff.ts";
 import type { Handler } from "../../program/command.ts";
@@ -182,8 +184,4 @@ function parsed(text: string): unknown {
 
 function indentOf(text: string): string {
   return /^([ \t]+)"/m.exec(text)?.[1] ?? "  ";
-}
-
-function isRecord(given: unknown): given is Record<string, unknown> {
-  return typeof given === "object" && given !== null && !Array.isArray(given);
 }

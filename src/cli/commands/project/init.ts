@@ -1,4 +1,5 @@
 /** `aegis init`: writes a first project file, and keeps private files out of git. */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -8,6 +9,7 @@ import type { Agent } from "../../../contract/agent.ts";
 import { AegisError, isAegisError } from "../../../contract/errors.ts";
 import { configFileName, findProjectRoot } from "../../../lib/daemon-file.ts";
 import { writeAtomic } from "../../../lib/files.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { errorText } from "../../../lib/log.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import type { Handler } from "../../program/command.ts";
@@ -232,10 +234,6 @@ async function agentsBefore(path: string): Promise<Record<string, Extra["entry"]
   } catch {
     return null;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function template({ slug, harness, model, permission, why }: Choice, extras: readonly Extra[]): string {

@@ -1,8 +1,10 @@
 /** The user's settings of the terminal app, `~/.aegis/terminal.yaml`: keys and notifications. */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { ifMissing } from "../../../lib/files.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
 import { usageError } from "../../program/failure.ts";
 
@@ -53,8 +55,4 @@ function keysIn(value: unknown, fail: (problem: string) => Error): TerminalSetti
     keys[action] = list;
   }
   return keys;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 /** `aegis schedule …`: manages schedules and shows their firings. */
+
 import { waitForFiring } from "../../../client/wait-firing.ts";
 import type {
   Firing,
@@ -7,6 +8,7 @@ import type {
   ScheduleSettings,
   ScheduleView,
 } from "../../../contract/schedule.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { type Cell, type TableOptions, table, tableOptions } from "../../format/columns.ts";
 import type { Style } from "../../format/style.ts";
 import { plainText, plural, truncate } from "../../format/text.ts";
@@ -142,7 +144,7 @@ function lifecycleOf({ once, fires, until }: AddArgs): ScheduleEntry["lifecycle"
 function workflowArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isRecord(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

@@ -1,9 +1,11 @@
 /** `aegis workflow run` and `aegis workflow watch`: start a run and follow it. */
+
 import type { Client } from "../../../client/client.ts";
 import { followEvents } from "../../../client/events.ts";
 import type { Event } from "../../../contract/event.ts";
 import { isId, type RunId } from "../../../contract/ids.ts";
 import type { Run } from "../../../contract/run.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { shortId } from "../../format/run-lines.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
@@ -123,6 +125,6 @@ function jsonArguments(text: string | undefined): Record<string, unknown> {
   } catch (error) {
     throw usageError(`--kwargs is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
   throw usageError('--kwargs must be a JSON object, as in {"name": "value"}');
 }

@@ -2,11 +2,13 @@
  * Runs tools that are programs: the input as JSON on stdin, one JSON document on stdout. The deadline covers everything
  * the program started, even if a leftover process keeps the pipe open.
  */
+
 import { join } from "node:path";
 import { AegisError } from "../../../contract/errors.ts";
 import type { ExecutableTool } from "../../../contract/plugin.ts";
 import { childEnv, type Environment } from "../../../lib/child-env.ts";
 import type { Consent } from "../../../lib/consent.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { Child, Processes } from "../../../lib/process.ts";
 import { removeBytecode } from "../caches.ts";
@@ -78,7 +80,7 @@ async function answerOf(child: Child, what: string): Promise<unknown> {
   const { code, signal } = await child.exited;
   const text = Buffer.concat(chunks).toString("utf8");
   const document = lastDocument(text);
-  if (isMap(document) && (document.success === false || hasError(document)))
+  if (isRecord(document) && (document.success === false || hasError(document)))
     throw new AegisError("invalid", errorOf(document));
   if (code !== 0) {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
@@ -147,8 +149,4 @@ function configVariables(config: Readonly<Record<string, unknown>>): Record<stri
 function tail(text: string): string {
   const shown = text.trim().slice(-shownBytes);
   return shown === "" ? "" : `: ${shown}`;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

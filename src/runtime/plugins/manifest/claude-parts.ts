@@ -2,10 +2,11 @@
  * Finds the parts of a Claude Code plugin that have no effect in Aegis and reports each one, so that users do not rely
  * on it.
  */
+
 import { readFile, stat } from "node:fs/promises";
 import type { UnsupportedPart } from "../../../contract/plugin.ts";
 import { contentPath } from "../../../lib/files.ts";
-import { isFields } from "./source.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 
 export const unsupportedReasons = {
   hooks: "Aegis does not run hooks of Claude Code; nothing that they check or block is checked or blocked",
@@ -51,9 +52,9 @@ export async function claudeParts(dir: string): Promise<UnsupportedPart[]> {
 async function namesIn(file: string, key: string): Promise<string[]> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
-    if (!isFields(value)) return [];
+    if (!isRecord(value)) return [];
     const inner = value[key];
-    return Object.keys(isFields(inner) ? inner : value);
+    return Object.keys(isRecord(inner) ? inner : value);
   } catch {
     return [];
   }

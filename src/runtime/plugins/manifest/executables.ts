@@ -1,8 +1,10 @@
 /** Reads the programs that a manifest lists as tools. A bad entry disables only that entry. */
+
 import type { ExecutableTool } from "../../../contract/plugin.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { isCache } from "../caches.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
-import { type Fields, isFields } from "./source.ts";
+import type { Fields } from "./source.ts";
 
 export const maxExecutables = 200;
 export const toolNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -41,7 +43,7 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
     notes.warn(path, `${message}; this tool is left out`);
     return null;
   };
-  if (!isFields(entry)) return refuse(at, `expected a map with name and command, found ${found(entry)}`);
+  if (!isRecord(entry)) return refuse(at, `expected a map with name and command, found ${found(entry)}`);
   notes.unknownKeys(entry, known, at);
   const { name, command } = entry;
   if (typeof name !== "string" || !toolNamePattern.test(name))
@@ -57,7 +59,7 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
     return refuse([...at, "type"], `expected executable, found ${found(entry.type)}`);
   if (entry.interactive === true) return refuse([...at, "interactive"], "tools that ask back are not supported");
   const schema = entry.schema ?? entry.input_schema ?? entry.parameters ?? { type: "object" };
-  if (!isFields(schema)) return refuse([...at, "schema"], `expected a JSON Schema, found ${found(schema)}`);
+  if (!isRecord(schema)) return refuse([...at, "schema"], `expected a JSON Schema, found ${found(schema)}`);
   const timeout = entry.timeout ?? defaultTimeoutMs;
   if (typeof timeout !== "number" || !(timeout > 0) || timeout > longestTimeoutMs)
     return refuse([...at, "timeout"], `expected milliseconds, at most a day, found ${found(timeout)}`);

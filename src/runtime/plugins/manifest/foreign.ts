@@ -1,9 +1,11 @@
 /** Reads manifests of plugins for other programs: Claude Code and Agent Plugins 1.0. None of their code is loaded. */
+
 import type { PluginManifest } from "../../../contract/plugin.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { unsupportedReasons } from "./claude-parts.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import { readSettings } from "./settings.ts";
-import { type Fields, isFields } from "./source.ts";
+import type { Fields } from "./source.ts";
 
 export const agentPluginSchema = /^https:\/\/agent-plugins\.org\/schemas\/1\.0\.0\/plugin\.schema\.json$/;
 
@@ -84,7 +86,7 @@ function dependencies(value: unknown, notes: Notes): Record<string, string> {
   const requires: Record<string, string> = {};
   for (const [index, entry] of value.entries()) {
     if (typeof entry === "string") requires[entry] = "*";
-    else if (isFields(entry) && typeof entry.name === "string") requires[entry.name] = String(entry.version ?? "*");
+    else if (isRecord(entry) && typeof entry.name === "string") requires[entry.name] = String(entry.version ?? "*");
     else notes.error(["dependencies", index], `expected a plugin's name, found ${found(entry)}`);
   }
   return requires;

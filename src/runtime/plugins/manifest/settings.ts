@@ -1,7 +1,9 @@
 /** Reads a plugin's declared settings in any of the formats that manifests use. */
+
 import type { PluginSetting } from "../../../contract/plugin.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
-import { type Fields, isFields } from "./source.ts";
+import type { Fields } from "./source.ts";
 
 type Type = PluginSetting["type"];
 
@@ -16,12 +18,12 @@ const types: Readonly<Record<string, Type>> = {
  */
 export function readSettings(value: unknown, at: FieldPath, notes: Notes): Record<string, PluginSetting> {
   if (value === undefined || value === null) return {};
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     notes.error(at, `expected a map of settings, found ${found(value)}`);
     return {};
   }
-  if (isFields(value.schema)) return readSettings(value.schema, [...at, "schema"], notes);
-  const isSchema = value.type === "object" && isFields(value.properties);
+  if (isRecord(value.schema)) return readSettings(value.schema, [...at, "schema"], notes);
+  const isSchema = value.type === "object" && isRecord(value.properties);
   const properties = isSchema ? (value.properties as Fields) : value;
   const path = isSchema ? [...at, "properties"] : at;
   const required = isSchema && Array.isArray(value.required) ? value.required : [];
@@ -35,7 +37,7 @@ export function readSettings(value: unknown, at: FieldPath, notes: Notes): Recor
 }
 
 function readSetting(entry: unknown, at: FieldPath, notes: Notes): PluginSetting | null {
-  if (!isFields(entry)) {
+  if (!isRecord(entry)) {
     notes.error(at, `expected a map with type and description, found ${found(entry)}`);
     return null;
   }
@@ -57,5 +59,5 @@ function readSetting(entry: unknown, at: FieldPath, notes: Notes): PluginSetting
 
 function choicesOf(value: unknown): unknown[] | null {
   if (!Array.isArray(value)) return null;
-  return value.map((choice) => (isFields(choice) ? choice.value : choice));
+  return value.map((choice) => (isRecord(choice) ? choice.value : choice));
 }

@@ -1,6 +1,8 @@
 /** Parses the text of a manifest into fields with line numbers. */
+
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { PluginDiagnostic } from "../../../contract/plugin.ts";
+import { isRecord } from "../../../lib/is-record.ts";
 import { jsonErrorLine, jsonLines, type LineOf } from "../../../lib/json-lines.ts";
 import { errorText } from "../../../lib/log.ts";
 
@@ -29,18 +31,14 @@ export function readToml(text: string, file: string): ManifestSource {
   }
   const lines = tomlLines(text);
   const { plugin, ...tables } = value;
-  if (!isFields(plugin))
+  if (!isRecord(plugin))
     return unreadable(file, lines(["plugin"]) ?? 1, "expected a table [plugin] with name and version, found none");
   const lineOf: LineOf = (path) => lines(String(path[0]) in tables ? path : ["plugin", ...path]);
   return fromValue({ ...tables, ...plugin }, file, lineOf);
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function fromValue(value: unknown, file: string, lineOf: LineOf): ManifestSource {
-  if (!isFields(value)) return unreadable(file, 1, "expected a map at the top");
+  if (!isRecord(value)) return unreadable(file, 1, "expected a map at the top");
   return { fields: value, lineOf, diagnostics: [] };
 }
 
