@@ -95,7 +95,7 @@ function toolPart(word: string): Part {
   const text = `import { tool, z } from "aegis";
 
 /** Agents see the name, the description and the input, and nothing else. */
-const ${tool} = tool(
+export const ${tool} = tool(
   {
     description: "Counts the words of a text. Use it instead of counting yourself.",
     input: z.object({ value: z.string().describe("the text") }),
@@ -123,7 +123,7 @@ function hookPart(): Part {
   const text = `import { hook } from "aegis";
 
 /** What \`prependSystem\` holds, the agent reads before the turn. \`null\` leaves the turn as it is. */
-const note = hook("pre_turn", (context, plugin) => {
+export const note = hook("pre_turn", (context, plugin) => {
   const text = String(plugin.config.note ?? "");
   return text === "" ? null : { prependSystem: text };
 });
@@ -145,7 +145,7 @@ function workflowPart(word: string): Part {
   const text = `import { workflow, z } from "aegis";
 
 /** Aegis records every call of the context: after a crash the run resumes after the last recorded one. */
-const review = workflow(
+export const review = workflow(
   "${workflow}",
   {
     description: "Has one agent answer and another one judge the answer",
@@ -180,7 +180,7 @@ function commandPart(word: string): Part {
   const text = `import { command } from "aegis";
 
 /** Text is shown; \`{ prompt }\` is said to the agent. */
-const explain = command(
+export const explain = command(
   { name: "${name}-explain", description: "Has something explained", argumentHint: "<what>" },
   (what) => (what === "" ? "What shall be explained?" : { prompt: \`Explain \${what} in three sentences.\` }),
 );
