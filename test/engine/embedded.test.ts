@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "../../src/lib/log.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { testFolder } from "../helpers/test-folder.ts";
 import { engineSuite } from "../suites/engine-suite.ts";
 import { engineUnder } from "./engine-under.ts";
 
 engineSuite("embedded", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "aegis-engine-"));
+  const dir = await mkdtemp(join(testFolder(), "aegis-engine-"));
   const clock = fakeClock(1_000_000);
   const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger });
   return engineUnder(sqlite, clock, () => rm(dir, { recursive: true, force: true }));

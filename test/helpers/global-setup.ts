@@ -3,13 +3,18 @@ import { buildIfStale } from "../../scripts/build-if-stale.ts";
 import { sharedDatabaseVariable, testsUsePostgres } from "./cluster.ts";
 import { installations, startPostgres } from "./postgres.ts";
 import { measureSlowness } from "./slowness.ts";
+import { makeTestFolder } from "./test-folder.ts";
 
 export default async function setup(): Promise<() => Promise<void>> {
   buildIfStale();
   measureSlowness();
-  if (!testsUsePostgres || process.env[sharedDatabaseVariable] !== undefined) return async () => {};
+  const removeFolder = makeTestFolder();
+  if (!testsUsePostgres || process.env[sharedDatabaseVariable] !== undefined) return async () => removeFolder();
   // Nothing crashes this server, and every daemon of three files at once has up to seven connections.
   const server = await startPostgres(installations[18], ["fsync=off", "max_connections=400"]);
   process.env[sharedDatabaseVariable] = server.url("postgres");
-  return () => server.stop();
+  return async () => {
+    await server.stop();
+    removeFolder();
+  };
 }

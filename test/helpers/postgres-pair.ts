@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { lines } from "../../src/lib/jsonl.ts";
 import { installations } from "./postgres.ts";
+import { testFolder } from "./test-folder.ts";
 
 const { bin, missing } = installations[15];
 const nobody = 65_534;
@@ -44,7 +44,7 @@ export async function startPair(): Promise<Pair> {
     return stdout.trim();
   };
   const machine = async (): Promise<Machine> => {
-    const dir = await mkdtemp(join(tmpdir(), "aegis-pg-"));
+    const dir = await mkdtemp(join(testFolder(), "aegis-pg-"));
     if (user.uid !== undefined) await chown(dir, user.uid, user.gid);
     return { dir, data: join(dir, "data"), child: null };
   };

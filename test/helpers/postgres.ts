@@ -7,10 +7,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chown, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lines } from "../../src/lib/jsonl.ts";
+import { testFolder } from "./test-folder.ts";
 
 export type PostgresVersion = 15 | 18;
 
@@ -49,7 +49,7 @@ export type Server = {
 export async function startPostgres(
   { bin }: Pick<Installation, "bin">,
   settings: readonly string[] = [],
-  parent: string = tmpdir(),
+  parent: string = testFolder(),
 ): Promise<Server> {
   const dir = await mkdtemp(join(parent, "aegis-pg-"));
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};

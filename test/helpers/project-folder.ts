@@ -1,9 +1,9 @@
 /** The folder of a test's project, with a home of its own: nothing of this machine's user is seen. */
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { agreeAlways } from "../../src/project/trust/agree.ts";
 import { agreeToStore, storeFiles } from "./cluster.ts";
+import { testFolder } from "./test-folder.ts";
 
 export type ProjectFiles = Readonly<Record<string, string>>;
 
@@ -18,7 +18,7 @@ export type ProjectFolder = {
 
 /** The files that a test writes are trusted, also those that it writes later, unless `trusted` is false. */
 export async function projectFolder(files: ProjectFiles, { trusted = true } = {}): Promise<ProjectFolder> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "aegis-project-")));
+  const folder = await realpath(await mkdtemp(join(testFolder(), "aegis-project-")));
   // The rights of other users end here, which a daemon that runs as one of them must get past.
   await chmod(folder, 0o711);
   const [root, home] = [join(folder, "project"), join(folder, "home")];

@@ -4,14 +4,20 @@ import { access, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { testFolder } from "./test-folder.ts";
 
 export function tempDir(): Promise<string> {
+  return dirBelow(testFolder());
+}
+
+/** The same on the system's own disk, for a test that needs two file systems. */
+export function diskDir(): Promise<string> {
   return dirBelow(tmpdir());
 }
 
 /**
- * The same in memory, where the system has such a place: a database of the test's own process does not wait for a disk
- * there. A test that stops after each commit writes tens of thousands of commits.
+ * The same in memory, also where there is too little of it for all tests: a database of the test's own process does not
+ * wait for a disk there. A test that stops after each commit writes tens of thousands of commits.
  */
 export async function memoryDir(): Promise<string> {
   const shared = "/dev/shm";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { StagedWrites } from "../../src/lib/staged-writes.ts";
-import { tempDir } from "../helpers/temp-dir.ts";
+import { diskDir, tempDir } from "../helpers/temp-dir.ts";
 
 it("replaces a file with its mode, and nothing else appears in its folder", async () => {
   const [state, project] = [join(await tempDir(), "state", "writes"), await tempDir()];
@@ -53,7 +53,7 @@ const memory = "/dev/shm";
 const other = await stat(memory).catch(() => null);
 const here = await stat(tmpdir());
 it.skipIf(other === null || other.dev === here.dev)("writes to another file system", async () => {
-  const state = await tempDir();
+  const state = await diskDir();
   const project = await mkdtemp(join(memory, "aegis-"));
   onTestFinished(() => rm(project, { recursive: true }));
   const { write } = new StagedWrites(state);

@@ -1,13 +1,13 @@
 /** State of another user in which work waits: a run in a shell step, a message, a task and a schedule that is due. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll } from "vitest";
 import { type AegisProject, aegisProject } from "../aegis.ts";
 import { isRunning } from "../pids.ts";
 import { obedient } from "../project.ts";
+import { testFolder } from "../test-folder.ts";
 import { waitUntil } from "../wait-until.ts";
 
 export const files: Record<string, string> = {
@@ -32,7 +32,7 @@ const command = `touch started; while ! test -e gates/shell; do sleep 0.05; done
 export function strangersFolder(): () => Promise<string> {
   let made: Promise<string> | null = null;
   const make = async () => {
-    const folder = await mkdtemp(join(tmpdir(), "aegis-stranger-"));
+    const folder = await mkdtemp(join(testFolder(), "aegis-stranger-"));
     await giveState((await strangersProject()).root, folder);
     return folder;
   };
