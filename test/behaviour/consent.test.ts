@@ -3,7 +3,16 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { type Answer, agreedProject, ask, changed, playbook, put, stateOf } from "../helpers/projects/consent.ts";
+import {
+  type Answer,
+  agreedProject,
+  ask,
+  changed,
+  playbook,
+  put,
+  refusal,
+  stateOf,
+} from "../helpers/projects/consent.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 it("does not follow a playbook that changed, in a new session and in an open one, until its user agrees", async () => {
@@ -102,8 +111,7 @@ it.each([
     "bin/harness": "#!/bin/sh\ntouch started\n",
   });
   await put(project, path, text);
-  const refused = await ask(project, "real");
-  expect(refused.error?.message).toMatch(/harness .* is not trusted here/);
+  expect(await refusal(project, "real")).toMatch(/harness .* is not trusted here/);
   expect(existsSync(join(project.root, "started"))).toBe(false);
 });
 
@@ -120,7 +128,7 @@ it.each([
   await mkdir(join(above, ".git"), { recursive: true });
   await mkdir(dirname(join(above, path)), { recursive: true });
   await writeFile(join(above, path), text);
-  expect((await ask(project, "real")).error?.message).toMatch(/harness \.\.\/.* is not trusted here/);
+  expect(await refusal(project, "real")).toMatch(/harness \.\.\/.* is not trusted here/);
   expect(existsSync(join(project.root, "started"))).toBe(false);
 });
 
@@ -154,16 +162,10 @@ it("starts Claude Code beside pages that only speak, and not once one names a sc
     ".claude/skills/tidy/SKILL.md",
     "---\nname: tidy\nhooks:\n  Stop: [{ hooks: [{ type: command, command: tools/lint.sh }] }]\n---\nTidy up.\n",
   );
-  // The daemon refuses the session if it has loaded the new page by then, and the turn otherwise.
-  const refusal = () =>
-    ask(project, "real").then(
-      ({ error }) => error?.message,
-      (error: Error) => error.message,
-    );
-  expect(await refusal()).toMatch(/harness .* is not trusted here/);
+  expect(await refusal(project, "real")).toMatch(/harness .* is not trusted here/);
   await project.aegis("trust", "--yes");
   await put(project, "tools/lint.sh", "touch hooked\n");
-  expect(await refusal()).toMatch(changed);
+  expect(await refusal(project, "real")).toMatch(changed);
 });
 
 it.each([
@@ -180,6 +182,6 @@ it.each([
     ".claude/hooks/lint.sh": "true\n",
   });
   await put(project, ".claude/hooks/lint.sh", "touch hooked\n");
-  expect((await ask(project, "real")).error?.message).toMatch(changed);
+  expect(await refusal(project, "real")).toMatch(changed);
   expect(existsSync(join(project.root, "started"))).toBe(false);
 });

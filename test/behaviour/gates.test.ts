@@ -194,6 +194,8 @@ it("lets a person who disables a plugin give up its gates, and says so", async (
 
 it("refuses every tool while the record cannot be read", async () => {
   const project = await guarded();
+  // A session exists once all plugins are loaded, and `up` ends earlier.
+  await createSession(await clientOf(project));
   const record = join(project.env.HOME ?? "", ".aegis", "gates.json");
   expect(JSON.parse(await readFile(record, "utf8"))).toMatchObject({ gates_version: 1 });
   await writeFile(record, "{");

@@ -38,6 +38,14 @@ export async function ask(project: AegisProject, agent: string): Promise<Turn> {
   return say(client, session.id);
 }
 
+/** Why the daemon refuses: the session if it has loaded the changed file by then, and the turn otherwise. */
+export function refusal(project: AegisProject, agent: string): Promise<string | undefined> {
+  return ask(project, agent).then(
+    ({ error }) => error?.message,
+    (error: Error) => error.message,
+  );
+}
+
 export async function clientOf({ root, env }: AegisProject): Promise<Client> {
   const found = await inspectDaemonFile(root, env.HOME ?? "");
   if (found.state !== "live") throw new Error("no daemon runs");
