@@ -16,7 +16,12 @@ const neededBytes = 3 * 1024 ** 3;
 
 /** The folder of this run, or the system's own for a program that is no test. */
 export function testFolder(): string {
-  return process.env[variable] ?? tmpdir();
+  return folderOfRun() ?? tmpdir();
+}
+
+/** What is in it lasts as long as the run. */
+export function folderOfRun(): string | null {
+  return process.env[variable] ?? null;
 }
 
 /** Returns what removes the folder again. */
