@@ -1,10 +1,10 @@
 /** Reads the secret of a channel: from a variable of the daemon's environment or from a private file. */
 import { readFile, stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { AegisError } from "../contract/errors.ts";
 import type { Environment } from "../lib/child-env.ts";
 import { isErrno } from "../lib/files.ts";
+import { homeOf } from "../lib/home.ts";
 
 export type SecretPlace = { env?: string | undefined; file?: string | undefined };
 
@@ -43,5 +43,5 @@ export async function readSecret(
 }
 
 function pathOf(file: string, root: string, env: Environment): string {
-  return file.startsWith("~/") ? join(env.HOME ?? homedir(), file.slice(2)) : resolve(root, file);
+  return file.startsWith("~/") ? join(homeOf(env), file.slice(2)) : resolve(root, file);
 }

@@ -1,6 +1,7 @@
 /** Builds the slash commands: the folders of their pages, the trust check and the caller. */
-import { homedir } from "node:os";
+
 import type { Environment } from "../lib/child-env.ts";
+import { homeOf } from "../lib/home.ts";
 import { commandFolders } from "../project/trust/items.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import { Commands } from "../runtime/commands/commands.ts";
@@ -14,7 +15,7 @@ export type BuildCommandsOptions = {
 };
 
 export function buildCommands({ root, env, judge, table }: BuildCommandsOptions): Commands {
-  const home = env.HOME ?? homedir();
+  const home = homeOf(env);
   return new Commands({
     table,
     folders: [

@@ -1,7 +1,8 @@
 /** Builds the skill installer and the tool with which agents request an install. */
-import { homedir } from "node:os";
+
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
+import { homeOf } from "../lib/home.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Processes } from "../lib/process.ts";
 import type { Place } from "../packages/place.ts";
@@ -29,7 +30,7 @@ export function buildSkillInstall(options: BuildSkillInstallOptions): { installe
   const { root, places, clock, log, processes, env, settings, asks, store } = options;
   const installer = new SkillInstaller({
     ...{ root, places, clock, log, processes, env },
-    home: env.HOME ?? homedir(),
+    home: homeOf(env),
     githubUrl: env.AEGIS_GITHUB_URL ?? defaultGithubUrl,
     changed: (change) => store.transact(async (tx) => void (await tx.events.append(change, clock.now()))),
     registry: () => settings().config.skills.registry,

@@ -1,11 +1,12 @@
 /** Builds the skills: their folders, their requirements and how agents learn about them. */
-import { homedir } from "node:os";
+
 import type { Agent } from "../contract/agent.ts";
 import type { HookSkill } from "../contract/hook.ts";
 import { mayUsePlane, scopeOf } from "../contract/tool-access.ts";
 import { assetPath } from "../lib/assets.ts";
 import type { Environment } from "../lib/child-env.ts";
 import type { Clock } from "../lib/clock.ts";
+import { homeOf } from "../lib/home.ts";
 import type { Logger } from "../lib/log.ts";
 import { skillTools } from "../plane/tools/skills.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
@@ -54,7 +55,7 @@ const classifierTokens = 500;
 
 export function buildSkillCore(options: SkillCoreOptions): SkillCore {
   const { root, clock, log, env, settings, judge, agents } = options;
-  const home = env.HOME ?? homedir();
+  const home = homeOf(env);
   const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
     roots: (dirs) => skillRoots({ ...places, dirs }),

@@ -2,6 +2,7 @@
  * Builds the environment of a child process: the variables that every program needs and those that its driver names.
  * The daemon's other secrets are not passed on.
  */
+import { isAbsolute } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +19,11 @@ const always = [
 export function childEnv(env: Environment, allow: readonly string[], extra: Environment = {}): Record<string, string> {
   const matches = nameMatcher([...always, ...allow]);
   const child: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) if (value !== undefined && matches(name)) child[name] = value;
+  for (const [name, value] of Object.entries(env)) {
+    // A relative home folder would be the project's folder. Without HOME, a program uses the one of the account.
+    const isUsable = name !== "HOME" || isAbsolute(value ?? "");
+    if (value !== undefined && isUsable && matches(name)) child[name] = value;
+  }
   for (const [name, value] of Object.entries(extra)) if (value !== undefined) child[name] = value;
   return child;
 }

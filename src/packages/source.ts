@@ -1,5 +1,4 @@
 /** Parses the source of a package as a person, an agent, a registry or the lockfile writes it. */
-import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AegisError } from "../contract/errors.ts";
@@ -49,7 +48,7 @@ export function parseSource(written: string, context: SourceContext): Source {
   if (/^https?:\/\//i.test(text)) return urlSource(text);
   if (text.startsWith("file://")) return { kind: "path", text, path: fileOf(text) };
   if (isAbsolute(text)) return { kind: "path", text, path: text };
-  if (/^~(?:\/|$)/.test(text)) return { kind: "path", text, path: join(context.home || homedir(), text.slice(1)) };
+  if (/^~(?:\/|$)/.test(text)) return { kind: "path", text, path: join(context.home, text.slice(1)) };
   if (/^\.{1,2}(?:\/|$)/.test(text)) return { kind: "path", text, path: resolve(context.root, text) };
   const [, owner = null, slug, version = null] = registryPattern.exec(text) ?? [];
   if (slug === undefined)

@@ -161,3 +161,11 @@ it("does not run the check of a queue before its user agrees, and fails a task w
   expect(await fix()).toMatchObject({ status: "completed", verified: false, check: null, receipt: null });
   expect(await runs()).toBe(1);
 });
+
+it.each(["", "."])("does not take the folder for the user's own if HOME is %j", async (home) => {
+  const code = 'import { tool } from "aegis";\nexport const t = tool({ description: "d" }, () => "x");\n';
+  const project = await aegisProject({ ".aegis/plugins/evil.ts": code }, { trusted: false });
+  project.env.HOME = home;
+  const { stdout } = await project.aegis("trust", "--list");
+  expect(stdout).toMatch(/untrusted +plugin evil/);
+});

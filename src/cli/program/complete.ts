@@ -3,10 +3,10 @@
  * daemon, and never report errors.
  */
 
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { daemonClient } from "../../client/project/http-fetch.ts";
 import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
+import { userHome } from "../../lib/home.ts";
 import { oneLine } from "../format/text.ts";
 import type { CommandSpec, Completion, OptionSpec } from "./command.ts";
 import { commandGroups, commands } from "./table.ts";
@@ -138,7 +138,7 @@ const mostTasks = 50;
 type Asked = Exclude<Suggestions["ask"], "file" | null>;
 
 async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
-  const found = await inspectDaemonFile(findProjectRoot(cwd), homedir());
+  const found = await inspectDaemonFile(findProjectRoot(cwd), userHome());
   if (found.state !== "live") return [];
   const client = daemonClient(found.file);
   const signal = AbortSignal.timeout(limitMs);

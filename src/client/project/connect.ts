@@ -1,7 +1,6 @@
 /** Finds the daemon of a folder on this machine, or starts it. */
-import { homedir } from "node:os";
 import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
-import { homeOf } from "../../lib/home.ts";
+import { homeOf, userHome } from "../../lib/home.ts";
 import type { Client } from "../client.ts";
 import { connectToProject } from "./project.ts";
 import { startDaemon } from "./start-daemon.ts";
@@ -33,7 +32,7 @@ export type ConnectOptions = {
  */
 export async function connect(folder: string = process.cwd(), options: ConnectOptions = {}): Promise<Client> {
   const { start = false, env, signal } = options;
-  const home = env === undefined ? homedir() : homeOf(env);
+  const home = env === undefined ? userHome() : homeOf(env);
   const root = findProjectRoot(folder);
   if (start && (await inspectDaemonFile(root, home)).state !== "live") await startDaemon(root, { env, signal });
   return connectToProject(root, { home });

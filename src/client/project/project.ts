@@ -1,7 +1,8 @@
 /** A client for the daemon of a local folder. */
-import { homedir } from "node:os";
+
 import { AegisError } from "../../contract/errors.ts";
 import { findProjectRoot, inspectDaemonFile } from "../../lib/daemon-file.ts";
+import { userHome } from "../../lib/home.ts";
 import type { Client } from "../client.ts";
 import { clientFollowing } from "./following.ts";
 
@@ -11,7 +12,7 @@ import { clientFollowing } from "./following.ts";
  * Reconnects after a restart of the daemon. Throws `AegisError` if no daemon runs. `home` is the home folder of the
  * user who started the daemon; the client talks only to a daemon of that user.
  */
-export async function connectToProject(folder: string, { home = homedir() }: { home?: string } = {}): Promise<Client> {
+export async function connectToProject(folder: string, { home = userHome() }: { home?: string } = {}): Promise<Client> {
   const root = findProjectRoot(folder);
   const found = await inspectDaemonFile(root, home);
   if (found.state === "live") return clientFollowing(root, found.file, home);

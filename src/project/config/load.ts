@@ -1,9 +1,9 @@
 /** Loads a project's configuration. The result is either a valid configuration or a list of all problems. */
 
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { findProjectRoot } from "../../lib/daemon-file.ts";
 import { containedPath, isErrno } from "../../lib/files.ts";
+import { userHome } from "../../lib/home.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { errorText } from "../../lib/log.ts";
 import { AgentFiles } from "../agents/files.ts";
@@ -155,6 +155,6 @@ async function readPrompt(
 
 /** The names of agents that exist without being declared in the configuration. */
 async function undeclaredAgents(root: string): Promise<string[]> {
-  const { profiles } = await new AgentFiles().load(agentPlaces(root, homedir()));
+  const { profiles } = await new AgentFiles().load(agentPlaces(root, userHome()));
   return [...new Set([offlineAgent.slug, ...profiles.map((profile) => profile.slug)])];
 }

@@ -1,9 +1,9 @@
 /** Determines which settings contain a secret and therefore belong in the local, private config file. */
 
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { PluginManifest } from "../../contract/plugin.ts";
 import type { Environment } from "../../lib/child-env.ts";
+import { homeOf } from "../../lib/home.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { variablesIn } from "../../lib/variables.ts";
 import { findPlugins } from "../../runtime/plugins/find.ts";
@@ -83,7 +83,7 @@ async function pluginSchemas(
   dirs: readonly string[],
   names: ReadonlySet<string>,
 ): Promise<Schemas> {
-  const own = join(env.HOME ?? homedir(), ".aegis", "plugins");
+  const own = join(homeOf(env), ".aegis", "plugins");
   const folders = [...dirs.map((folder) => resolve(root, folder)), own];
   const schemas = new Map<string, PluginManifest["config_schema"]>();
   for (const { name, manifest } of await findPlugins(folders))

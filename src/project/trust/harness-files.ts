@@ -5,9 +5,9 @@
 
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { exists, isErrno, isInside } from "../../lib/files.ts";
+import { userHome } from "../../lib/home.ts";
 import { listTree } from "../../lib/safe-tree.ts";
 import type { TrustItem } from "../../runtime/plugins/trust/trust.ts";
 import { bytesHash, type Contents } from "./contents.ts";
@@ -139,7 +139,7 @@ async function foldersAbove(root: string): Promise<string[]> {
   const above: string[] = [];
   for (let folder = root; !(await exists(join(folder, ".git"))); ) {
     const next = dirname(folder);
-    if (next === folder || next === homedir()) return [];
+    if (next === folder || next === userHome()) return [];
     above.push(next);
     folder = next;
   }

@@ -1,5 +1,4 @@
 /** The skill folders in order of precedence. */
-import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { SkillSource } from "../../contract/skill.ts";
 
@@ -46,6 +45,6 @@ export function skillRoots({ root, home, bundled, dirs }: PlaceOptions): { above
 }
 
 function fromHome(dir: string, root: string, home: string): string {
-  if (dir === "~" || dir.startsWith("~/")) return join(home === "" ? homedir() : home, dir.slice(1));
+  if (dir === "~" || dir.startsWith("~/")) return join(home, dir.slice(1));
   return isAbsolute(dir) ? dir : resolve(root, dir);
 }

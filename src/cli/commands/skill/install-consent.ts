@@ -1,5 +1,4 @@
 /** Installs a skill with the user's consent: shows suspicious findings, and accepts only what was shown. */
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isAegisError } from "../../../contract/errors.ts";
 import {
@@ -8,6 +7,7 @@ import {
   type RefusedSkill,
   refusedSkillSchema,
 } from "../../../contract/skill-install.ts";
+import { homeOf } from "../../../lib/home.ts";
 import { ownerVariable } from "../../../lib/process/marks.ts";
 import type { CliContext } from "../../terminal/context.ts";
 
@@ -28,7 +28,7 @@ export async function withConsent(
 
 /** Resolves the path here, because the daemon's working folder differs. */
 export function absoluteSource(source: string, cx: Pick<CliContext, "cwd" | "env">): string {
-  if (/^~(?:\/|$)/.test(source)) return join(cx.env.HOME ?? homedir(), source.slice(1));
+  if (/^~(?:\/|$)/.test(source)) return join(homeOf(cx.env), source.slice(1));
   return /^\.{1,2}(?:\/|$)/.test(source) ? resolve(cx.cwd, source) : source;
 }
 
