@@ -42,6 +42,16 @@ export const auditGateSchema = z.object({
 });
 export type AuditGate = z.infer<typeof auditGateSchema>;
 
+export const auditAccessSchema = z.object({
+  /** A browser, a person over a channel, a program, a webhook or a schedule. */
+  who: z.string(),
+  may: z.string(),
+  since: z.string().nullable(),
+  /** The command or edit that ends the access. */
+  fix: z.string(),
+});
+export type AuditAccess = z.infer<typeof auditAccessSchema>;
+
 export const auditPluginSchema = z.object({
   plugin: z.string(),
   version: z.string(),
@@ -94,6 +104,8 @@ export const auditSchema = z.object({
       producers: z.array(z.string()),
     }),
   ),
+  /** Everyone and everything besides the user that can give work to this project. */
+  access: z.array(auditAccessSchema),
   network: z.object({
     bind: z.string(),
     url: z.string(),
@@ -101,6 +113,10 @@ export const auditSchema = z.object({
     models: z.array(z.object({ provider: z.string(), base_url: z.string().nullable(), key: z.string().nullable() })),
     plugin_registries: z.array(z.string()),
     skill_registry: z.string(),
+    /** Outgoing webhooks; the address without its path, which may contain a secret. */
+    webhooks: z.array(z.object({ name: z.string(), origin: z.string(), allow_private: z.boolean() })),
+    /** The Telegram bot, if one is configured. */
+    telegram: z.boolean(),
   }),
   /** Names only. */
   secrets: z.array(z.object({ name: z.string(), used_by: z.array(z.string()) })),

@@ -192,6 +192,7 @@ function serve(
   const { server: settings } = configService.settings().config;
   const startedAt = clock.now();
   const browsers = browsersFile({ ...project, key: project.state.key });
+  const web = new WebAccess({ clock, store: browsers.store(async () => (await started).port) });
   const { agents, tools } = runtime;
   const described = {
     agents,
@@ -256,7 +257,7 @@ function serve(
         asOwner: (edit) => editAsOwner({ ...project, harnesses: project.drivers.names }, edit),
         reload: () => configService.reload(),
       }),
-      web: new WebAccess({ clock, store: browsers.store(async () => (await started).port) }),
+      web,
       webUrl: async () => (await started).url,
       channels: runtime.channels.channels,
       events: runtime.hub,
@@ -270,7 +271,7 @@ function serve(
           channels: await runtime.channels.channels.list(),
         }),
       harnesses: (signal) => runtime.harnesses(signal),
-      audit: async () => collectAudit(project, runtime, (await started).url),
+      audit: async () => collectAudit(project, runtime, { url: (await started).url, browsers: web.list() }),
       config: async () => configService.describe(),
       reloadConfig: () => configService.reload(),
       ready,

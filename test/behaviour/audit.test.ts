@@ -58,6 +58,30 @@ describe("aegis audit", () => {
     );
   });
 
+  it("lists who else may give work or answers, and how to end it", async () => {
+    const project = await aegisProject({
+      ".aegis.yaml": `${config}
+webhooks:
+  in: { ci: { agent: dev, secret_env: CI_SECRET } }
+  out: { ops: { url: "https://ops.example/hooks/hidden-path", secret_env: OPS_SECRET } }
+schedules:
+  nightly: { agent: dev, prompt: look, cron: "0 3 * * *" }
+`,
+    });
+    expect((await project.aegis("mcp", "--http", "--client", "editor")).code).toBe(0);
+    const { audit } = await project.json<{ audit: Audit }>("audit");
+    expect(audit.access.map(({ who, fix }) => [who, fix])).toEqual([
+      ["program editor over MCP", "aegis mcp revoke editor"],
+      ["webhook in:ci", "remove webhooks.in.ci"],
+      ["schedule nightly", "aegis schedule disable nightly"],
+    ]);
+    expect(audit.secrets).toContainEqual({ name: "CI_SECRET", used_by: ["webhook in:ci"] });
+    const { stdout } = await project.aegis("audit");
+    expect(stdout).toContain("webhook in:ci: give work to agent dev, with a signature");
+    expect(stdout).toContain("events go to: https://ops.example (webhook out:ops)");
+    expect(stdout).not.toContain("hidden-path");
+  });
+
   it("prints one page, and fails on request when something is open", async () => {
     const project = await aegisProject({ ".aegis.yaml": config });
     const page = await project.aegis("audit");

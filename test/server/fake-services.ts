@@ -340,10 +340,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     harnesses: async () => [],
     audit: async () => ({
       ...{ project: "/project", user: "ada", version: "1.2.3" },
-      ...{ agents: [], gates: [], plugins: [], queues: [], secrets: [], findings: [] },
+      ...{ agents: [], gates: [], plugins: [], queues: [], access: [], secrets: [], findings: [] },
       network: {
         ...{ bind: "127.0.0.1", url: "http://127.0.0.1:1", skill_registry: "https://skills.example" },
-        ...{ allowed_hosts: [], models: [], plugin_registries: [] },
+        ...{ allowed_hosts: [], models: [], plugin_registries: [], webhooks: [], telegram: false },
       },
       state: { owner: "you", since: null, adopted: false },
       trust: { file: "/home/ada/.aegis/trust.json", always: false, dev: [], items: [] },

@@ -1,6 +1,7 @@
 /** Collects the audit from the loaded parts of the daemon and from the user's trust. Read-only. */
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Browser } from "../../contract/api-web.ts";
 import type { Audit, AuditGate, AuditPlugin, AuditTrust } from "../../contract/audit.ts";
 import { hookKinds } from "../../contract/hook.ts";
 import type { MissingGate, PluginDetail } from "../../contract/plugin.ts";
@@ -13,10 +14,15 @@ import { listTrust } from "../../project/trust/agree.ts";
 import { itemKey } from "../../runtime/plugins/trust/trust.ts";
 import type { Runtime } from "../build.ts";
 import type { OpenProject } from "../open-project.ts";
+import { auditAccess } from "./access.ts";
 import { auditAgents } from "./agents.ts";
 import { auditFindings } from "./findings.ts";
 
-export async function collectAudit(project: OpenProject, runtime: Runtime, url: string): Promise<Audit> {
+export async function collectAudit(
+  project: OpenProject,
+  runtime: Runtime,
+  { url, browsers }: { url: string; browsers: readonly Browser[] },
+): Promise<Audit> {
   const { root, version, configService, trust } = project;
   const { config } = configService.settings();
   const agents = auditAgents(runtime.agents, runtime.tools);
@@ -33,6 +39,10 @@ export async function collectAudit(project: OpenProject, runtime: Runtime, url: 
     queues: Object.entries(config.queues).map(([queue, { agent, rights = "producer", producers = [] }]) => ({
       ...{ queue, agent, rights, producers },
     })),
+    access: auditAccess({
+      ...{ config, browsers, clients: runtime.clients.list() },
+      channels: await runtime.channels.channels.list(),
+    }),
     network: networkOf(config, url),
     secrets: secretsOf(agents, plugins, config),
     trust: await trustOf(project),
@@ -92,6 +102,12 @@ function networkOf(config: Config, url: string): Audit["network"] {
     })),
     plugin_registries: config.plugin_registries,
     skill_registry: config.skills.registry,
+    webhooks: Object.entries(config.webhooks.out).map(([name, { url: to, allow_private }]) => ({
+      name,
+      origin: to === undefined ? "no address" : new URL(to).origin,
+      allow_private,
+    })),
+    telegram: config.telegram !== undefined,
   };
 }
 
@@ -101,11 +117,25 @@ function secretsOf(agents: Audit["agents"], plugins: Audit["plugins"], config: C
   for (const { agent, secrets } of agents) for (const name of secrets) add(name, `agent ${agent}`);
   for (const [provider, { key_env }] of Object.entries(config.models))
     if (key_env !== undefined) add(key_env, `model ${provider}`);
+  for (const [user, name] of channelSecrets(config)) add(name, user);
+  for (const name of variablesIn(config.cluster?.database)) add(name, "cluster");
   for (const { plugin, secrets } of plugins)
     for (const key of secrets) add(`plugins.${plugin}.${key}`, `plugin ${plugin}`);
   return [...users]
     .map(([name, used_by]) => ({ name, used_by }))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+/** The variable or the file that holds the secret of each channel. */
+function channelSecrets({ telegram, webhooks }: Config): [string, string][] {
+  const hooks = (["in", "out"] as const).flatMap((way) =>
+    Object.entries(webhooks[way]).map(([name, hook]): [string, string | undefined] => [
+      `webhook ${way}:${name}`,
+      hook.secret_env ?? hook.secret_file,
+    ]),
+  );
+  const all: [string, string | undefined][] = [["telegram", telegram?.token_env ?? telegram?.token_file], ...hooks];
+  return all.flatMap(([user, name]) => (name === undefined ? [] : [[user, name]]));
 }
 
 async function trustOf({ root, env, drivers, trust }: OpenProject): Promise<Audit["trust"]> {

@@ -110,6 +110,15 @@ const checks: readonly Check[] = [
         finding: `prompts and the key go to ${base_url} without encryption`,
         fix: `use an https address in models.${provider}.base_url`,
       })),
+  ({ network }) =>
+    network.webhooks
+      .filter(({ allow_private }) => allow_private)
+      .map(({ name }) => ({
+        level: "medium",
+        subject: `webhook out:${name}`,
+        finding: "it may send events to addresses of this machine and its network",
+        fix: `remove webhooks.out.${name}.allow_private`,
+      })),
   ({ agentInstall }) =>
     agentInstall === "allow"
       ? [

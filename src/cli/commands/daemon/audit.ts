@@ -22,6 +22,7 @@ function auditPage(audit: Audit, look: Look): string[] {
     ["GATES", gateLines(audit, look)],
     ["PLUGINS", pluginLines(audit, look)],
     ["QUEUES", queueLines(audit, look)],
+    ["ACCESS BESIDES YOURS", accessLines(audit, look)],
     ["NETWORK", networkLines(audit, look)],
     ["SECRETS (names only)", secretLines(audit, look)],
     ["TRUST", trustLines(audit, look)],
@@ -49,7 +50,7 @@ function agentLines({ agents }: Audit, look: Look): string[] {
     leave(one.fetch),
     String(one.tools.length),
     one.secrets.join(", ") || "-",
-    { text: one.refused ?? one.note ?? one.source, paint: style.dim },
+    { text: one.refused === null ? (one.note ?? one.source) : "not started until you agree", paint: style.dim },
   ]);
 }
 
@@ -65,6 +66,10 @@ function toolLines({ agents }: Audit, { columns }: Look): string[] {
   return [
     `  the ${known.length} tools here: ${known.join(", ")}`,
     ...[...groups.values()].map((group) => `  ${group.agents.join(", ")}: ${toolText(group)}`),
+    ...agents.flatMap(({ agent, allow_agents, may_end }) => [
+      ...(allow_agents === null ? [] : [`  ${agent} starts only these agents: ${allow_agents.join(", ") || "none"}`]),
+      ...(may_end.length === 0 ? [] : [`  ${agent} may end the work of: ${may_end.join(", ")}`]),
+    ]),
   ].flatMap((line) => indented(line, columns));
 }
 
@@ -108,6 +113,18 @@ function queueLines({ queues }: Audit, look: Look): string[] {
   ]);
 }
 
+/** Wrapped and not cut, because the command that ends the access must be readable. */
+function accessLines({ access }: Audit, { style, columns }: Look): string[] {
+  if (access.length === 0) return [style.dim("  none: no browser, channel, program, webhook or schedule")];
+  return access.flatMap(({ who, may, since, fix }) => {
+    const from = since === null ? "" : `, since ${since.slice(0, 10)}`;
+    return [
+      ...indented(`  ${style.cyan(oneLine(who))}: ${oneLine(may)}${from}`, columns),
+      ...indented(`    ${style.dim(`end it: ${oneLine(fix)}`)}`, columns),
+    ];
+  });
+}
+
 function networkLines({ network }: Audit, { columns }: Look): string[] {
   const models = network.models.map(
     ({ provider, base_url, key }) =>
@@ -121,6 +138,8 @@ function networkLines({ network }: Audit, { columns }: Look): string[] {
     ...models,
     ...registries,
     `  skills from: ${network.skill_registry}`,
+    ...(network.telegram ? ["  messages and asks go to Telegram"] : []),
+    ...network.webhooks.map(({ name, origin }) => `  events go to: ${origin} (webhook out:${name})`),
   ].flatMap((line) => indented(line, columns));
 }
 
