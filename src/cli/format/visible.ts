@@ -7,12 +7,22 @@ import { displayWidth } from "./text.ts";
  */
 const unseen = /(?![\n\t ])(?:[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}]|\p{Default_Ignorable_Code_Point}|\u2800)/gu;
 
+/** What can control a terminal or change the direction of its text. A return outside a line end rewrites the line. */
+const driving = /\r(?!\n)|(?![\r\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Replaces only what could drive the terminal; joiners and other invisible characters of ordinary text stay. */
+export function harmless(text: string): string {
+  return text.replace(driving, shown);
+}
+
 /** Replaces each invisible character with its code point, as in `⟨U+202E⟩`. Keeps line breaks and tabs. */
 export function visible(text: string): string {
-  return text.replace(unseen, (character) => {
-    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-    return `⟨U+${code}⟩`;
-  });
+  return text.replace(unseen, shown);
+}
+
+function shown(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return `⟨U+${code}⟩`;
 }
 
 /** The same on one line; a line break becomes `⏎`. */

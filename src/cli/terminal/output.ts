@@ -1,5 +1,6 @@
 /** Prints a command's output: text for people, or JSON for programs. */
-import { createStyle, type Style } from "../format/style.ts";
+import { createStyle, type Style, styleSequence } from "../format/style.ts";
+import { harmless } from "../format/visible.ts";
 
 export type Output = {
   /** `--json`: one JSON document (or JSON lines for streams) on stdout, and nothing else. */
@@ -9,7 +10,7 @@ export type Output = {
   style: Style;
   /** Writes text to stdout unchanged, for streaming. */
   write(text: string): void;
-  /** Writes a line to stdout. */
+  /** Writes a line to stdout. Nothing in it but colours controls the terminal; the same applies to `warn`. */
   print(line: string): void;
   printJson(value: unknown): void;
   /**
@@ -27,15 +28,22 @@ export type Output = {
 type Text = string | readonly string[];
 
 export function createOutput(options: Pick<Output, "json" | "color" | "write" | "warn">): Output {
-  const { json, write } = options;
-  const print = (line: string) => write(`${line}\n`);
-  const printJson = (value: unknown) => print(JSON.stringify(value));
+  const { json, color, write } = options;
+  // Names and texts of files, agents and folders are part of most lines.
+  const safe = (line: string) =>
+    line
+      .split(color ? styleSequence : /(?!)/)
+      .map((part, at) => (at % 2 === 1 ? part : harmless(part)))
+      .join("");
+  const print = (line: string) => write(`${safe(line)}\n`);
+  const printJson = (value: unknown) => write(`${JSON.stringify(value)}\n`);
   const tell = (text: Text) => {
     if (!json) for (const line of typeof text === "string" ? [text] : text) print(line);
   };
   return {
     ...options,
-    style: createStyle(options.color),
+    style: createStyle(color),
+    warn: (line) => options.warn(safe(line)),
     print,
     printJson,
     show(value, text) {

@@ -4,6 +4,7 @@
 
 import { tellDaemon } from "../../daemon/connection.ts";
 import { plural } from "../../format/text.ts";
+import { visibleLine } from "../../format/visible.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { askConsent, askYesNo } from "../../terminal/confirm.ts";
@@ -149,8 +150,13 @@ function trustLines(cx: Terminal, root: string, judged: readonly Judged[], alway
 function lines(cx: Terminal, { item, verdict }: Judged): string[] {
   const style = cx.style;
   const mark = verdict.allowed ? style.green("trusted  ") : style.yellow(verdict.reason.padEnd(9));
-  const more = verdict.allowed || verdict.reason === "untrusted" ? [] : [`             ${style.dim(verdict.message)}`];
-  return [`  ${mark}  ${item.kind} ${style.cyan(item.name)} (${item.file})`, `             ${item.what}`, ...more];
+  const more =
+    verdict.allowed || verdict.reason === "untrusted"
+      ? []
+      : [`             ${style.dim(visibleLine(verdict.message))}`];
+  // A person decides by these lines, and the folder may come from a stranger.
+  const [name, file, what] = [item.name, item.file, item.what].map(visibleLine);
+  return [`  ${mark}  ${item.kind} ${style.cyan(name ?? "")} (${file})`, `             ${what}`, ...more];
 }
 
 function plain({ item, verdict }: Judged) {
