@@ -63,7 +63,7 @@ export const agentSchema = z.object({
   /** Native agents only. 0 is a valid temperature; `null` leaves the choice to the model. */
   temperature: z.number().nullable(),
   /** Maximum number of model calls in one turn; `null` leaves the choice to the harness. */
-  max_turns: z.number().int().nullable(),
+  max_turns: z.int().nullable(),
   /** An allowlist of tools. `null` if the agent does not set one; an empty list allows no tool. */
   tools: z.array(z.string()).nullable(),
   deny_tools: z.array(z.string()),
@@ -171,7 +171,7 @@ export const agentDiagnosticSchema = z.object({
   plugin: z.string().nullable(),
   file: z.string().nullable(),
   /** Counts from 1; null for the file as a whole. */
-  line: z.number().int().nullable(),
+  line: z.int().nullable(),
   message: z.string(),
 });
 export type AgentDiagnostic = z.infer<typeof agentDiagnosticSchema>;
@@ -190,7 +190,7 @@ export type ToolVerdict = z.infer<typeof toolVerdictSchema>;
 export const agentDetailSchema = agentSummarySchema.extend({
   prompt: z.string(),
   temperature: z.number().nullable(),
-  max_turns: z.number().int().nullable(),
+  max_turns: z.int().nullable(),
   skills: z.array(z.string()).nullable(),
   mcp: agentMcpSchema,
   on_crash: onCrashSchema,

@@ -59,7 +59,7 @@ export const copyEndpoints = {
     output: z.object({ dir: z.string(), branch: z.string().nullable() }),
   }),
   pruneRescues: endpoint("Drop rescues that are older", {
-    body: z.object({ older_than_ms: z.number().int().min(0) }),
+    body: z.object({ older_than_ms: z.int().min(0) }),
     output: z.object({ dropped: z.array(rescueSchema) }),
   }),
   findFiles: endpoint(

@@ -19,6 +19,6 @@ export const nodeEndpoints = {
   }),
   forgetNode: endpoint(
     "Remove a lost node; its sessions go on at the node that answers, without the memory that was on its disk",
-    { path: nodePath, output: z.object({ moved: z.number().int() }) },
+    { path: nodePath, output: z.object({ moved: z.int() }) },
   ),
 };

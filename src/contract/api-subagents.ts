@@ -33,6 +33,6 @@ export const subagentEndpoints = {
     output: z.object({ budget: treeBudgetSchema, trees: z.array(treeSchema) }),
   }),
   listPool: endpoint("List pooled agents, most recently used first", {
-    output: z.object({ max: z.number().int(), agents: z.array(pooledAgentViewSchema) }),
+    output: z.object({ max: z.int(), agents: z.array(pooledAgentViewSchema) }),
   }),
 };

@@ -10,7 +10,7 @@ const runPath = z.object({ run: z.string().describe("a run's id, or a unique suf
 
 /** Only events of runs, so that this table does not depend on the whole event table. */
 const runEventSchema = z.object({
-  seq: z.number().int(),
+  seq: z.int(),
   at: z.number(),
   type: z.enum(Object.keys(eventSchemas) as (keyof typeof eventSchemas)[]),
   session: z.null(),

@@ -50,18 +50,24 @@ import { baseRefExpected, baseRefMaxLength, baseRefPattern, isolationSchema } fr
 export { sendMessageSchema } from "./api-messages.ts";
 export { type Endpoint, tooLarge } from "./api-parts.ts";
 
-/** Events on the wire: `seq` orders them, `type` determines the shape of `data`. */
-export const eventSchema = z.union(
-  Object.entries(eventSchemas).map(([type, data]) =>
-    z.object({
-      seq: z.number().int(),
-      at: z.number(),
-      type: z.literal(type),
-      session: sessionIdSchema.nullable(),
-      data,
-    }),
-  ),
-) as unknown as z.ZodType<Event>;
+/**
+ * Events on the wire: `seq` orders them, `type` determines the shape of `data`. Built with its first use: it takes a
+ * megabyte, and a daemon needs it only to describe its API.
+ */
+export const eventSchema: z.ZodType<Event> = z.lazy(
+  () =>
+    z.union(
+      Object.entries(eventSchemas).map(([type, data]) =>
+        z.object({
+          seq: z.int(),
+          at: z.number(),
+          type: z.literal(type),
+          session: sessionIdSchema.nullable(),
+          data,
+        }),
+      ),
+    ) as unknown as z.ZodType<Event>,
+);
 
 /** What a PostgreSQL server says about itself. */
 export const databaseSchema = z.object({
@@ -79,14 +85,14 @@ export const databaseSchema = z.object({
   standby: z.boolean(),
   read_only: z.boolean(),
   /** The size of the whole database, with all projects. */
-  bytes: z.number().int(),
-  connections: z.object({ used: z.number().int(), most: z.number().int() }),
+  bytes: z.int(),
+  connections: z.object({ used: z.int(), most: z.int() }),
 });
 export type DatabaseFacts = z.infer<typeof databaseSchema>;
 
 export const statusSchema = z.object({
   version: z.string(),
-  pid: z.number().int(),
+  pid: z.int(),
   url: z.string(),
   project: z.string(),
   started_at: z.number(),
@@ -96,22 +102,22 @@ export const statusSchema = z.object({
   agent_choice: z.string(),
   offline: z.boolean(),
   sessions: z.object({
-    ready: z.number().int(),
-    working: z.number().int(),
-    error: z.number().int(),
-    closed: z.number().int(),
+    ready: z.int(),
+    working: z.int(),
+    error: z.int(),
+    closed: z.int(),
   }),
-  pending_messages: z.number().int(),
+  pending_messages: z.int(),
   /** The usage of all turns of the open sessions; null if no turn recorded any. */
   usage: usageTotalSchema.nullable(),
   /** Sessions that wait for a person, longest wait first. */
   needs_you: z.array(needsYouSchema.extend({ session: sessionIdSchema, handle: z.string() })),
-  last_seq: z.number().int(),
-  memory_bytes: z.number().int(),
+  last_seq: z.int(),
+  memory_bytes: z.int(),
   store: z.object({
     path: z.string(),
-    bytes: z.number().int(),
-    schema: z.number().int(),
+    bytes: z.int(),
+    schema: z.int(),
     writable: z.boolean(),
     /** The server of a project with a cluster; null for an embedded database. */
     database: databaseSchema.nullable().default(null),
@@ -130,7 +136,7 @@ export const statusSchema = z.object({
     failed: z.array(z.string()),
   }),
   /** The number of plugins that are still being loaded. Calls of their hooks, tools and workflows wait for them. */
-  plugins_loading: z.number().int(),
+  plugins_loading: z.int(),
   /**
    * Gates of plugins that are not loaded as recorded. The calls that they guarded are refused until a person decides.
    */
@@ -243,8 +249,8 @@ export const endpoints = {
   }),
   markSeen: endpoint("Store how far a client has read", {
     path: sessionPath,
-    body: z.object({ client: z.string().min(1).max(64).default("default"), seq: z.number().int().min(0) }),
-    output: z.object({ unseen: z.number().int() }),
+    body: z.object({ client: z.string().min(1).max(64).default("default"), seq: z.int().min(0) }),
+    output: z.object({ unseen: z.int() }),
   }),
   ...messageEndpoints,
   ...copyEndpoints,
@@ -288,7 +294,7 @@ export const endpoints = {
       limit: count(1000, 500),
       session: sessionIdSchema.optional(),
     }),
-    output: z.object({ events: z.array(eventSchema), last_seq: z.number().int() }),
+    output: z.object({ events: z.array(eventSchema), last_seq: z.int() }),
   }),
   streamEvents: endpoint("Stream events after a sequence number as server-sent events; resumes with Last-Event-ID", {
     query: z.object({

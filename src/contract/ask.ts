@@ -67,7 +67,7 @@ export const askSchema = z.object({
    * How many characters of the action were removed because it is too large. The digest covers them; each truncated text
    * says so.
    */
-  omitted: z.number().int(),
+  omitted: z.int(),
   /** Empty for a free-text question. */
   options: z.array(z.string()),
   /** SHA-256 of the whole action and its requester. An answer with another digest is refused. */

@@ -20,8 +20,8 @@ export const changedFileSchema = z.object({
   binary: z.boolean(),
   submodule: z.boolean(),
   /** Lines; 0 for a binary file. */
-  added: z.number().int(),
-  deleted: z.number().int(),
+  added: z.int(),
+  deleted: z.int(),
   attribution: attributionSchema,
   /** The handles of the sessions that may have changed it, this one included. */
   sessions: z.array(z.string()),
@@ -46,9 +46,9 @@ export const changesSchema = z.object({
   after: z.string().nullable(),
   files: z.array(changedFileSchema),
   /** How many more files changed than `files` lists; `added` and `deleted` count all of them. */
-  omitted: z.number().int(),
-  added: z.number().int(),
-  deleted: z.number().int(),
+  omitted: z.int(),
+  added: z.int(),
+  deleted: z.int(),
   /** Only if requested. */
   patch: z.string().nullable(),
   /** Files whose patch is missing or cut because it is too long. */
@@ -65,10 +65,10 @@ export const changesSchema = z.object({
 export type Changes = z.infer<typeof changesSchema>;
 
 export const changeCountsSchema = z.object({
-  files: z.number().int(),
-  added: z.number().int(),
-  deleted: z.number().int(),
+  files: z.int(),
+  added: z.int(),
+  deleted: z.int(),
   /** Files that another session may have changed. */
-  shared: z.number().int(),
+  shared: z.int(),
 });
 export type ChangeCounts = z.infer<typeof changeCountsSchema>;

@@ -44,11 +44,11 @@ export const channelSchema = z.object({
   /** The action that fixes the problem. */
   fix: z.string().nullable(),
   /** Deliveries that were not sent yet. */
-  waiting: z.number().int(),
+  waiting: z.int(),
   /** Deliveries that Aegis gave up, within the last 30 days. */
-  failed: z.number().int(),
+  failed: z.int(),
   /** Messages and requests that were ignored since the daemon started, because their sender is not allowed. */
-  ignored: z.number().int(),
+  ignored: z.int(),
   peers: z.array(channelPeerSchema),
 });
 export type ChannelView = z.infer<typeof channelSchema>;

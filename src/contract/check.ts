@@ -9,7 +9,7 @@ const commandSchema = z
 export const checkSchema = z.strictObject({
   command: commandSchema,
   /** How often a failure goes back to the agent before the work fails. */
-  max_retries: z.number().int().min(0).max(20).default(2),
+  max_retries: z.int().min(0).max(20).default(2),
   /** Timeout of one run in seconds. */
   timeout: z.number().positive().max(86_400).default(600),
 });

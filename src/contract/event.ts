@@ -106,14 +106,14 @@ export const eventSchemas = {
   "queue.paused": z.object(ofQueue),
   "queue.resumed": z.object(ofQueue),
   "task.enqueued": z.object({ ...ofQueue, task: taskSchema }),
-  "task.dispatched": z.object({ ...ofTask, attempt: z.number().int(), worker: sessionIdSchema }),
+  "task.dispatched": z.object({ ...ofTask, attempt: z.int(), worker: sessionIdSchema }),
   /** The worker's turn has ended, but the worker still waits for something, so the task continues. */
   "task.deferred": z.object({ ...ofTask, worker: sessionIdSchema, waiting_on: z.array(z.string()) }),
   /** The task waits again: an attempt failed, or the task was requeued on request. */
   "task.requeued": z.object({
     ...ofTask,
     reason: z.string(),
-    failures: z.number().int(),
+    failures: z.int(),
     not_before: z.number().nullable(),
   }),
   "task.ended": z.object({
@@ -142,12 +142,12 @@ export const eventSchemas = {
     reply: turnIdSchema.nullable(),
     error: z.string().nullable(),
   }),
-  "group.settled": z.object({ ...ofBroadcast, counts: z.record(replyStatusSchema, z.number().int()) }),
+  "group.settled": z.object({ ...ofBroadcast, counts: z.record(replyStatusSchema, z.int()) }),
   "group.dissolved": z.object({ ...ofGroup, members: z.array(inGroup) }),
 
   "run.started": z.object({ ...ofRun, ...runSchema.pick({ args: true, host: true, forked_from: true }).shape }),
   /** The run resumed. `steps` is the number of recorded steps, which return at once. */
-  "run.resumed": z.object({ ...ofRun, steps: z.number().int(), phase: z.string().nullable() }),
+  "run.resumed": z.object({ ...ofRun, steps: z.int(), phase: z.string().nullable() }),
   "run.step": z.object({
     ...ofRun,
     method: z.string(),
@@ -157,7 +157,7 @@ export const eventSchemas = {
     error: z.string().nullable(),
     duration_ms: z.number(),
   }),
-  "run.checkpoint": z.object({ ...ofRun, epoch: z.number().int(), name: z.string(), payload: z.unknown() }),
+  "run.checkpoint": z.object({ ...ofRun, epoch: z.int(), name: z.string(), payload: z.unknown() }),
   /** `place` identifies the line, so that a replay does not write it twice. */
   "run.log": z.object({
     ...ofRun,
@@ -193,8 +193,8 @@ export const eventSchemas = {
     duration_ms: z.number(),
   }),
 
-  "plugin.loaded": z.object({ ...ofPlugin, version: z.string(), generation: z.number().int() }),
-  "plugin.reloaded": z.object({ ...ofPlugin, version: z.string(), generation: z.number().int() }),
+  "plugin.loaded": z.object({ ...ofPlugin, version: z.string(), generation: z.int() }),
+  "plugin.reloaded": z.object({ ...ofPlugin, version: z.string(), generation: z.int() }),
   /** `running`: the previous generation keeps running. */
   "plugin.failed": z.object({ ...ofPlugin, reason: z.string(), running: z.boolean() }),
   /** Its worker died and is being restarted. */
@@ -272,11 +272,11 @@ export const eventSchemas = {
   /** The session has a worktree. `left_out` counts files of the project with uncommitted changes, which it lacks. */
   "worktree.ready": worktreeSchema
     .pick({ dir: true, branch: true, base: true, port: true })
-    .extend({ left_out: z.number().int() }),
+    .extend({ left_out: z.int() }),
   "worktree.failed": z.object({ problem: z.string() }),
   "worktree.removed": z.object({ dir: z.string().nullable(), reason: z.string() }),
   /** The files of a worktree were stored before it is removed. */
-  "rescue.saved": z.object({ ref: z.string(), files: z.number().int(), reason: z.string() }),
+  "rescue.saved": z.object({ ref: z.string(), files: z.int(), reason: z.string() }),
   /** They could not be stored, so nothing was removed. */
   "rescue.failed": z.object({ problem: z.string() }),
   /** An edit or a claim was refused. `by` is the handle of the session that holds or wrote the file, if one did. */

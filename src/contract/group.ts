@@ -59,7 +59,7 @@ export const broadcastMemberSchema = z.object({
   /** Why there is no reply. */
   error: z.string().nullable(),
   /** Position among the settled replies, from 1. */
-  arrival: z.number().int().nullable(),
+  arrival: z.int().nullable(),
 });
 export type BroadcastMember = z.infer<typeof broadcastMemberSchema>;
 

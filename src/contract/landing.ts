@@ -46,7 +46,7 @@ export const landingSchema = z.object({
   tip: z.string().nullable(),
   next: z.string().nullable(),
   /** The exit code of the check and the tree it ran on. */
-  exit: z.number().int().nullable(),
+  exit: z.int().nullable(),
   tree: z.string().nullable(),
   /** Files in conflict. */
   files: z.array(z.string()),
@@ -61,6 +61,6 @@ export type Landing = z.infer<typeof landingSchema>;
 export const landingViewSchema = landingSchema.extend({
   receipt: receiptViewSchema.nullable().default(null),
   /** Position among the landings that wait, from 1; null if it does not wait. */
-  queued_position: z.number().int().nullable().default(null),
+  queued_position: z.int().nullable().default(null),
 });
 export type LandingView = z.infer<typeof landingViewSchema>;

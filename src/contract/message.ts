@@ -42,7 +42,7 @@ export const attachmentSchema = z.object({
   /** The name that the sender gave it. */
   name: z.string(),
   media_type: z.enum(imageTypes),
-  bytes: z.number().int(),
+  bytes: z.int(),
   sha256: z.string(),
 });
 export type Attachment = z.infer<typeof attachmentSchema>;
@@ -59,7 +59,7 @@ export const messageSchema = z.object({
   status: messageStatusSchema,
   /** The first message of the causal chain that this message belongs to. */
   chain: messageIdSchema,
-  hops: z.number().int(),
+  hops: z.int(),
   admitted_at: z.number(),
   turn: turnIdSchema.nullable(),
 });
@@ -72,7 +72,7 @@ export const receiptSchema = z.object({
   handle: z.string(),
   outcome: z.enum(["landed", "queued", "interrupted", "steered"]),
   /** Position in the inbox if queued, otherwise 0. */
-  position: z.number().int(),
+  position: z.int(),
   /** True if a message with this id was admitted before; nothing was added. */
   duplicate: z.boolean(),
   /** The receipt as one line. */

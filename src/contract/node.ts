@@ -18,7 +18,7 @@ export const requiredLabelsSchema = z.array(nodeNameSchema).max(20);
 export const nodeViewSchema = z.object({
   name: z.string(),
   /** Raised each time that the node joins. */
-  incarnation: z.number().int(),
+  incarnation: z.int(),
   /** `draining`: it takes no new work. `lost`: its lease has ended. */
   state: z.enum(["up", "draining", "lost"]),
   /** The node that answered the request. */
@@ -27,8 +27,8 @@ export const nodeViewSchema = z.object({
   version: z.string(),
   labels: z.array(z.string()),
   /** Its open sessions. Those of a lost node are away. */
-  sessions: z.number().int(),
-  max_sessions: z.number().int().nullable(),
+  sessions: z.int(),
+  max_sessions: z.int().nullable(),
   joined_at: z.number(),
   lost_at: z.number().nullable(),
   /** Its settings differ from those of most live nodes; in a tie, from those of the node that joined first. */

@@ -13,7 +13,7 @@ export const pluginDiagnosticSchema = z.object({
   /** Relative to the plugin's folder, absolute if outside it; null for the plugin as a whole. */
   file: z.string().nullable(),
   /** Counts from 1; null for the file as a whole. */
-  line: z.number().int().nullable(),
+  line: z.int().nullable(),
   message: z.string(),
 });
 export type PluginDiagnostic = z.infer<typeof pluginDiagnosticSchema>;
@@ -115,7 +115,7 @@ export const pluginViewSchema = z.object({
   place: z.string(),
   critical: z.boolean(),
   /** How often it was loaded; 0 if never. */
-  generation: z.number().int(),
+  generation: z.int(),
   /** True if it has code, which runs in its own worker. */
   has_code: z.boolean(),
   /** Its recorded gates and strict hooks, and those of them that are missing; null if it has none. */
@@ -129,7 +129,7 @@ export type PluginView = z.infer<typeof pluginViewSchema>;
 export const hookFailureSchema = z.object({
   event: z.string(),
   hook: z.string(),
-  count: z.number().int(),
+  count: z.int(),
   last_at: z.number(),
   kind: z.enum(["exception", "timeout"]),
   error: z.string(),

@@ -6,9 +6,9 @@ import { messageIdSchema, receiptIdSchema, sessionIdSchema, turnIdSchema } from 
 /** Test counts in the output of a known tool. They are shown; only the exit code decides. */
 export const testCountsSchema = z.object({
   format: z.enum(["tap", "junit", "vitest", "jest", "pytest", "go", "cargo"]),
-  passed: z.number().int(),
-  failed: z.number().int(),
-  skipped: z.number().int(),
+  passed: z.int(),
+  failed: z.int(),
+  skipped: z.int(),
   /** True if the output does not name every test. */
   partial: z.boolean(),
 });
@@ -29,7 +29,7 @@ export const checkReceiptSchema = z.object({
   command: z.string(),
   status: receiptStatusSchema,
   /** 124 after a timeout, 128 plus the number of a signal; null while it runs and if it was not started. */
-  exit: z.number().int().nullable(),
+  exit: z.int().nullable(),
   duration_ms: z.number().nullable(),
   /** The git tree on which it ran; null outside of git, and if files changed while it ran. */
   tree: z.string().nullable(),

@@ -15,7 +15,7 @@ export const rescueSchema = z.object({
   branch: z.string().nullable(),
   head: z.string().nullable(),
   /** How many files it contains. */
-  files: z.number().int(),
+  files: z.int(),
   /** Sockets, pipes and devices, which git cannot store. */
   skipped: z.array(z.string()),
 });

@@ -30,7 +30,7 @@ export const parkedSchema = z.object({
   recorded: z.string().nullable(),
   asked: z.string().nullable(),
   /** How many checkpoints still match the code: those before that step. */
-  checkpoints: z.number().int().nullable(),
+  checkpoints: z.int().nullable(),
 });
 export type Parked = z.infer<typeof parkedSchema>;
 
@@ -47,16 +47,16 @@ export const runSchema = z.object({
   callback: z.boolean(),
   /** The causal chain that the run belongs to, and its length in messages. */
   chain: messageIdSchema.nullable(),
-  hops: z.number().int(),
+  hops: z.int(),
   /** A hash of the workflow's code at its last execution. */
   code: z.string(),
   /** The number of checkpoints passed, and the name of the last one. */
-  epoch: z.number().int(),
+  epoch: z.int(),
   phase: z.string().nullable(),
   /** How often it was resumed. */
-  resumes: z.number().int(),
+  resumes: z.int(),
   /** How often it was retried from its last checkpoint after it had ended. */
-  retries: z.number().int(),
+  retries: z.int(),
   forked_from: runIdSchema.nullable(),
   parked: parkedSchema.nullable(),
   result: z.unknown(),
@@ -75,7 +75,7 @@ export type StepStatus = z.infer<typeof stepStatusSchema>;
 
 export const stepSchema = z.object({
   run: runIdSchema,
-  epoch: z.number().int(),
+  epoch: z.int(),
   /** The `parallel` branch it belongs to; empty outside of any. */
   scope: z.string(),
   method: z.string(),
@@ -83,7 +83,7 @@ export const stepSchema = z.object({
   label: z.string(),
   status: stepStatusSchema,
   /** Position among the ended steps, from 1. */
-  ended: z.number().int().nullable(),
+  ended: z.int().nullable(),
   error: z.string().nullable(),
   started_at: z.number(),
   ended_at: z.number().nullable(),
@@ -93,7 +93,7 @@ export type Step = z.infer<typeof stepSchema>;
 /** A run with additional data for clients. */
 export const runViewSchema = runSchema.extend({
   host_handle: z.string().nullable(),
-  steps_done: z.number().int(),
+  steps_done: z.int(),
   /** Steps in progress. */
   open: z.array(stepSchema),
   /** Sessions that it started, and whether they are open. */

@@ -23,7 +23,7 @@ export type ScheduleAction = z.infer<typeof scheduleActionSchema>;
 
 export const lifecycleSchema = z.union([
   z.enum(["forever", "once"]),
-  z.object({ fires: z.number().int().min(1) }),
+  z.object({ fires: z.int().min(1) }),
   z.object({ until: z.number() }),
 ]);
 export type Lifecycle = z.infer<typeof lifecycleSchema>;
@@ -64,7 +64,7 @@ export const scheduleEntrySchema = z.strictObject({
   lifecycle: z
     .union([
       z.enum(["forever", "once"]),
-      z.strictObject({ fires: z.number().int().min(1) }),
+      z.strictObject({ fires: z.int().min(1) }),
       z.strictObject({ until: z.string() }),
     ])
     .optional(),
@@ -119,10 +119,10 @@ export const scheduleViewSchema = scheduleSettingsSchema.extend({
   state: scheduleStateSchema,
   next_at: z.number().nullable(),
   /** The number of firings that count towards its lifecycle. */
-  fires: z.number().int(),
+  fires: z.int(),
   /** The current firing, and how many wait for it. */
   running: firingSchema.nullable(),
-  waiting: z.number().int(),
+  waiting: z.int(),
   /** The most recent firing that has ended. */
   last: firingSchema.nullable(),
   /** Why its next firing would fail. */

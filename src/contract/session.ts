@@ -39,7 +39,7 @@ export const sessionSchema = z.object({
   error: z.string().nullable(),
   parent: sessionIdSchema.nullable(),
   /** The distance to the session that a person started. */
-  depth: z.number().int(),
+  depth: z.int(),
   /** `deny` rejects every ask of the agent immediately. */
   ask_policy: askPolicySchema,
   created_at: z.number(),
@@ -71,14 +71,14 @@ export const sessionLimitsSchema = z.object({
 export type SessionLimits = z.infer<typeof sessionLimitsSchema>;
 
 /** The session waits for a person: the number of open asks, and since when the oldest one is open. */
-export const needsYouSchema = z.object({ asks: z.number().int(), since: z.number() });
+export const needsYouSchema = z.object({ asks: z.int(), since: z.number() });
 export type NeedsYou = z.infer<typeof needsYouSchema>;
 
 /** A session with additional data for lists in clients. */
 export const sessionViewSchema = sessionSchema.extend({
-  pending: z.number().int(),
+  pending: z.int(),
   /** Turns that ended after the last event that this client has seen. */
-  unseen: z.number().int(),
+  unseen: z.int(),
   /** Null if no ask is open. The state is unaffected: a turn that waits is still `working`. */
   needs_you: needsYouSchema.nullable(),
   /** The usage of its turns; null if no turn recorded any. */

@@ -19,7 +19,7 @@ export const skillFindingSchema = z.object({
   /** Relative to the skill's folder; null for the skill as a whole. */
   file: z.string().nullable(),
   /** Counts from 1. */
-  line: z.number().int().nullable(),
+  line: z.int().nullable(),
   message: z.string(),
   /** The text at that place, with invisible characters made visible. */
   excerpt: z.string(),
@@ -62,8 +62,8 @@ export const fetchedSkillSchema = z.object({
   version: z.string().nullable(),
   commit: z.string().nullable(),
   hash: z.string(),
-  files: z.number().int(),
-  bytes: z.number().int(),
+  files: z.int(),
+  bytes: z.int(),
   /** `malicious` only if a person overrode the finding. */
   verdict: z.enum(["clean", "suspicious", "malicious"]),
   findings: z.array(skillFindingSchema),

@@ -60,7 +60,7 @@ export const skillDiagnosticSchema = z.object({
   skill: z.string().nullable(),
   file: z.string().nullable(),
   /** Counts from 1; null for the file as a whole. */
-  line: z.number().int().nullable(),
+  line: z.int().nullable(),
   message: z.string(),
 });
 export type SkillDiagnostic = z.infer<typeof skillDiagnosticSchema>;
@@ -72,7 +72,7 @@ export const skillDetailSchema = skillViewSchema.extend({
   /** Files beside its page, relative to the folder. */
   resources: z.array(z.string()),
   /** How many files are not listed. */
-  resources_left_out: z.number().int(),
+  resources_left_out: z.int(),
   homepage: z.string().nullable(),
   license: z.string().nullable(),
   /** Skills of the same name that this one takes precedence over. */
@@ -86,11 +86,11 @@ export type SkillHit = z.infer<typeof skillHitSchema>;
 
 /** The size of the skill list that agents receive. */
 export const catalogSizeSchema = z.object({
-  skills: z.number().int(),
-  characters: z.number().int(),
+  skills: z.int(),
+  characters: z.int(),
   /** The number of shortened descriptions, and of skills listed by name only or not at all. */
-  shortened: z.number().int(),
-  name_only: z.number().int(),
-  left_out: z.number().int(),
+  shortened: z.int(),
+  name_only: z.int(),
+  left_out: z.int(),
 });
 export type CatalogSize = z.infer<typeof catalogSizeSchema>;

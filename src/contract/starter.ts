@@ -25,7 +25,7 @@ export const starterSchema = z.object({
   /** The root session of the starter's tree. */
   root: sessionIdSchema,
   /** The starter's own depth in that tree. */
-  depth: z.number().int(),
+  depth: z.int(),
   /** The starter's agent, limited by its session. */
   agent: starterAgentSchema,
   /** The limits of the starter's session; null if a person started it. */

@@ -26,7 +26,7 @@ export const subagentSchema = z.object({
   /** The root session of the tree, which is not a subagent. */
   root: sessionIdSchema,
   /** 1 for a child of the root. */
-  depth: z.number().int(),
+  depth: z.int(),
   agent: z.string(),
   /** Unique among the listed children of one parent. */
   label: z.string(),
@@ -73,7 +73,7 @@ export const pooledWorkSchema = z.object({
   /** `busy` while the holder has it; `closed` after it has left the pool. */
   state: z.enum(["busy", "idle", "closed"]),
   /** The number of tasks and questions it received. */
-  tasks: z.number().int(),
+  tasks: z.int(),
   first_at: z.number(),
   last_at: z.number(),
 });
@@ -85,13 +85,13 @@ export const treeSchema = z.object({
   handle: z.string(),
   /** When the root was closed; the totals stay. */
   closed_at: z.number().nullable(),
-  live: z.number().int(),
-  spawned: z.number().int(),
+  live: z.int(),
+  spawned: z.int(),
   output_tokens: z.number(),
   /** Known cost in US dollars. */
   cost: z.number(),
   /** The number of turns with unknown cost. */
-  untold: z.number().int(),
+  untold: z.int(),
   pooled: z.array(pooledWorkSchema),
 });
 export type Tree = z.infer<typeof treeSchema>;
@@ -110,7 +110,7 @@ export const killOutcomeSchema = z.object({
   run_id: subagentRunIdSchema,
   status: subagentStatusSchema,
   /** How many subagents ended, including itself; 0 if it had ended before. */
-  killed: z.number().int(),
+  killed: z.int(),
 });
 export type KillOutcome = z.infer<typeof killOutcomeSchema>;
 
@@ -126,7 +126,7 @@ export const pooledAgentSchema = z.object({
   plugin: z.string().nullable(),
   slug: z.string(),
   config_hash: z.string(),
-  uses: z.number().int(),
+  uses: z.int(),
   created_at: z.number(),
   last_used_at: z.number(),
   lease: leaseSchema.nullable(),

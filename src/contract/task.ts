@@ -22,7 +22,7 @@ export const queueNameSchema = z
 export const budgetSchema = z
   .object({
     usd: z.number().positive().optional(),
-    output_tokens: z.number().int().min(1).optional(),
+    output_tokens: z.int().min(1).optional(),
     window: z.string().regex(/^[1-9]\d{0,5}[mhdw]$/, "expected a number and m, h, d or w, as in 1h"),
   })
   .refine((budget) => (budget.usd === undefined) !== (budget.output_tokens === undefined), {
@@ -35,9 +35,9 @@ export const queueRightsSchema = z.enum(["producer", "own"]);
 
 export const queueSettingsSchema = z.object({
   agent: z.string().min(1),
-  max_parallel: z.number().int().min(1).max(1000).default(1),
+  max_parallel: z.int().min(1).max(1000).default(1),
   /** How often a failed task is retried. */
-  retries: z.number().int().min(0).max(100).default(0),
+  retries: z.int().min(0).max(100).default(0),
   /** Timeout of one attempt, in seconds; `null` for none. */
   timeout: z.number().positive().nullable().default(null),
   /** What happens to a task that was in progress when Aegis stopped. `retry` uses up one of its retries. */
@@ -77,11 +77,11 @@ export const taskSchema = z.object({
   callback: z.boolean(),
   /** The causal chain that the task belongs to, and its length in messages. */
   chain: messageIdSchema.nullable(),
-  hops: z.number().int(),
+  hops: z.int(),
   /** Attempts so far. */
-  attempts: z.number().int(),
+  attempts: z.int(),
   /** Failed attempts since the task was enqueued or requeued. */
-  failures: z.number().int(),
+  failures: z.int(),
   /** The session of the last attempt. */
   worker: sessionIdSchema.nullable(),
   /** The worker's whole last message, regardless of how the task ended. */
@@ -97,7 +97,7 @@ export type Task = z.infer<typeof taskSchema>;
 
 export const taskViewSchema = taskSchema.extend({
   /** Position among the pending tasks of its queue, from 1; null if it is not pending. */
-  queued_position: z.number().int().nullable(),
+  queued_position: z.int().nullable(),
   /** The limit of its starter's tree, or the labels of a node, that it waits for; null if it does not wait for one. */
   waits_for: z.string().nullable().default(null),
   /** The command that must succeed before it completes; null if there is none. */
@@ -114,7 +114,7 @@ export type TaskView = z.infer<typeof taskViewSchema>;
 export const attemptSchema = z.object({
   task: taskIdSchema,
   queue: z.string(),
-  number: z.number().int(),
+  number: z.int(),
   worker: sessionIdSchema,
   started_at: z.number(),
   ended_at: z.number().nullable(),
@@ -135,7 +135,7 @@ export const budgetCheckSchema = z.object({
   /** Expected usage of the tasks in progress; null if it cannot be estimated. */
   reserved: z.number().nullable(),
   /** Attempts within the window whose usage is unknown and therefore not covered by the budget. */
-  unknown: z.number().int(),
+  unknown: z.int(),
   allowed: z.boolean(),
   /** When the window allows a task again; null if that depends on a task in progress, or if nothing is blocked. */
   unblock_at: z.number().nullable(),
@@ -148,7 +148,7 @@ export const queueViewSchema = z.object({
   source: z.enum(["config", "added", "missing", "built-in"]),
   settings: queueSettingsSchema.nullable(),
   paused: z.boolean(),
-  tasks: z.record(taskStatusSchema, z.number().int()),
+  tasks: z.record(taskStatusSchema, z.int()),
   budgets: z.array(budgetCheckSchema),
   /** The budgets that prevent waiting tasks from starting. */
   blocked_by: z.array(budgetCheckSchema),

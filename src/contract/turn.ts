@@ -37,9 +37,9 @@ export type Usage = z.infer<typeof usageSchema>;
 /** The total usage of several turns. `cost` is the sum of the known costs; null if none is known. */
 export const usageTotalSchema = usageSchema.omit({ model: true }).extend({
   /** Turns that recorded their usage. */
-  turns: z.number().int(),
+  turns: z.int(),
   /** The number of these turns with unknown cost. */
-  cost_unknown: z.number().int(),
+  cost_unknown: z.int(),
 });
 export type UsageTotal = z.infer<typeof usageTotalSchema>;
 
@@ -59,7 +59,7 @@ export type Turn = z.infer<typeof turnSchema>;
 export const toolKindSchema = z.enum(["read", "edit", "execute", "search", "fetch", "think", "other"]);
 export type ToolKind = z.infer<typeof toolKindSchema>;
 
-export const locationSchema = z.object({ path: z.string(), line: z.number().int().optional() });
+export const locationSchema = z.object({ path: z.string(), line: z.int().optional() });
 export const diffSchema = z.object({ path: z.string(), before: z.string().nullable(), after: z.string() });
 
 /** The items of a turn, by type. All are durable except deltas, which are only streamed. */

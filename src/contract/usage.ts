@@ -7,15 +7,15 @@ export const usageMaxBuckets = 1_000;
 export const usageMaxGroups = 50;
 
 export const usageSumsSchema = usageSchema.omit({ model: true, cost: true }).extend({
-  turns: z.number().int(),
+  turns: z.int(),
   /** Turns that ended as `failed`, `refused` or `lost`. */
-  errors: z.number().int(),
+  errors: z.int(),
   /** The time that ended turns took. */
   duration_ms: z.number(),
   /** The sum of the known costs, in US dollars. */
   cost: z.number(),
   /** Turns that recorded tokens whose cost is unknown. */
-  cost_unknown: z.number().int(),
+  cost_unknown: z.int(),
 });
 export type UsageSums = z.infer<typeof usageSumsSchema>;
 

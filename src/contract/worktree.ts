@@ -24,7 +24,7 @@ export const worktreeSchema = z.object({
   repository: z.string().nullable(),
   state: worktreeStateSchema,
   /** The first of its ports, in `AEGIS_PORT`. */
-  port: z.number().int().nullable(),
+  port: z.int().nullable(),
   /** Why it could not be created or removed. */
   problem: z.string().nullable(),
   created_at: z.number(),

@@ -36,10 +36,11 @@ export function requestReader<N extends RouteName>(
   name: N,
   maxBodyBytes: number,
 ): (request: RoutedRequest) => Promise<ApiRequest<N>> {
-  const endpoint: Endpoint = endpoints[name];
-  // A field that would be ignored is a mistake the sender wants to hear of. Building a schema costs more than using it.
-  const [path, query, body] = [endpoint.path.strict(), endpoint.query.strict(), endpoint.body.strict()];
+  let schemas: StrictSchemas | null = null;
   return async ({ incoming, parameters }) => {
+    // Building schemas costs more than using them, and most routes are never requested.
+    schemas ??= strictSchemas(endpoints[name]);
+    const { path, query, body } = schemas;
     const problems = new Problems();
     const request = {
       path: problems.parse("path", path, parameters),
@@ -49,6 +50,13 @@ export function requestReader<N extends RouteName>(
     problems.throwIfAny();
     return request as ApiRequest<N>;
   };
+}
+
+type StrictSchemas = Record<Part, z.ZodObject>;
+
+/** A field that would be ignored is a mistake the sender wants to hear of. */
+function strictSchemas({ path, query, body }: Endpoint): StrictSchemas {
+  return { path: path.strict(), query: query.strict(), body: body.strict() };
 }
 
 /** Where a field stands in the request. */
