@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeapMode } from "../../src/daemon/heap-mode.ts";
+import { collectGarbage, HeapMode, Rest } from "../../src/daemon/heap-mode.ts";
 
 /** The modes that a load gives, by the second in which each began. */
 function modes(load: readonly number[]): Record<number, string> {
@@ -29,5 +29,38 @@ describe("the mode of the heap", () => {
 
   it("does not change with short gaps in the load", () => {
     expect(modes([...seconds(10, 0.9), ...seconds(5, 0), ...seconds(10, 0.9)])).toEqual({ 3: "busy" });
+  });
+});
+
+describe("collecting garbage", () => {
+  /** The seconds in which it is time to collect. */
+  const collections = (load: readonly number[]): number[] => {
+    const rest = new Rest();
+    return [...load.entries()].flatMap(([second, active]) => (rest.observe(active) ? [second] : []));
+  };
+
+  it("happens once after work, when the daemon has rested", () => {
+    expect(collections([...seconds(2, 1), ...seconds(600, 0.001)])).toEqual([9]);
+  });
+
+  it("waits for the end of the work", () => {
+    expect(collections([...seconds(60, 0.1), ...seconds(5, 0), ...seconds(5, 0.1), ...seconds(60, 0)])).toEqual([77]);
+  });
+
+  it("is not worthwhile after little work", () => {
+    expect(collections([0.9, ...seconds(60, 0)])).toEqual([]);
+  });
+
+  it("frees what nothing refers to, and leaves no trace", () => {
+    const kept = new WeakRef(Array.from({ length: 1_000 }, () => ({})));
+    return new Promise<void>((resolve) => {
+      // A reference that was read stays until the end of its event-loop turn.
+      setImmediate(() => {
+        collectGarbage();
+        expect(kept.deref()).toBeUndefined();
+        expect(globalThis).not.toHaveProperty("gc");
+        resolve();
+      });
+    });
   });
 });
