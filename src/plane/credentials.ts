@@ -2,7 +2,7 @@
  * Identifies callers of the plane: one random token per open conversation. Only its hash is kept, until the
  * conversation closes.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { SessionId } from "../contract/ids.ts";
 import { sessionTokenForm } from "../lib/session-token.ts";
 import type { Toolset } from "../runtime/tables/toolset.ts";
@@ -22,8 +22,6 @@ export type Credential = {
   readonly listed: Promise<void>;
   /** Called by the endpoint for each list of tools. */
   markListed(): void;
-  /** Aborts when the credential is revoked, which ends its open calls. */
-  readonly revoked: AbortSignal;
 };
 
 export class Credentials {
@@ -37,34 +35,33 @@ export class Credentials {
   /** Issues a token that authenticates the session until it is revoked. */
   issue(session: SessionId, tools: Toolset): { token: string; credential: Credential; revoke: () => void } {
     const token = `${sessionTokenForm.lead}${randomBytes(32).toString("base64url")}`;
-    const hash = hashOf(token);
+    const key = keyOf(token);
+    const calls = new Calls(this.#now);
     const reached = Promise.withResolvers<void>();
     const listed = Promise.withResolvers<void>();
-    const revoked = new AbortController();
     const credential: Credential = {
       session,
       tools,
-      calls: new Calls(this.#now),
+      calls,
       reached: reached.promise,
       markReached: () => reached.resolve(),
       listed: listed.promise,
       markListed: () => listed.resolve(),
-      revoked: revoked.signal,
     };
-    this.#byHash.set(hash, credential);
+    this.#byHash.set(key, credential);
     const revoke = () => {
-      this.#byHash.delete(hash);
-      revoked.abort(new Error("the session was closed"));
+      this.#byHash.delete(key);
+      calls.close(new Error("the session was closed"));
     };
     return { token, credential, revoke };
   }
 
   /** Looking up the hash prevents a timing attack on the token. */
   find(token: string): Credential | null {
-    return this.#byHash.get(hashOf(token)) ?? null;
+    return this.#byHash.get(keyOf(token)) ?? null;
   }
 }
 
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
+function keyOf(token: string): string {
+  return hash("sha256", token);
 }

@@ -88,9 +88,9 @@ export class McpEndpoint {
     });
     server.setRequestHandler("tools/call", async (request, { mcpReq }) => {
       const stopProgress = sendProgress(mcpReq);
-      const call = credential.calls.begin(mcpReq.id);
+      const call = credential.calls.begin(mcpReq.id, mcpReq.signal);
       try {
-        return await this.#call(credential, request.params, [mcpReq.signal, call.signal]);
+        return await this.#call(credential, request.params, call.signal);
       } finally {
         call.end();
         stopProgress();
@@ -102,18 +102,13 @@ export class McpEndpoint {
   async #call(
     credential: Credential,
     params: { name: string; arguments?: unknown; _meta?: Record<string, unknown> | undefined },
-    signals: readonly AbortSignal[],
+    signal: AbortSignal,
   ): Promise<CallToolResult> {
     const caller = await this.#options.store.read.sessions.get(credential.session);
     if (!caller || caller.closed_at !== null) return failure("this session is closed");
-    const until = firstOf([...signals, credential.revoked]);
-    try {
-      const key = `${caller.id}/${callName(params._meta)}`;
-      const outcome = await credential.tools.call(params.name, params.arguments, { caller, key, signal: until.signal });
-      return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
-    } finally {
-      until.release();
-    }
+    const key = `${caller.id}/${callName(params._meta)}`;
+    const outcome = await credential.tools.call(params.name, params.arguments, { caller, key, signal });
+    return { content: [{ type: "text", text: asObject(outcome.output) }], isError: outcome.is_error };
   }
 }
 
@@ -145,22 +140,6 @@ function sendProgress(request: {
     request.notify({ method: "notifications/progress", params: { progressToken, progress } }).catch(() => {});
   }, progressEveryMs);
   return () => clearInterval(timer);
-}
-
-/** Aborts with the first of the signals. `AbortSignal.any` would leak for as long as the longest-lived signal. */
-function firstOf(signals: readonly AbortSignal[]): { signal: AbortSignal; release: () => void } {
-  const controller = new AbortController();
-  const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason);
-  for (const signal of signals) {
-    if (signal.aborted) controller.abort(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-  }
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const signal of signals) signal.removeEventListener("abort", abort);
-    },
-  };
 }
 
 function failure(text: string): CallToolResult {
