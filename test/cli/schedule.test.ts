@@ -30,7 +30,7 @@ describe("aegis schedule", () => {
     expect(file).toContain('cron: "0 9 * * 1-5"\n');
     expect(file).not.toContain("enabled");
     const list = (await at.aegis("schedule", "list")).stdout;
-    expect(list).toMatch(/standup +0 9 \* \* 1-5 +in \d+[hd] +- +on +agent dev: what is new\?/);
+    expect(list).toMatch(/standup +0 9 \* \* 1-5 +in \d+[smhd] +- +on +agent dev: what is new\?/);
     const ran = await at.aegis("schedule", "run", "standup", "--wait");
     expect(ran.code).toBe(0);
     expect(ran.stdout.trim()).not.toBe("");
