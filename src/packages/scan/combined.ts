@@ -4,6 +4,7 @@
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";
 import { hostKind, isCheap } from "./hosts.ts";
+import { secretFile } from "./secret-files.ts";
 import { matchInParts, type Place } from "./text-search.ts";
 
 export type Combined = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
@@ -14,7 +15,7 @@ const apart = 40;
 
 /** Stores of keys that no program needs as a whole, except the one that wrote them. */
 const store =
-  /(?:~|\$home|\$\{home\}|homedir\(\)|expanduser\(|path\.home\(\)|%userprofile%|%appdata%|\$env:\w{4,12}|\/root|\/home\/\S{1,30}|["'])[\s,/\\"'+)]{0,8}(?:\.ssh\b(?!\/(?:config|known_hosts|authorized_keys)|\/\w{1,30}\.pub)|\.aws\b(?!\/config)|\.gnupg\b|\.config\/(?:gcloud|solana|gh\/hosts)|\.git-credentials\b|\.netrc\b|\.electrum\b|\.bitcoin\b|\.ethereum\b|\.mozilla\b|library\/(?:keychains|application\\{0,2} support\/(?:exodus|electrum|atomic|google\/chrome|brave|ledger)))|\bsecurity\s{1,4}(?:dump-keychain|find-\w{3,10}-password)|\blogin data\b|\bcookies\.sqlite\b|\bwallet\.dat\b|\bkeystore\/utc|\btelegram desktop\/tdata|\bmetamask\b[^\n]{0,40}\b(?:vault|leveldb)|\bnkbihfbeogaeaoehlefnkodbefgpgknn\b|(?:body|data|json|params)\b[^;\n]{0,120}(?:process\.env\.|environ\W{1,3})\w{0,20}(?:wallet|mnemonic|seed|private_?key)\w{0,12}|\bdisplay dialog\b[^\n]{0,200}\bhidden answer\b|\b(?:wallets?|seed|mnemonic|keystore|id_rsa)\b[^\n]{0,12}\|[^\n]{0,12}\b(?:wallets?|seed|mnemonic|keystore|id_rsa|private)/g;
+  /(?:~|\$home|\$\{home\}|homedir\(\)|expanduser\(|path\.home\(\)|%userprofile%|%appdata%|\$env:\w{4,12}|\/root|\/home\/\S{1,30}|["'])[\s,/\\"'+)]{0,8}(?:\.ssh\b(?!\/(?:config|known_hosts|authorized_keys)|\/\w{1,30}\.pub)|\.aws\b(?!\/config)|\.gnupg\b|\.config\/(?:gcloud|solana|gh\/hosts)|\.git-credentials\b|\.netrc\b|\.electrum\b|\.bitcoin\b|\.ethereum\b|\.mozilla\b|library\/(?:keychains|application\\{0,2} support\/(?:exodus|electrum|atomic|google\/chrome|brave|ledger)))|\bsecurity\s{1,4}(?:dump-keychain|find-\w{3,10}-password)|\blogin data\b|\bcookies\.sqlite\b|\bwallet\.dat\b|\bkeystore\/utc|\btelegram desktop\/tdata|\bmetamask\b[^\n]{0,40}\b(?:vault|leveldb)|\bnkbihfbeogaeaoehlefnkodbefgpgknn\b|(?:body|data|json|params)\b[^;\n]{0,120}(?:process\.env\.|environ\W{1,3})\w{0,20}(?:wallet|mnemonic|seed|private_?key)\w{0,12}|\b(?:json\.dumps|json\.stringify|urlencode|str)\s{0,4}\(\s{0,4}(?:dict\s{0,4}\(\s{0,4})?(?:os\.environ|process\.env)\s{0,4}\)|\{\s{0,4}(\w{1,20})\s{0,4}:\s{0,4}(\w{1,20})\s{1,4}for\s{1,4}\1\s{0,4},\s{0,4}\2\s{1,4}in\s{1,4}os\.environ\.items\(\)\s{0,4}\}|\bdisplay dialog\b[^\n]{0,200}\bhidden answer\b|\b(?:wallets?|seed|mnemonic|keystore|id_rsa)\b[^\n]{0,12}\|[^\n]{0,12}\b(?:wallets?|seed|mnemonic|keystore|id_rsa|private)/g;
 /** Keys of this agent and of the project. Programs often read one of them, so only the place of delivery tells. */
 const ownKeys =
   /(?:~|\$home|\$\{home\}|homedir\(\)|expanduser\(|path\.home\(\))[\s,/\\"'+()]{0,8}\.(?:openclaw|clawdbot|moltbot|claude|codex|aegis)\/[\w./-]{0,40}|["'\s/]\.env["'\s)]|\bprocess\.env\s{0,4}[),}]|\bos\.environ\s{0,4}[),}]|\bos\.environ\.(?:items|copy)\b/g;
@@ -29,6 +30,7 @@ const collector =
 export function* findCombined(text: string): Generator<Combined | undefined> {
   yield* downloadingServers(text);
   yield* sentStores(text);
+  yield* droppedKeys(text);
   yield* remoteShells(text);
   yield* scheduledDownloads(text);
   yield* swappedAddresses(text);
@@ -73,6 +75,27 @@ function* sentStores(text: string): Generator<Combined | undefined> {
       if (way === undefined || way > found.index + near || isOpened(text, found.index)) continue;
       yield { severity: "malicious", rule: "exfiltration.collected", message, ...placeOf(found) };
     }
+  }
+}
+
+const keyFile = new RegExp(secretFile, "g");
+/** An inbox that somebody has opened there. A list of such services names only the host. */
+const inbox =
+  /https?:\/\/(?:[\w-]{1,60}\.)?(?:webhook\.site|requestbin\.\w{2,4}|requestcatcher\.com|requestrepo\.com|beeceptor\.com|hookbin\.com|pipedream\.net|interact\.sh|oast\.\w{2,6}|oastify\.com|burpcollaborator\.net)(?:\/[\w-]{6}|(?<=\/\/[\w-]{6,60}\.\S{4,40}))/;
+
+/** A program that names a file of keys and an inbox of nobody has no other use for both, however far apart they are. */
+function* droppedKeys(text: string): Generator<Combined | undefined> {
+  let sends = false;
+  for (const one of matchInParts(text, uploads)) {
+    yield undefined;
+    sends ||= one !== undefined;
+  }
+  if (!sends || !inbox.test(text)) return;
+  for (const found of yield* anchors(text, keyFile)) {
+    yield undefined;
+    if (isOpened(text, found.index)) continue;
+    const message = "collects keys or passwords and sends them away";
+    yield { severity: "malicious", rule: "exfiltration.collected", message, ...placeOf(found) };
   }
 }
 

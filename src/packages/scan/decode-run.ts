@@ -44,7 +44,7 @@ const functionBefore =
   /\b(?:def|function)\s{1,4}([a-z_]\w{0,60})\s{0,4}\([^)]{0,120}\)[^\0]{0,200}?\breturn\b[^\n]{0,120}$/;
 /** Where a download is stored. */
 const stored =
-  /\b(?:curl|wget|certutil|iwr|invoke-webrequest|bitsadmin)\b[^\n;&|]{0,240}?\s(?:-\w{0,6}o|--output|-outfile|--output-document)[\s=]{1,4}["']?([\w./~{}$%\\:-]{2,120})|\bcertutil\b[^\n;&|]{0,60}-urlcache[^\n;&|]{0,60}https?:\/\/[^\s;&|]{3,200}\s{1,4}["']?([\w./~{}$%\\:-]{2,120})/g;
+  /\b(?:curl|wget|certutil|iwr|invoke-webrequest|bitsadmin)\b[^\n;&|]{0,240}?\s(?:-\w{0,6}o|--output|-outfile|--output-document)[\s=]{1,4}["']?([\w./~{}$%\\:-]{2,120})|\b(?:wget\s{1,4}(?:-{1,2}(?:q|quiet|nc|n|c|no-check-certificate)\s{1,4}){0,3}|curl\s{1,4}(?:-{1,2}\S{1,20}\s{1,4}){0,3}-\w{0,8}o\s{1,4})["']?https?:\/\/[^\s"';&|]{3,300}\/([\w.-]{2,120})(?=["'\s;&|]|$)|\bcertutil\b[^\n;&|]{0,60}-urlcache[^\n;&|]{0,60}https?:\/\/[^\s;&|]{3,200}\s{1,4}["']?([\w./~{}$%\\:-]{2,120})/g;
 /** Opened by a viewer. */
 const document = /\.(?:png|jpe?g|gif|svg|webp|pdf|html?|txt|md|csv|json|ya?ml|xml|xlsx?|docx?|pptx?|mp[34]|wav|mov)$/;
 /** What was compared with a known value or signature is not run blindly. */

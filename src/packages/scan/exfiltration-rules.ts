@@ -1,4 +1,5 @@
 /** Rules for secrets that are read or sent to a third party. */
+import { bareAddress, hostKind } from "./hosts.ts";
 import { forms, type ScanRule } from "./scan-rule.ts";
 import { secretFile, secretFileWords } from "./secret-files.ts";
 
@@ -44,7 +45,25 @@ const toldToSend = {
     ) &&
     /\b(?:post|send|submit|upload|transmit|forward|request)\b[^\n]{0,120}\bto\b[^\n]{0,40}https?:\/\//.test(line),
 };
+/** A request with data to an address without a name. */
+const bareDelivery = {
+  test: (line: string): boolean =>
+    bareAddress.test(line) &&
+    /\bcurl\b|\bwget\b|\burlopen\b|\brequests\.\w{3,4}\b|\bfetch\s{0,2}\(|\binvoke-(?:webrequest|restmethod)\b/.test(
+      line,
+    ) &&
+    /--data|\s-d\b|--post|\bpost\b|[?&]\w{1,20}=|--form|\s-f\b/.test(line),
+};
 const warns = /\b(?:never|do not|don't|must not|avoid|without)\b/;
+
+/** Hosts of the services whose keys the rule knows. */
+const providers =
+  /^https?:\/\/(?:[\w-]{1,60}\.){0,3}(?:anthropic|openai|googleapis|openrouter|deepseek|mistral|groq|x|cohere|amazonaws|github|githubusercontent|npmjs|huggingface)\.(?:com|ai|co|org|net)(?:[/:?]|$)/;
+
+function isStrangeTo(line: string): boolean {
+  const urls = [...line.matchAll(/https?:\/\/[^\s"'`)>|\\]{3,300}/g)].map(([url]) => url);
+  return urls.length > 0 && urls.every((url) => /^(?:other|throwaway)$/.test(hostKind(url)) && !providers.test(url));
+}
 
 export const exfiltrationRules: readonly ScanRule[] = [
   ...forms("malicious", "exfiltration.credentials", "sends a file that holds keys or passwords away", [
@@ -70,9 +89,24 @@ export const exfiltrationRules: readonly ScanRule[] = [
       unless: warns,
     },
   ]),
+  ...forms("malicious", "exfiltration.provider-key", "sends the key of a known service to another host", [
+    {
+      words: ["_api_key", "_token", "_access_key"],
+      anchor: String.raw`\$\{?(?:(?:anthropic|openai|gemini|google|openrouter|deepseek|mistral|groq|xai|cohere)_api_key|aws_(?:secret_)?access_key(?:_id)?|github_token|gh_token|npm_token|hf_token|huggingface_token)\b`,
+      before:
+        /\b(?:curl|wget)\b[^\n]{0,300}(?:\s(?:-d|-f|--data\S{0,12}|--form|--json|--post-data)[\s=]{0,2}["'{\\]{0,4}[^"']{0,120}|https?:\/\/\S{3,200}[?&][\w-]{1,30}=)$/,
+      line: { test: isStrangeTo },
+    },
+  ]),
   ...forms("malicious", "exfiltration.environment", "sends the environment, with every key in it, away", [
     { words: ["env"], anchor: String.raw`\b(?:env|printenv)\s{0,4}\|`, after: /\b(?:curl|wget|nc|ncat)\b/ },
     { words: ["$(env", "$(printenv"], anchor: String.raw`\$\((?:env|printenv)\b`, before: /\b(?:curl|wget)\b/ },
+    {
+      words: [".env"],
+      anchor: String.raw`\$\(\s{0,4}(?:cat|base64|<)\s{0,4}[^()|\n]{0,60}\.env(?:\.\w{1,20})?["']?\s{0,4}\)`,
+      before: /\b(?:curl|wget)\s/,
+      unless: /https?:\/\/(?:localhost|127\.|\[::1\])/,
+    },
     {
       words: ["json.stringify"],
       anchor: String.raw`json\.stringify\s{0,4}\(\s{0,4}process\.env\s{0,4}\)`,
@@ -107,6 +141,13 @@ export const exfiltrationRules: readonly ScanRule[] = [
   ...forms("suspicious", "exfiltration.drop-point", "names a service where any visitor can read what is sent to it", [
     { words: dropPointWords, anchor: dropPoint, unless: secretWord },
     { words: messengerWords, anchor: messenger, unless: takesEverything },
+  ]),
+  ...forms("malicious", "exfiltration.machine", "sends facts about this machine and its user to a stranger", [
+    {
+      words: ["hostname", "whoami", "uname", "system_profiler", "ifconfig"],
+      anchor: String.raw`(?:\$\(\s{0,4}|["'\[]|^|[;&|\x60]\s{0,4})(?:hostname|whoami|uname|system_profiler|ifconfig)\b`,
+      line: bareDelivery,
+    },
   ]),
   ...forms("suspicious", "exfiltration.machine", "sends facts about this machine and its user away", [
     {

@@ -109,6 +109,8 @@ export function hostKind(url: string): HostKind {
   if (local.test(host) || !host.includes(".")) return "local";
   if (address.test(host) || throwaway.test(host) || isGist(host, path)) return "throwaway";
   if (knownPaths.test(`${host}${path}`)) return "known";
+  const [, owner] = /^([\w-]{1,60})\.github\.io$/.exec(host) ?? [];
+  if (owner !== undefined && knownPaths.test(`github.com/${owner}/`)) return "known";
   const labels = host.split(".");
   for (let from = 0; from < labels.length - 1; from++) if (known.has(labels.slice(from).join("."))) return "known";
   return "other";
@@ -151,6 +153,10 @@ export function isPaste(url: string): boolean {
   const [, host = ""] = /^(?:https?:\/\/)?([^/:?#\s]{1,253})/.exec(url) ?? [];
   return paste.test(host);
 }
+
+/** An IP address; loopback and private addresses do not count. */
+export const bareAddress =
+  /https?:\/\/(?!127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)(?:\d{1,3}\.){3}\d{1,3}\b/;
 
 /** For patterns that need a throwaway host anywhere on a line. */
 export function hasThrowawayHost(line: string): boolean {

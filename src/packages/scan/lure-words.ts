@@ -117,7 +117,7 @@ export const toldPassword = new RegExp(
     String.raw`${passwordWord}${between}(?:is\b|=|:|->|for (?:the )?(?:archive|zip|file)\b[\s*_]{0,3}(?:is|:|=)?|为|是|es\b|est\b|ist\b|é\b)${between}["'\x60(]{0,2}${noSecret}[^\s"'\x60)<$%{]{2,40}`,
     String.raw`${passwordWord}${between}["'\x60][^\s"'\x60<$%{]{2,40}["'\x60]`,
     String.raw`\b(?:key|code|pin)${between}(?:is\b|=|:)?${between}["'\x60][^\s"'\x60<$%{]{2,40}["'\x60]${between}(?:to|for) (?:the )?(?:extract|unzip|unpack|open|decrypt|archive)`,
-    String.raw`\b(?:extract|unzip|unpack|decompress|unlock|open)(?:s|ed|ing|ion)?\b[^.\n"'\x60]{0,40}\b(?:using|with)${between}(?::${between}["'\x60]?(?!(?:tar|unzip|7z|gunzip|gzip|bsdtar|unrar)\b)[\w-]{2,40}|["'\x60][\w!@#.-]{2,40}["'\x60](?!\s?(?:command|tool|utility|-|\())|(?:the )?(?:key|code|pin)${between}:?${between}["'\x60][^\s"'\x60]{2,40})`,
+    String.raw`\b(?:extract|unzip|unpack|decompress|unlock|open)(?:s|ed|ing|ion)?\b[^.\n"'\x60]{0,40}\b(?:using|with)${between}(?::${between}["'\x60]?(?!(?:tar|unzip|7z|gunzip|gzip|bsdtar|unrar)\b)[\w-]{2,40}|["'\x60](?!-)[\w!@#.-]{2,40}["'\x60](?!\s?(?:command|tool|utility|-|\())|(?:the )?(?:key|code|pin)${between}:?${between}["'\x60][^\s"'\x60]{2,40})`,
     String.raw`\b(?:extract|unzip|unpack|decompress|unlock|open|decrypt)(?:s|ed|ing)?\b[^.\n"'\x60]{0,40}\b(?:using|with) (?:the )?(?:pass)?(?:phrase|word|key|code)${between}:?${between}["'\x60][^\s"'\x60<$%{]{2,40}["'\x60]`,
     String.raw`${passwordWord}[\s:=(]{1,3}(?=[\w!@#-]{0,30}\d)[\w!@#-]{4,40}`,
     String.raw`\b(?:zip|archive|rar|7z|file|package|bundle)\b[^.\n"'\x60]{0,20}\bopens? with${between}(?=[\w!@#-]{0,30}\d)[\w!@#-]{4,40}`,

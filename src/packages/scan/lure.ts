@@ -38,7 +38,7 @@ export function* findLures(text: string): Generator<Lure | undefined> {
     [...links, ...passwords].map(({ at }) => at).sort((a, b) => a - b),
   );
   for (const one of links) {
-    const told = pageCommands(text, one, hits);
+    const told = isNoPage(text, one) ? undefined : pageCommands(text, one, hits);
     yield told;
     if (told?.severity !== "malicious") yield signalled(text, one, hits);
     yield downloadAndRun(one, hits);
@@ -55,12 +55,27 @@ function signalled(text: string, { at, end, url, host }: Link, hits: Hits): Lure
   // The address of a link is defined at the end of the page, far from the words that belong to it.
   if (/(?:^|\n) {0,3}\[[^\]\n]{1,60}\]:\s{0,3}<?$/.test(text.slice(Math.max(0, at - 80), at))) return undefined;
   if (hits.within("others", section.from, end)) return undefined;
-  const page = elsewhere(text, place, section, hits);
+  const page = isNoPage(text, place) ? 0 : elsewhere(text, place, section, hits);
   if (page >= 3) return lure(page, "lure.page-commands", messages.page, at, end);
   const locked = byUnlocking(text, place, section, hits);
   if (locked >= 3) return lure(locked, "lure.locked-archive", messages.locked, at, end);
   const wanted = byPrerequisite(text, place, section, hits);
   return wanted >= 3 ? lure(wanted, "lure.download-run", messages.program, at, end) : undefined;
+}
+
+/** A tool of its own fetches the address and knows what it gets there. */
+const argument =
+  /\b(?:git\s{1,4}clone|npx|bunx|pnpm\s{1,4}dlx|go\s{1,4}(?:get|install)|cargo\s{1,4}install|pip[x3]?\s{1,4}install|docker\s{1,4}(?:pull|run)|helm\s{1,4}repo\s{1,4}add)\s[^\n|;&]{0,120}$/;
+const listedLink = /(?:^|\n)\s{0,8}[-*+]\s{1,4}\*{0,2}\[[^\]\n]{1,80}\]\($/;
+
+/** Nobody takes a command from there: the address is the argument of one, a template, or an entry in a list of what to read. */
+function isNoPage(text: string, { at, end, host }: Pick<Link, "at" | "end" | "host">): boolean {
+  const before = text.slice(Math.max(0, at - 200), at);
+  // An address that the program completes itself is none that its author has prepared.
+  if (argument.test(before) || (host !== "throwaway" && /\$\{/.test(text.slice(at, end)))) return true;
+  if (host === "throwaway" || !listedLink.test(before)) return false;
+  const [about = ""] = text.slice(end, end + 300).split("\n", 1);
+  return /^\)\*{0,2}\s{1,2}[-–—:]\s/.test(about) && !/\b(?:cop(?:y|ied)|paste|run|execute|open|terminal)\b/.test(about);
 }
 
 const messages = {
@@ -224,6 +239,13 @@ function sameOwner(url: string): boolean {
   return owner.length > 2 && (owner.includes(name) || name.includes(owner));
 }
 
+const picture = /\.(?:png|jpe?g|gif|svg|webp|avif)(?:[?#]|$)/;
+
+/** A picture is shown, not visited. */
+function isShown(text: string, index: number): boolean {
+  return /(?:<img\s[^>\n]{0,160}\bsrc=["']?|!\[[^\]\n]{0,160}\]\()$/.test(text.slice(Math.max(0, index - 200), index));
+}
+
 function* findLinks(text: string): Generator<undefined, Link[]> {
   const definitions = new Map<string, string>();
   for (const found of matchInParts(text, definition)) {
@@ -238,7 +260,7 @@ function* findLinks(text: string): Generator<undefined, Link[]> {
     if (found === undefined) continue;
     const { index, match } = found;
     const url = (match.startsWith("][") ? definitions.get(match.slice(2, -1)) : match)?.replace(/[.,;:!?*_]{1,4}$/, "");
-    if (url === undefined) continue;
+    if (url === undefined || (picture.test(url) && isShown(text, index))) continue;
     const host = hostKind(url);
     // The front page of such a service has nothing to run; people put their own text there.
     if (isPaste(url) && /^\/?$/.test(pathOf(url))) continue;

@@ -40,7 +40,7 @@ const listsWrongs =
   /^\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?:no|never|avoid|don'?t|do not|any|uses? of|calls? to|check(?: for)?|look(?:s)? for|search for)\b/i;
 /** Words that report what someone else does. */
 const reports =
-  /\b(?:attack(?:er)?s?|researchers?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|should not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|flag(?:s|ged)?|block(?:s|ed)?|detect\w{0,3}|tells? (?:you|users?|the (?:user|agent|reader))|asks? (?:you|users?|the (?:user|agent))|instructs?|tricks?|lures?|if (?:a|the|any) skill|skills? (?:that|which)|on the target|target|campaign|fake|for example|e\.g\.|such as|looks? like|example of|sample|phish\w{0,4}|warn\w{0,3})\b|恶意|攻击者|злоумышл/i;
+  /\b(?:attack(?:er)?s?|researchers?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|should not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|flag(?:s|ged)?|block(?:s|ed)?|detect\w{0,3}|tells? (?:you|users?|the (?:user|agent|reader))|asks? (?:you|users?|the (?:user|agent))|instructs?|tricks?|lures?|if (?:a|the|any) skill|skills? (?:that|which)|on the target|target|campaign|fake|for example|e\.g\.|such as|looks? like|examples? (?:of|that)|sample|phish\w{0,4}|warn\w{0,3})\b|恶意|攻击者|злоумышл/i;
 
 function isData(file: string): boolean {
   return (dataFile.test(file) || dataFolder.test(file)) && !startsThings.test(file);
@@ -75,8 +75,8 @@ export class Places {
 
   /** Whether the match of the rule is quoted. */
   isQuoted({ file, text }: SkillFile, index: number, rule: string): boolean {
-    // An instruction in prose rather than a command.
-    const prose = rule.startsWith("lure.");
+    // An instruction in prose rather than a command. The names of files in it are written as code.
+    const prose = rule.startsWith("lure.") || rule === "injection.secret-reading";
     if (shownFolder.test(file) || isData(file)) {
       if (!isData(file) && this.#isRun(file)) return false;
       // A reference is read as an instruction more often than a test is.
@@ -127,9 +127,9 @@ function isDiscussed(text: string, index: number, prose: boolean): boolean {
   const headings = headingsAbove(text, fenceStart ?? index);
   // The page's own title is only its name, which can be anything.
   const nearest = headings.length > 1 ? (headings.at(-1) ?? "") : "";
-  const intro = introOf(text, fenceStart ?? blockStart(text, index));
-  const line = text.slice(lineStart(text, index), lineEnd(text, index));
-  const block = text.slice(fenceStart ?? blockStart(text, index), lineEnd(text, index));
+  const intro = withoutSilence(introOf(text, fenceStart ?? blockStart(text, index)));
+  const line = withoutSilence(text.slice(lineStart(text, index), lineEnd(text, index)));
+  const block = withoutSilence(text.slice(fenceStart ?? blockStart(text, index), lineEnd(text, index)));
   const reported = reports.test(`${intro} ${fenceStart === null ? block : line}`);
   if (setsUp(nearest)) return false;
   // A page may contain instructions for an agent; prose counts as quoted only if it reports on attackers.
@@ -146,10 +146,18 @@ function isDiscussed(text: string, index: number, prose: boolean): boolean {
   // The names in a program are chosen by its author and discuss nothing.
   const said = fenceStart === null ? line.replace(/`[^`]*`/g, "") : "";
   if (discusses.test(`${nearest}\n${intro}\n${said}`)) return true;
-  if (fenceStart === null) return false;
+  if (fenceStart === null) return reported && strongly.test(headings.join("\n"));
   return (
     strongly.test(`${text.slice(0, preambleEnd(text, header))}\n${headings.join("\n")}`) ||
     discusses.test(commentsIn(text, fenceStart, index))
+  );
+}
+
+/** An order to keep quiet has the words of a warning, but is part of the attack. */
+function withoutSilence(text: string): string {
+  return text.replace(
+    /\b(?:never|do not|don'?t|must not|should not)\s(?:tell|mention|show|reveal|report|inform|notify|disclose|include|display)\b/gi,
+    "",
   );
 }
 

@@ -1,6 +1,6 @@
 /** Rules for content that is downloaded or decoded and executed, and for shells opened to strangers. */
 import { decodes } from "./decode-run.ts";
-import { hasThrowawayHost, hostKind } from "./hosts.ts";
+import { bareAddress, hasThrowawayHost, hostKind, isCheap } from "./hosts.ts";
 import { type Form, forms, type ScanRule } from "./scan-rule.ts";
 
 const shellWord = String.raw`(?:bash|zsh|dash|ksh|fish|sh|python[23]?|perl|ruby|node|pwsh|powershell|osascript)\b`;
@@ -27,9 +27,6 @@ const decodesSomething = {
     return false;
   },
 };
-/** An IP address; loopback and private addresses do not count. */
-const bareAddress =
-  /https?:\/\/(?!127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)(?:\d{1,3}\.){3}\d{1,3}\b/;
 const base64Decoder =
   /\b(?:g?base64|base32)\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}(?:-d|-di|--d(?:ecode)?)\b|\bopenssl\b[^|]{0,120}\bbase64\b/;
 const decodesBase64 = {
@@ -73,6 +70,20 @@ function strangeAddress(line: string): boolean {
   );
 }
 
+/**
+ * A package that the system installs from an address without a window. Vendors document this for administrators, with
+ * the name of the package in the address; a page for everyone has no reason to hide it, or to have its name hidden.
+ */
+function silentPackage(line: string): boolean {
+  if (!/\s\/(?:q[nbrf]?|quiet|passive)\b/.test(line)) return false;
+  const urls = [...line.matchAll(/https?:\/\/[^\s"'`)>|&]{1,300}/g)].map(([url]) => url);
+  return urls.some(
+    (url) =>
+      !/^(?:known|local)$/.test(hostKind(url)) &&
+      (!/\.msix?(?:[?#]|$)/.test(url) || isCheap(url) || /\bstart\s[^|]{0,40}msiexec/.test(line)),
+  );
+}
+
 const decoderWords = [
   ...[
     "base64",
@@ -100,6 +111,12 @@ const downloadedProgram: Form = {
   words: ["chmod", "start-process"],
   anchor: String.raw`\bchmod\s{1,4}(?:[ugoa]{0,3}\+\w{0,2}x|[0-7]{3,4})\s{1,4}[^;&|\n]{1,120}(?:;|&&)\s{0,4}(?:sudo\s{1,4}|nohup\s{1,4})?["']?[.~/$]|\bstart-process\s`,
   before: /\b(?:curl|wget|iwr|invoke-webrequest|downloadfile)\b/,
+};
+/** A program in an archive that is downloaded, unpacked and run in one go. */
+const downloadedArchive: Form = {
+  words: ["unzip", "tar ", "expand-archive"],
+  anchor: String.raw`\b(?:unzip|tar|expand-archive)\s[^;&|\n]{1,160}(?:;|&&)\s{0,4}(?:cd\s{1,4}[^;&|\n]{1,120}(?:;|&&)\s{0,4})?(?:sudo\s{1,4}|nohup\s{1,4})?(?:(?:ba|z)?sh\s{1,4}|\./|python[23]?\s{1,4}|start\s)["']?[\w./~$-]`,
+  before: /\b(?:curl|wget|iwr|invoke-webrequest)\s/,
 };
 /** A package by address instead of by name, which no registry has checked. */
 const packageByAddress: Form = {
@@ -137,6 +154,8 @@ export const runRules: readonly ScanRule[] = [
     {
       words: ["echo", "printf", "base64", "rev", "xxd"],
       anchor: String.raw`\|\s{0,4}(?:sudo\s{1,4})?["']?(?:\$\(|\x60)\s{0,4}(?:echo|printf|base64|rev|xxd|tr)\b`,
+      // In a table, the bar separates cells.
+      unless: /^\s{0,8}\|.*\|\s{0,8}$/,
     },
     {
       words: ["globalthis", "window", "global", "self", "process"],
@@ -247,6 +266,7 @@ export const runRules: readonly ScanRule[] = [
       anchor: String.raw`\b(?:certutil|bitsadmin|mshta|regsvr32|rundll32)(?:\.exe)?\s`,
       after: { test: strangeAddress },
     },
+    { words: ["msiexec"], anchor: String.raw`\bmsiexec(?:\.exe)?\s`, line: { test: silentPackage } },
   ]),
   ...forms("malicious", "payload.locked-archive-run", "unpacks something that no scanner can look into, and runs it", [
     {
@@ -281,11 +301,14 @@ export const runRules: readonly ScanRule[] = [
     "malicious",
     "install.download-run-address",
     "downloads a program from a bare address or a throwaway page and runs it",
-    [{ ...downloadedProgram, line: bareOrThrowaway }],
+    [downloadedProgram, downloadedArchive].map((form) => ({ ...form, line: bareOrThrowaway })),
   ),
-  ...forms("suspicious", "install.download-run", "downloads a program and runs it", [
-    { ...downloadedProgram, unless: bareOrThrowaway },
-  ]),
+  ...forms(
+    "suspicious",
+    "install.download-run",
+    "downloads a program and runs it",
+    [downloadedProgram, downloadedArchive].map((form) => ({ ...form, unless: bareOrThrowaway })),
+  ),
   ...forms("malicious", "payload.reverse-shell", "gives a stranger a shell on this machine", [
     {
       words: ["/dev/tcp", "/dev/udp"],

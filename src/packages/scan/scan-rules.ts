@@ -45,6 +45,10 @@ export const scanRules: readonly ScanRule[] = [
       anchor: String.raw`\b(?:ignore|disregard|forget|override|bypass)\s{1,4}(?:all\s{1,4})?(?:of\s{1,4})?(?:your\s{1,4}|the\s{1,4}|any\s{1,4})?(?:previous|prior|above|earlier|existing|system|safety|security)\s{1,4}(?:instructions?|prompts?|rules?|messages?|guidelines?|directives?|checks?|polic(?:y|ies))`,
     },
     {
+      words: ["all your", "all of your"],
+      anchor: String.raw`\b(?:ignore|disregard|forget)\s{1,4}all\s{1,4}(?:of\s{1,4})?your\s{1,4}(?:instructions?|rules?|guidelines?|training)`,
+    },
+    {
       words: ["you are"],
       anchor: String.raw`\byou\s{1,4}are\s{1,4}(?:now\s{1,4})?(?:in\s{1,4})?(?:dan\b|jailbroken|developer mode|unrestricted mode)`,
     },
@@ -64,7 +68,7 @@ export const scanRules: readonly ScanRule[] = [
     },
     {
       words: ["silently", "secretly", "covertly"],
-      anchor: String.raw`\b(?:silently|secretly|covertly)\s{1,4}(?:send|upload|post|exfiltrate|transmit|forward|execute|run|install|copy)\b`,
+      anchor: String.raw`\b(?:silently|secretly|covertly)\s{1,4}(?:send|upload|post|exfiltrate|transmit|forward|execute|run|install|copy|ping|contact|collect)\b`,
     },
   ]),
   ...forms("suspicious", "injection.collect-secrets", "tells the agent to hand over secrets", [

@@ -6,6 +6,7 @@ import { listTree } from "../../lib/safe-tree.ts";
 import { Slices } from "../../lib/slices.ts";
 import { findCombined } from "./combined.ts";
 import { findDecodedRuns, findSentSecrets } from "./decode-run.ts";
+import { findFarText } from "./far-text.ts";
 import { type FoldedText, fold } from "./fold.ts";
 import { findHiddenText, visible } from "./hidden-text.ts";
 import { findLures } from "./lure.ts";
@@ -50,10 +51,7 @@ export async function scanTree(folder: string, signal: AbortSignal): Promise<Ski
   for (const file of await listTree(folder)) {
     signal.throwIfAborted();
     const { bytes, cut } = await readSome(join(folder, file));
-    if (cut)
-      findings.push(
-        wholeFile(file, "unread.too-large", `is too large: only its first ${mostBytes >> 20} MiB were looked at`),
-      );
+    if (cut) findings.push(tooLarge(file));
     const { text, problem } = inspectBytes(file, bytes);
     if (problem !== null) findings.push(wholeFile(file, problem.rule, problem.message, problem.severity));
     if (text === null) continue;
@@ -111,6 +109,10 @@ async function findInText(file: string, text: string, signal: AbortSignal): Prom
     await pause();
   }
   let steps = 0;
+  for (const far of findFarText(file, text)) {
+    if (far === undefined) await pause();
+    else add(far.index, far);
+  }
   for (const finding of [findDecodedRuns, findSentSecrets, findLures, isPage(file) ? findSteering : findCombined])
     for (const one of finding(folded.text)) {
       if (one !== undefined) {
@@ -284,6 +286,14 @@ function wholeFile(
 ): SkillFinding {
   return { severity, rule, file, line: null, message, excerpt: "" };
 }
+
+/** A page of instructions of this size has no readers. It is filled up, so that a scan does not reach its end. */
+function tooLarge(file: string): SkillFinding {
+  const message = `is too large: only its first ${mostBytes >> 20} MiB were looked at`;
+  return wholeFile(file, "unread.too-large", message, instructions.test(file) ? "malicious" : "suspicious");
+}
+
+const instructions = /^(?:skill|readme)\.md$/i;
 
 async function readSome(path: string): Promise<{ bytes: Buffer; cut: boolean }> {
   await using file = await open(path);

@@ -5,6 +5,7 @@
 import type { FindingSeverity } from "../../contract/skill-install.ts";
 import { anchors, downloadingServers } from "./combined.ts";
 import { hostKind } from "./hosts.ts";
+import { secretFile } from "./secret-files.ts";
 
 export type Steering = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
 
@@ -27,6 +28,8 @@ const warns =
 export function* findSteering(text: string): Generator<Steering | undefined> {
   yield* downloadingServers(text);
   yield* secretDelivery(text);
+  yield* secretReading(text);
+  yield* overriding(text);
   yield* ofComments(text);
   yield* planted(text);
   yield* phrases(text);
@@ -41,6 +44,37 @@ function* secretDelivery(text: string): Generator<Steering | undefined> {
     if (!strangeAddress(part) || !privateData.test(part) || warns.test(part)) continue;
     if (!deliversTo.test(part)) continue;
     yield found("injection.secret-delivery", "tells the agent to send private data away and to hide it", index, length);
+  }
+}
+
+const overrides =
+  /\b(?:ignore|disregard|forget|override)\s{1,4}(?:all\s{1,4}|any\s{1,4})?(?:of\s{1,4})?(?:(?:your|the|these)\s{1,4})?(?:(?:previous|prior|above|earlier|existing|system|safety)\s{1,4})?(?:instructions?|prompts?|rules?|guidelines?|directives?)\b|\byou\s{1,4}are\s{1,4}now\s{1,4}(?:an?\s{1,4})?(?:different|unrestricted|autonomous|new)\b/g;
+const unlimited =
+  /\b(?:without|with no|ignoring)\s{1,4}(?:any\s{1,4})?(?:safety|security|ethical)?\s{0,4}(?:checks?|restrictions?|limits?|limitations?|guardrails?|filters?)\b/;
+
+const runsAnything = /\b(?:execute|run|perform|obey|follow)\b[^.\n]{0,40}\b(?:any|every|all|each|whatever)\b/;
+
+/** The agent should drop what it was told and work for somebody else: send something away, or run anything. */
+function* overriding(text: string): Generator<Steering | undefined> {
+  for (const { index, length, part } of yield* parts(text, overrides)) {
+    yield undefined;
+    if (warns.test(part)) continue;
+    const works = deliversTo.test(part) || /\b(?:curl|wget|irm|iwr)\b[^\n]{0,200}\|/.test(part);
+    if (!(works && strangeAddress(part)) && !(unlimited.test(part) && runsAnything.test(part))) continue;
+    yield found("injection.takeover", "has the agent drop its instructions and work for a stranger", index, length);
+  }
+}
+
+const keyFiles = new RegExp(secretFile, "g");
+const readsThem = /\b(?:read|load|cat|open|collect|gather|copy|include|attach|store|pass|dump)\b/;
+
+/** Several files of keys that the agent should read, and that its user should not know of. */
+function* secretReading(text: string): Generator<Steering | undefined> {
+  for (const { index, length, part } of yield* parts(text, keyFiles)) {
+    yield undefined;
+    if (new Set([...part.matchAll(keyFiles)].map(([file]) => file)).size < 2) continue;
+    if (!readsThem.test(part) || !isHidden(part) || warns.test(part)) continue;
+    yield found("injection.secret-reading", "tells the agent to read keys and to hide it", index, length);
   }
 }
 
@@ -70,7 +104,6 @@ function* ofComments(text: string): Generator<Steering | undefined> {
     );
     secrecy.lastIndex = 0;
     const hides = secrecy.test(comment);
-    secrecy.lastIndex = 0;
     if ((private_ && (ordered || hides)) || (runs && ordered && hides))
       yield found("injection.hidden-order", "gives the agent an order that people do not see", index, 40);
   }
@@ -80,16 +113,14 @@ const memoryFile = /(?<!\]\([\w./-]{0,40})\b(?:soul|memory|agents|claude|gemini|
 const writesTo = /\b(?:add|append|write|insert|put|save|inject|copy|store|place|record|echo|tee|persist)\b|>>/;
 /** What is written has later sessions obey somebody else than the user. */
 const obeysOthers =
-  /\b(?:fetch|load|read|get|download|curl|check|pull)\b[^.\n]{0,80}https?:\/\/[^\n]{0,160}\b(?:follow|obey|execute|carry out|apply|do what|act on|run)\b|\b(?:trust|obey|follow|execute|carry out|run|comply with|act on)\b[^.\n]{0,80}\b(?:messages?|commands?|instructions?|orders?|requests?|requests)\b[^.\n]{0,80}\b(?:from|signed|that (?:start|begin|contain)|prefixed|in|immediately|without)\b|\bpriority over\b|\b(?:override|ignore|outrank)\w{0,2}\b[^.\n]{0,40}\b(?:user|other|previous|all)\b|\bwithout (?:confirmation|asking|approval)\b/;
+  /\b(?:fetch|load|read|get|download|curl|check|pull)\b[^.\n]{0,80}https?:\/\/[^\n]{0,160}\b(?:follow|obey|execute|carry out|apply|do what|act on|run)\b|\b(?:trust|obey|follow|execute|carry out|run|comply with|act on)\b[^.\n]{0,80}\b(?:messages?|commands?|instructions?|orders?|requests?|requests)\b[^.\n]{0,80}\b(?:from|signed|that (?:start|begin|contain)|prefixed|in|immediately|without)\b|\bpriority over\b|\b(?:override|ignore|outrank)\w{0,2}\b[^.\n]{0,40}\b(?:user|other|previous|all)\b|\b(?:run|execute|carry out|perform|obey|follow|install)\b[^.\n]{0,60}\bwithout (?:confirmation|asking|approval)\b/;
 
 /** Later sessions should believe or obey something that the user has not seen. */
 function* planted(text: string): Generator<Steering | undefined> {
   for (const { index, length, part } of yield* parts(text, memoryFile)) {
     yield undefined;
     if (!writesTo.test(part) || warns.test(part)) continue;
-    secrecy.lastIndex = 0;
-    const hides = secrecy.test(part);
-    secrecy.lastIndex = 0;
+    const hides = isHidden(part);
     if (
       !(hides && (obeysOthers.test(part) || strangeAddress(part))) &&
       !(obeysOthers.test(part) && strangeAddress(part))
@@ -97,6 +128,12 @@ function* planted(text: string): Generator<Steering | undefined> {
       continue;
     yield found("injection.planted", "has later sessions obey somebody else than the user", index, length);
   }
+}
+
+/** Whether the user should not learn of it. To act without a question is not to hide. */
+function isHidden(part: string): boolean {
+  secrecy.lastIndex = 0;
+  return secrecy.test(part.replace(/\bwithout (?:asking|confirmation|prompting)\b/g, ""));
 }
 
 const phrase =
@@ -110,9 +147,18 @@ function* phrases(text: string): Generator<Steering | undefined> {
   for (const { index, length, part } of yield* parts(text, phrase)) {
     yield undefined;
     if (!wants.test(part) || !postsIt.test(part) || warns.test(part) || !strangeAddress(part)) continue;
+    if (isOwnSetting(text.slice(index, index + 80), part)) continue;
     if (!/\b(?:user|owner|holder|your|their|you|them)\b/.test(part)) continue;
     yield found("exfiltration.told", "asks for the phrase or key of a wallet and sends it away", index, length);
   }
+}
+
+/** The key of the skill's own wallet, in a variable that nothing sends. */
+function isOwnSetting(named: string, part: string): boolean {
+  return (
+    /^private keys?[\s(*\x60]{1,8}\w{0,30}private_key\b/.test(named) &&
+    !/(?:\$\{?|process\.env\.|environ\W{1,3})\w{0,30}private_key\b/.test(part)
+  );
 }
 
 const settingOff =
@@ -125,12 +171,8 @@ function* disarmed(text: string): Generator<Steering | undefined> {
   for (const { index, length, part } of yield* parts(text, settingOff)) {
     yield undefined;
     if (warns.test(part)) continue;
-    secrecy.lastIndex = 0;
     // A setting that asks less is described with these words too.
-    const hides = secrecy.test(
-      part.replace(/\bwithout (?:asking|confirmation|prompting)\b|\b(?:silently|quietly)\b/g, ""),
-    );
-    secrecy.lastIndex = 0;
+    const hides = isHidden(part.replace(/\b(?:silently|quietly)\b/g, ""));
     if (hides || (takesOrders.test(part) && strangeAddress(part)))
       yield found("injection.disarmed", "has the agent stop asking its user, and hides it", index, length);
   }

@@ -48,15 +48,20 @@ function commandsOn(line: string): string {
 
 /** What an honest installer does not do: no TLS, no output, in the background, from a schedule, from a hidden file. */
 const furtive =
-  /\bscriptblock\]::create\b|\bassembly\]::load\b|\bosascript\b|\bdo shell script\b|\badministrator privileges\b|\bnohup\b|\bstart\s{1,4}\/b\b|\bxattr\s{1,4}-\w{0,3}c|\/tmp\/\.\w|\/dev\/shm\/|\blaunchagents?\/\.|\s-w(?:indowstyle)?\s{1,4}hidden\b|(?:^|\s)(?:[*\d][\d*/,-]{0,8}\s{1,2}){5}(?=\S)|@(?:reboot|hourly|daily)\s|(?<![&>|])&\s{0,4}(?:["'\x60)]|$)|\bcurl\s[^|;]{0,80}\s(?:-\w{0,8}k\w{0,4}|--insecure)\s|\bcurl\s{1,4}-\w{0,8}k\w{0,4}\s|\bwget\s[^|;]{0,80}--no-check-certificate/;
+  /\bscriptblock\]::create\b|\bassembly\]::load\b|\bosascript\b|\bdo shell script\b|\badministrator privileges\b|\bnohup\b|\bstart\s{1,4}\/b\b|\bxattr\s{1,4}-\w{0,3}c|\/tmp\/\.\w|\/dev\/shm\/|\blaunchagents?\/\.|\s-w(?:indowstyle)?\s{1,4}hidden\b|(?:^|\s)(?:[*\d][\d*/,-]{0,8}\s{1,2}){5}(?=\S)|@(?:reboot|hourly|daily)\s|(?<![&>|])&\s{0,4}(?:["'\x60)]|$)/;
+/** The download is not checked to come from its host, so the name of a known host says nothing. */
+const unchecked =
+  /\bcurl\s[^|;]{0,80}\s(?:-\w{0,8}k\w{0,4}|--insecure)\s|\bcurl\s{1,4}-\w{0,8}k\w{0,4}\s|\bwget\s[^|;]{0,80}--no-check-certificate/;
 const addresses =
   /(https?:\/\/[^\s"'\x60)>|]{3,300})|(?:\b(?:curl|wget|irm|iwr|invoke-webrequest|invoke-restmethod)|\$\{?\w{1,40}\}?["']?)\s{1,4}(?:-\S{1,20}\s{1,4}){0,4}["']?((?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?=[/\s"'|]))/g;
 
 /** Whether a download that is run is hidden from the person, or comes from a name that costs nothing. */
 export function isFurtive(line: string): boolean {
-  const strange = [...line.slice(0, 2_000).matchAll(addresses)]
+  const remote = [...line.slice(0, 2_000).matchAll(addresses)]
     .map(({ 1: url, 2: name }) => url ?? name ?? "")
-    .filter((url) => hostKind(url) === "other" || hostKind(url) === "throwaway");
+    .filter((url) => hostKind(url) !== "local");
+  if (remote.length > 0 && unchecked.test(line)) return true;
+  const strange = remote.filter((url) => hostKind(url) !== "known");
   if (strange.length === 0) return false;
   return strange.some((url) => hasUnusualName(url) || isPlain(url)) || furtive.test(line);
 }
