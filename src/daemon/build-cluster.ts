@@ -15,6 +15,7 @@ import type { LiveText } from "../runtime/remote/live-text.ts";
 import type { Turns } from "../runtime/sessions/turns.ts";
 import type { Store } from "../store/store.ts";
 import type { Part } from "./lifecycle.ts";
+import type { Outages } from "./rejoin.ts";
 import type { StopSignals } from "./stop-signals.ts";
 
 /** The place of this daemon in its cluster. */
@@ -23,6 +24,8 @@ export type Membership = {
   lease: Lease;
   /** Whether the daemon stops because the node lost its lease. A daemon that was asked to stop before does not rejoin. */
   isFenced: boolean;
+  /** Whether clients were told where the node is. From then on it joins again after an outage during its start. */
+  hasServed: boolean;
 };
 
 export type ClusterParts = {
@@ -51,6 +54,7 @@ export type BuildClusterOptions = Omit<TakeOverOptions, "lease" | "node" | "leas
 export function keepLease(
   { store, cluster, clock, log }: { store: Store; cluster: ClusterSettings | null; clock: Clock; log: Logger },
   stop: StopSignals,
+  outages: Outages,
   scope: AsyncDisposableStack,
 ): Membership | null {
   const { membership } = store;
@@ -61,8 +65,14 @@ export function keepLease(
     stop.request("force", `fenced: ${reason}`);
   };
   const lease = new Lease({ membership, leaseMs: cluster.leaseMs, clock, log, onLost });
-  const member: Membership = { settings: cluster, lease, isFenced: false };
+  const member: Membership = { settings: cluster, lease, isFenced: false, hasServed: false };
   lease.start();
+  scope.defer(
+    outages.follow((error) => {
+      log.error("an outage ended work whose failure nothing handles", { error: error.stack });
+      lease.lose(errorText(error));
+    }),
+  );
   scope.defer(async () => {
     lease.stop();
     if (lease.isLost) return;

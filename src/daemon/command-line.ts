@@ -2,40 +2,56 @@
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { AegisError, isAegisError } from "../contract/errors.ts";
+import { type Backoff, backoffMs } from "../lib/backoff.ts";
 import { daemonExit } from "../lib/daemon-file.ts";
 import { errorText } from "../lib/log.ts";
 import { UnknownStateError } from "../project/state/judge.ts";
 import { ProjectTakenError } from "../project/state/lock.ts";
+import { storeError } from "../store/sqlite/errors.ts";
+import { mayJoinAgain, Outages } from "./rejoin.ts";
 import { type DaemonOptions, runDaemon } from "./run.ts";
 
-const rejoinMs = 1_000;
+const rejoin: Backoff = { firstMs: 1_000, longestMs: 2_000 };
+/** A reason that has not changed is repeated this often. */
+const sayEveryMs = 60_000;
 
 /** Runs until the daemon ends and returns its exit code. Prints to standard error why it could not start. */
 export async function runFromCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  let root = process.cwd();
   try {
-    const options = { ...readArguments(argv, env), history: { published: 0 } };
+    const options = { ...readArguments(argv, env), history: { published: 0 }, outages: new Outages() };
+    root = options.root;
     for (let isAgain = false; (await runAgain(options, isAgain)) === "fenced"; ) isAgain = true;
     return 0;
   } catch (error) {
-    const text = isAegisError(error)
-      ? [error.message, error.hint].filter(Boolean).join("\n")
-      : String(error instanceof Error ? error.stack : error);
-    process.stderr.write(`aegis: ${text}\n`);
+    process.stderr.write(`aegis: ${textOf(error, root)}\n`);
     return exitCodeOf(error);
   }
 }
 
-/** A node that was fenced joins again as soon as it reaches the database. */
+/** A node that was fenced joins again as soon as it can. Throws what it cannot outlast. */
 async function runAgain(options: DaemonOptions, isAgain: boolean): Promise<"stopped" | "fenced"> {
-  for (;;) {
+  let said = { text: "", at: 0 };
+  for (let failures = 1; ; failures += 1) {
     try {
       return await runDaemon(options);
     } catch (error) {
-      if (!isAgain || !isAegisError(error) || error.code !== "unavailable") throw error;
-      process.stderr.write(`aegis: the node cannot join again yet: ${error.message}\n`);
-      await setTimeout(rejoinMs);
+      if (!isAgain || !mayJoinAgain(error)) throw error;
+      const text = textOf(error, options.root);
+      if (text !== said.text || performance.now() - said.at > sayEveryMs) {
+        said = { text, at: performance.now() };
+        process.stderr.write(`aegis: the node cannot join again yet: ${text}\n`);
+      }
+      await setTimeout(backoffMs(rejoin, failures));
     }
   }
+}
+
+/** A full disk of this machine is named, and not shown as a stack. */
+function textOf(thrown: unknown, root: string): string {
+  const error = storeError(thrown, root);
+  if (isAegisError(error)) return [error.message, error.hint].filter(Boolean).join("\n");
+  return String(error instanceof Error ? error.stack : error);
 }
 
 function exitCodeOf(error: unknown): number {
@@ -46,7 +62,7 @@ function exitCodeOf(error: unknown): number {
   return refused ? daemonExit.invalid : daemonExit.failed;
 }
 
-function readArguments(argv: readonly string[], env: NodeJS.ProcessEnv): DaemonOptions {
+function readArguments(argv: readonly string[], env: NodeJS.ProcessEnv): Omit<DaemonOptions, "outages"> {
   const values = parseOptions(argv);
   return {
     root: values.project ?? process.cwd(),

@@ -27,6 +27,7 @@ import { buildPluginChanges } from "./build-plugin-install.ts";
 import { scheduleEditor } from "./build-schedules.ts";
 import { type OpenProject, type OpenProjectOptions, openProject } from "./open-project.ts";
 import { Readiness } from "./readiness.ts";
+import { mayJoinAgain, type Outages } from "./rejoin.ts";
 import { readStatus } from "./status.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { readToken } from "./token.ts";
@@ -37,6 +38,8 @@ export type DaemonOptions = OpenProjectOptions & {
   bind?: string;
   /** Listening on a non-loopback address requires this flag. */
   allowRemote: boolean;
+  /** Of this process. */
+  outages: Outages;
 };
 
 /** How long running turns may continue after the first stop request. */
@@ -44,22 +47,35 @@ const drainDeadlineMs = 10_000;
 
 /**
  * Runs until it is asked to stop. Throws if it cannot start, and leaves no process or partial file behind. Returns
- * "fenced" if the node lost its lease: it has ended its work and may run again.
+ * "fenced" if the node lost its lease, or if an outage ended it after it had served: it has ended its work and may run
+ * again.
  */
 export async function runDaemon(options: DaemonOptions): Promise<"stopped" | "fenced"> {
+  const node: { member?: Membership } = {};
+  try {
+    await runInScope(options, node);
+  } catch (error) {
+    // Neither a start nor a stop can complete without the lease.
+    if (node.member?.isFenced !== true) throw error;
+    process.stderr.write(`aegis: the work of a fenced node ended with an error: ${errorText(error)}\n`);
+  }
+  return node.member?.isFenced === true ? "fenced" : "stopped";
+}
+
+/** Sets the member as soon as there is one. */
+async function runInScope(options: DaemonOptions, node: { member?: Membership }): Promise<void> {
   await using scope = new AsyncDisposableStack();
   const project = await openProject(options, scope);
   const stop = new StopSignals(scope, project.log);
   // Other nodes take over once no process is left.
-  const member = keepLease(project, stop, scope) ?? undefined;
+  const member = keepLease(project, stop, options.outages, scope) ?? undefined;
+  if (member !== undefined) node.member = member;
   try {
     await runUntilStopped(options, project, stop, member, scope);
   } catch (error) {
-    // Neither a start nor a stop can complete without the lease.
-    if (member?.isFenced !== true) throw error;
-    project.log.warn("the work of a fenced node ended with an error", { error: errorText(error) });
+    if (member?.hasServed === true && !stop.isRequested && mayJoinAgain(error)) member.lease.lose(errorText(error));
+    throw error;
   }
-  return member?.isFenced === true ? "fenced" : "stopped";
 }
 
 async function runUntilStopped(
@@ -137,6 +153,7 @@ async function runUntilStopped(
   loaded.catch(() => {});
   const announcement = await announce({ root, url: server.url, token, version, state: project.state, log });
   scope.defer(() => announcement.withdraw());
+  if (member !== undefined) member.hasServed = true;
   const watching = await watchProject({
     paths: [root, stateDir, ...(project.cluster === null ? [storePath(root)] : [])],
     onGone: () => stop.request("force", "the project's folder or its database was deleted or replaced"),

@@ -8,8 +8,16 @@ import { AegisError } from "../../contract/errors.ts";
 import { inspectDaemonFile } from "../../lib/daemon-file.ts";
 import { tryFileLock } from "../../lib/file-lock.ts";
 
-/** Another daemon runs the project. The caller can connect to it. */
-export class ProjectTakenError extends AegisError {}
+/** Another process holds the project. If it serves it, the caller can connect to it. */
+export class ProjectTakenError extends AegisError {
+  /** False for a process that starts, stops or waits for its database. */
+  readonly isServed: boolean;
+
+  constructor(message: string, { isServed, hint }: { isServed: boolean; hint: string }) {
+    super("conflict", message, { hint });
+    this.isServed = isServed;
+  }
+}
 
 export class ProjectLock implements Disposable {
   readonly #path: string;
@@ -49,11 +57,13 @@ export class ProjectLock implements Disposable {
 export async function takenBy(root: string, home: string): Promise<ProjectTakenError> {
   const found = await inspectDaemonFile(root, home);
   if (found.state === "foreign")
-    return new ProjectTakenError("conflict", `another process uses this project, and ${found.problem}`, {
+    return new ProjectTakenError(`another process uses this project, and ${found.problem}`, {
+      isServed: true,
       hint: `if pid ${found.pid} is a daemon of an older Aegis, stop it with: kill ${found.pid}`,
     });
   const who = found.state === "live" ? ` (pid ${found.file.pid}, ${found.file.url})` : "";
-  return new ProjectTakenError("conflict", `a daemon already runs for this project${who}`, {
+  return new ProjectTakenError(`a daemon already runs for this project${who}`, {
+    isServed: found.state === "live",
     hint: "use it as it is, or stop it first with `aegis down`",
   });
 }

@@ -42,7 +42,7 @@ export class Lease {
 
   start(): void {
     const { membership } = this.#options;
-    const stop = membership.onFenced(() => this.#lose("another node has taken over its work"));
+    const stop = membership.onFenced(() => this.lose("another node has taken over its work"));
     this.#stop.signal.addEventListener("abort", stop, { once: true });
     this.#arm();
     void this.#keep();
@@ -60,7 +60,7 @@ export class Lease {
       const requested = performance.now();
       let pause = leaseMs / 3;
       try {
-        if (!(await membership.renew())) return this.#lose("another node has taken over its work");
+        if (!(await membership.renew())) return this.lose("another node has taken over its work");
         if (requested - this.#renewedAt > (leaseMs * 2) / 3) this.#steadySince = requested;
         this.#renewedAt = requested;
         this.#arm();
@@ -79,13 +79,14 @@ export class Lease {
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const left = this.#renewedAt + (leaseMs * 2) / 3 - performance.now();
     this.#deadline = setTimeout(
-      () => this.#lose(`its lease could not be renewed for ${Math.round((leaseMs * 2) / 3_000)} s`),
+      () => this.lose(`its lease could not be renewed for ${Math.round((leaseMs * 2) / 3_000)} s`),
       Math.max(0, left),
     );
     this.#deadline.unref();
   }
 
-  #lose(reason: string): void {
+  /** The node ends its work and must not write any more, as if its lease had ended. */
+  lose(reason: string): void {
     if (this.#isLost || this.#stop.signal.aborted) return;
     this.#isLost = true;
     this.#options.membership.fence();
