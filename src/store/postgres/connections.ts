@@ -24,6 +24,8 @@ const settings = {
   feed: "SET idle_session_timeout = 0",
   lease: "SET idle_session_timeout = 0; SET lock_timeout = '2s'; SET statement_timeout = '2s'",
   setup: "SET lock_timeout = '30s'",
+  /** Changes nothing: a connection pooler may give the connection to another program. */
+  probe: null,
 } as const;
 
 export class Connections {
@@ -97,8 +99,10 @@ export class Connections {
     client.once("end", () => lost(client));
     await client.connect();
     try {
-      await this.#prepare(client);
-      await client.query(settings[use]);
+      const own = settings[use];
+      if (own !== null) await client.query(this.#settings);
+      await this.#requirePrimary(client);
+      if (own !== null) await client.query(own);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -108,6 +112,11 @@ export class Connections {
 
   async #prepare(client: Client): Promise<void> {
     await client.query(this.#settings);
+    await this.#requirePrimary(client);
+  }
+
+  /** Of several servers, only one is writable. */
+  async #requirePrimary(client: Client): Promise<void> {
     if (this.#servers.length === 1) return;
     const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
     if (rows[0]?.standby !== false) throw notWritable(this.where, "standby");

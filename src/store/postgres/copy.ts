@@ -8,7 +8,7 @@ import type { RawTable } from "../copy-rows.ts";
 import { applicationName } from "./driver.ts";
 import { PostgresRows } from "./raw.ts";
 import { prepareTables, readVersion, schemaVersion } from "./schema.ts";
-import { readFacts, refuseUnusable, requireNotifications } from "./server.ts";
+import { readFacts, refuseUnusable } from "./server.ts";
 import type { Place } from "./url.ts";
 import { withClient } from "./with-client.ts";
 
@@ -27,7 +27,6 @@ export type CopyPlace = {
 export function lookAtPlace(place: Place): Promise<CopyPlace> {
   return withClient(place, async (client, connections) => {
     refuseUnusable(await readFacts(client, () => Date.now()), connections.where);
-    await requireNotifications(client, connections);
     await refuseRunningNodes(client, place.schema);
     const { version } = await readVersion(client, place.schema);
     const seen = { where: connections.where, version };

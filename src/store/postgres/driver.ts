@@ -33,6 +33,10 @@ export function connectionOptions(driver: Driver, schema: string): pg.ClientConf
   };
 }
 
+/** What an earlier connection of a node left, if a pooler in session mode gives it to this one as it was. */
+const cleared = `DEALLOCATE ALL; UNLISTEN *; RESET lock_timeout; RESET statement_timeout;
+  RESET idle_in_transaction_session_timeout`;
+
 /**
  * What every connection starts with. These are statements and not start-up options, which a connection pooler between
  * Aegis and the server may drop.
@@ -40,7 +44,7 @@ export function connectionOptions(driver: Driver, schema: string): pg.ClientConf
 export function sessionSettings(schema: string): string {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new AegisError("invalid", `"${schema}" is not a schema name: expected lower-case letters, digits and _`);
-  return `SET search_path = ${schema}; SET default_transaction_isolation = 'read committed'`;
+  return `${cleared}; SET search_path = ${schema}; SET default_transaction_isolation = 'read committed'`;
 }
 
 /** Object ids of built-in types. */

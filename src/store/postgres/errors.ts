@@ -8,8 +8,8 @@ import { StoreAwayError } from "../transact.ts";
 export function postgresError(error: unknown, where: string): unknown {
   if (error instanceof AegisError || error instanceof ConstraintError) return error;
   const code = codeOf(error);
-  const stated = statedRefusal(error);
-  if (stated !== null) return refused(error, where, stated);
+  const refusal = refusalOf(error);
+  if (refusal !== null) return refused(error, where, refusal);
   if (code === null) return isConnectionLoss(error) ? unreachable(error, where) : internal(error, where);
   if (code.startsWith("23")) return new ConstraintError(constraintKind(code), error as Error);
   if (code === "53100")
@@ -19,8 +19,6 @@ export function postgresError(error: unknown, where: string): unknown {
     });
   if (code === "54000")
     return new AegisError("too_large", `a value is larger than ${where} can hold`, { cause: error });
-  const refusal = refusals[code];
-  if (refusal !== undefined) return refused(error, where, refusal);
   if (isErrno(code) || transient.some((prefix) => code.startsWith(prefix))) return unreachable(error, where);
   return internal(error, where);
 }
@@ -30,7 +28,7 @@ export function isTransient(error: unknown): boolean {
   if (isConnectionLoss(error)) return true;
   if (error instanceof NotWritableError) return true;
   const code = codeOf(error);
-  if (code === null || refusals[code] !== undefined || statedRefusal(error) !== null) return false;
+  if (code === null || refusalOf(error) !== null) return false;
   return isErrno(code) || transient.some((prefix) => code.startsWith(prefix));
 }
 
@@ -55,6 +53,26 @@ function refused(error: unknown, where: string, hint: string): AegisError {
   return new AegisError("unavailable", `${where} refused: ${errorText(error)}`, { hint, cause: error });
 }
 
+/** What the user can do about a refusal. Null for every other error. */
+function refusalOf(error: unknown): string | null {
+  const code = codeOf(error) ?? "";
+  return statedRefusal(error) ?? (code === poolerCode ? poolerRefusal(error) : (refusals[code] ?? null));
+}
+
+/** PgBouncer gives this code to all of its own errors, also to those of a server that is away. */
+const poolerCode = "08P01";
+
+function poolerRefusal(error: unknown): string | null {
+  const text = errorText(error);
+  if (/not allowed in (statement|transaction) pooling/i.test(text))
+    return "connect to PostgreSQL itself, or to a connection pooler in session mode";
+  if (/unsupported startup parameter/i.test(text))
+    return "remove it from the database URL, or add it to ignore_startup_parameters of PgBouncer";
+  if (/no such database|no such user|auth|password|SSL required|not allowed/i.test(text))
+    return "check the role, the password and the database of the URL, and the configuration of the connection pooler";
+  return null;
+}
+
 /** What the user can do about a refusal that only the driver's text or TLS code identifies. */
 function statedRefusal(error: unknown): string | null {
   const text = error instanceof Error ? error.message : "";
@@ -69,7 +87,6 @@ function statedRefusal(error: unknown): string | null {
 
 /** What the user can do about a server that answers and refuses. */
 const refusals: Readonly<Record<string, string>> = {
-  "08P01": "connect to PostgreSQL itself, or to a connection pooler in session mode",
   "28000": "check the role, the database and the server's pg_hba.conf",
   "28P01": "check the role and the password of the database URL",
   "3D000": "create the database, or correct its name in the database URL",

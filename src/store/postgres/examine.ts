@@ -2,7 +2,7 @@
 import type { DatabaseFacts } from "../../contract/api.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { readVersion, refuseNewer } from "./schema.ts";
-import { readFacts, refuseUnusable, requireNotifications } from "./server.ts";
+import { readFacts, refuseUnusable } from "./server.ts";
 import type { Place } from "./url.ts";
 import { withClient } from "./with-client.ts";
 
@@ -14,7 +14,6 @@ export function examineDatabase(place: Place): Promise<Examination> {
   return withClient(place, async (client, connections) => {
     const database = await readFacts(client, () => systemClock.now());
     refuseUnusable(database, connections.where);
-    await requireNotifications(client, connections);
     const version = await readVersion(client, place.schema);
     refuseNewer(place.schema, version);
     return { where: connections.where, schema: version.version, database };

@@ -4,7 +4,7 @@ import type { DatabaseFacts } from "../../contract/api.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { mostClockDifferenceMs } from "../../contract/node.ts";
 import type { Connections } from "./connections.ts";
-import { notWritable } from "./errors.ts";
+import { codeOf, notWritable } from "./errors.ts";
 
 /** The oldest version that PostgreSQL's developers still maintain. */
 const oldestServer = 14;
@@ -62,25 +62,49 @@ export function refuseUnusable(facts: DatabaseFacts, where: string): void {
 
 const notificationMs = 5_000;
 
-/** Throws `unavailable` if notifications do not arrive, as through a pooler that shares connections by transaction. */
-export async function requireNotifications(client: Client, connections: Connections): Promise<void> {
-  const channel = `${connections.schema.slice(0, 50)}_probe`;
-  const arrived = Promise.withResolvers<boolean>();
-  const token = crypto.randomUUID();
-  const listener = (message: { payload?: string | undefined }) => {
-    if (message.payload === token) arrived.resolve(true);
+/**
+ * Throws `unavailable` if notifications do not arrive, as through a pooler that shares connections by transaction. Such a
+ * connection serves other programs as well, so this sets nothing on it.
+ */
+export async function requireNotifications(connections: Connections): Promise<void> {
+  await using scope = new AsyncDisposableStack();
+  const open = async () => {
+    const client = await connections.connect("probe", () => {});
+    scope.defer(() => client.end().catch(() => {}));
+    return client;
   };
-  const timer = setTimeout(() => arrived.resolve(false), notificationMs);
-  client.on("notification", listener);
+  const listener = await open();
   try {
-    await client.query(`LISTEN ${channel}`);
-    await connections.pool.query("SELECT pg_notify($1, $2)", [channel, token]);
-    if (await arrived.promise) return;
-  } finally {
-    clearTimeout(timer);
-    client.off("notification", listener);
+    if (await isNotified(listener, await open(), `${connections.schema.slice(0, 50)}_probe`)) return;
+  } catch (error) {
+    // A standby accepts no LISTEN. The reader of its facts refuses it by name.
+    if (codeOf(error) === "25006") return;
+    throw error;
   }
   throw new AegisError("unavailable", `${connections.where} does not deliver notifications (LISTEN)`, {
-    hint: "this is a connection pooler such as PgBouncer in transaction mode: use the address of PostgreSQL itself, or session mode",
+    hint: "this is a connection pooler such as PgBouncer in transaction or statement mode: use the address of PostgreSQL itself, or session mode",
   });
+}
+
+async function isNotified(listener: Client, sender: Client, channel: string): Promise<boolean> {
+  const arrived = Promise.withResolvers<true>();
+  const token = crypto.randomUUID();
+  listener.on("notification", ({ payload }) => {
+    if (payload === token) arrived.resolve(true);
+  });
+  await listener.query(`LISTEN ${channel}`);
+  await sender.query("SELECT pg_notify($1, $2)", [channel, token]);
+  // A query of the listener would let a pooler hand the notification over, so nothing is asked meanwhile.
+  await before(arrived.promise, notificationMs);
+  // What the network held up arrives before this answer does.
+  const answer = await before(listener.query(`UNLISTEN ${channel}`), notificationMs);
+  if (answer === null) throw new Error("timeout expired while a notification was awaited");
+  return (await before(arrived.promise, 0)) === true;
+}
+
+/** Null if the promise has not resolved in time. */
+function before<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), ms);
+  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -72,16 +72,25 @@ async function untilUsable(
 }
 
 async function prepare(connections: Connections, node: NodeOptions | undefined): Promise<Membership | null> {
+  await requireUsable(connections);
   const client = await connections.connect("setup", () => {});
   try {
-    refuseUnusable(await readFacts(client, () => systemClock.now()), connections.where);
-    await requireNotifications(client, connections);
     await prepareSchema(client, connections.schema);
     if (node === undefined) return null;
     return new Membership({ connections, node, ...(await joinCluster(client, connections.schema, node)) });
   } finally {
     await client.end();
   }
+}
+
+async function requireUsable(connections: Connections): Promise<void> {
+  const client = await connections.connect("probe", () => {});
+  try {
+    refuseUnusable(await readFacts(client, () => systemClock.now()), connections.where);
+  } finally {
+    await client.end();
+  }
+  await requireNotifications(connections);
 }
 
 class PostgresStore implements Store {

@@ -4,6 +4,7 @@ import { silentLogger } from "../../lib/log.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
 import { postgresError } from "./errors.ts";
+import { requireNotifications } from "./server.ts";
 import type { Place } from "./url.ts";
 
 /** A connection that ends without a commit leaves nothing. Throws contract errors. */
@@ -13,6 +14,7 @@ export async function withClient<T>(
 ): Promise<T> {
   const connections = new Connections(await loadDriver(), place, silentLogger);
   try {
+    await requireNotifications(connections);
     const client = await connections.connect("setup", () => {});
     try {
       return await work(client, connections);

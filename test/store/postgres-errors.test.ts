@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { isTransient, postgresError } from "../../src/store/postgres/errors.ts";
+import { StoreAwayError } from "../../src/store/transact.ts";
+
+/** PgBouncer gives all of its errors the same code. */
+const ofPooler = (text: string) => Object.assign(new Error(text), { code: "08P01" });
+
+describe("an error of a connection pooler", () => {
+  it.each([
+    "server login has been failing, try again later (server_login_retry)",
+    "query_wait_timeout",
+    "server conn crashed?",
+    "pgbouncer cannot connect to server",
+    "no more connections allowed (max_client_conn)",
+    "the database system is shutting down",
+  ])("passes: %s", (text) => {
+    expect(isTransient(ofPooler(text))).toBe(true);
+    expect(postgresError(ofPooler(text), "the server")).toBeInstanceOf(StoreAwayError);
+  });
+
+  it.each([
+    ["transaction blocks not allowed in statement pooling mode", "session mode"],
+    ["unsupported startup parameter: options", "ignore_startup_parameters"],
+    ["no such database: nowhere", "check the role"],
+    ["no such user: stranger", "check the role"],
+    ["server login failed: FATAL password authentication failed for user", "check the role"],
+  ])("does not pass: %s", (text, hint) => {
+    expect(isTransient(ofPooler(text))).toBe(false);
+    expect(postgresError(ofPooler(text), "the server")).toMatchObject({
+      code: "unavailable",
+      message: `the server refused: ${text}`,
+      hint: expect.stringContaining(hint),
+    });
+  });
+});
