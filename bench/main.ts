@@ -53,19 +53,33 @@ const benches: readonly Bench[] = [
   copies,
   cluster,
 ];
+/** As a shell reports a program that SIGINT ended. */
+const stoppedCode = 130;
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 type Options = { benches: readonly Bench[]; quick: boolean; json: boolean; dist: string | null };
 
-async function main(): Promise<void> {
+async function main(): Promise<number> {
   const options = readOptions();
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  // More than once: `npm run` passes a signal on that the terminal has sent as well.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+  try {
+    await run(options, stop.signal);
+    return 0;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    say("\nstopped");
+    return stoppedCode;
+  }
+}
+
+async function run(options: Options, signal: AbortSignal): Promise<void> {
   const dist = options.dist ?? build();
   const figures: Figure[] = [];
   for (const bench of options.benches) {
     if (!options.json) say(`\n${bench.name}: ${bench.about}`);
-    const found = await runOne(bench, { quick: options.quick, dist, signal: stop.signal });
+    const found = await runOne(bench, { quick: options.quick, dist, signal });
     if (!options.json) say(table(found));
     figures.push(...found);
   }
@@ -121,4 +135,4 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-await main();
+process.exitCode = await main();

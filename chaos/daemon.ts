@@ -1,6 +1,6 @@
 /** A real daemon process that can be killed at any instant. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,8 @@ const startDeadlineMs = 180_000;
 export type ChaosDaemon = {
   pid: number;
   client: Client;
-  exited: Promise<void>;
+  /** Resolves with its exit code or signal. */
+  exited: Promise<string>;
   /** Ends it as a power cut would, and resolves when it is gone. */
   kill(): Promise<void>;
 };
@@ -30,8 +31,13 @@ export async function startDaemon(project: string, more: Record<string, string> 
     cwd: project,
     env: { ...environment(project), AEGIS_LOG: "warn", ...more },
     stdio: ["ignore", log, log],
+    // Ctrl-C ends the rounds and must not reach the daemon.
+    detached: true,
   });
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  closeSync(log);
+  const exited = new Promise<string>((resolve) =>
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`)),
+  );
   const client = await connect(project, child);
   return {
     pid: child.pid ?? 0,
@@ -63,6 +69,7 @@ export async function upTogether(project: string, times: number): Promise<ChaosD
   }
   const gone = async () => {
     while (isSameProcess(file)) await delay(5);
+    return "gone";
   };
   return {
     pid: file.pid,
@@ -78,7 +85,8 @@ export async function upTogether(project: string, times: number): Promise<ChaosD
 }
 
 async function up(project: string): Promise<{ url: string }> {
-  const child = spawn(process.execPath, [cli, "up", "--json"], { cwd: project, env: environment(project) });
+  const options = { cwd: project, env: environment(project), detached: true };
+  const child = spawn(process.execPath, [cli, "up", "--json"], options);
   let output = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -113,7 +121,8 @@ function daemonsOf(project: string): number[] {
 async function connect(project: string, child: ChildProcess): Promise<Client> {
   const deadline = performance.now() + startDeadlineMs;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`the daemon exited with ${child.exitCode}; see ${project}/daemon.log`);
+    const how = child.exitCode ?? child.signalCode;
+    if (how !== null) throw new Error(`the daemon exited with ${how}; see ${project}/daemon.log`);
     const found = await inspectDaemonFile(project, project);
     if (found.state === "live" && found.file.pid === child.pid) return createClient(found.file);
     await delay(5);

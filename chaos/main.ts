@@ -1,12 +1,12 @@
 /**
  * Kills the daemon with SIGKILL at seeded random instants under load, again and again, and then checks from the outside
  * that nothing it acknowledged was lost and nothing was done twice. Or, instead of at random instants, right after each
- * commit of a set of runs. Ctrl-C ends the rounds; what they did is still counted.
+ * commit of a set of runs. Ctrl-C ends the rounds; what they did is still counted. A second Ctrl-C ends the run at once.
  *
  *   npm run chaos -- [--of messages|workflows|agents|delegation|schedules] [--rounds 200] [--seed N] [--writers 2] [--keep]
  *   npm run chaos -- --of claims [--edits 1000]     agents that share a file; the edits come after the rounds
  *   npm run chaos -- --of landings [--agents 20]    agents in worktrees that land through the merge queue
- *   npm run chaos -- --cluster [--rounds 200] [--seed N] [--fault "kill of a node"]
+ *   npm run chaos -- --cluster [--rounds 200] [--seed N] [--fault "kill of a node"]...
  *                                                   several nodes on a PostgreSQL server that it starts
  *   npm run chaos -- --cluster --failover [--rounds 20]
  *                                                   the same with a primary that is killed and a standby that replaces it
@@ -32,6 +32,7 @@ import { createRandom, type Random } from "./random.ts";
 import { report, say } from "./report.ts";
 import type { Checked, Scenario } from "./scenario.ts";
 import { Schedules } from "./schedules.ts";
+import { listenForStop, type Stop, StoppedError } from "./stop.ts";
 import { Workflows } from "./workflows.ts";
 
 /** Most kills meet a start or the work right after it; some come when an agent's process has had time to answer. */
@@ -48,12 +49,14 @@ const upsAtOnce = 3;
 /** How long a daemon takes to start on a machine that does nothing else. */
 const quickStartMs = 800;
 const mostSlowness = 3;
+/** As a shell reports a program that SIGINT ended. */
+const stoppedCode = 130;
 
 type Options = {
   of: string | undefined;
   cluster: boolean;
   failover: boolean;
-  fault: string | undefined;
+  faults: readonly string[] | undefined;
   rounds: number;
   every: number;
   workflow: string | undefined;
@@ -66,18 +69,32 @@ type Options = {
 
 async function main(): Promise<number> {
   const options = readOptions();
+  const stop = listenForStop();
   buildIfStale();
-  if (options.cluster) return options.failover ? runFailover(options) : runCluster(options);
+  try {
+    return await run(options, stop);
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error;
+    say("stopped before anything was checked");
+    return stoppedCode;
+  }
+}
+
+async function run(options: Options, stop: Stop): Promise<number> {
+  if (options.cluster) return options.failover ? runFailover(options, stop) : runCluster(options, stop);
   const random = createRandom(options.seed);
   if (options.of === "commits") return afterCommits(options, random);
   const scenarios = scenariosOf(options, random);
   const project = await createProject(Object.assign({}, ...scenarios.map((one) => one.files)));
   for (const scenario of scenarios) await scenario.arrange?.(project);
   say(`seed ${options.seed}, ${options.rounds} rounds, in ${project}`);
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
-  const play = new KillRounds(project, scenarios, random, stop.signal);
-  const { kills, findings, counts } = await play.run(options.rounds);
+  const play = new KillRounds(project, scenarios, random, stop.rounds);
+  const { kills, findings, counts } = await stop.orNow(play.run(options.rounds)).catch(async (error: unknown) => {
+    endDaemons(project);
+    if (error instanceof StoppedError && !options.keep) await rm(project, { recursive: true, force: true });
+    endDaemons(project);
+    throw error;
+  });
   for (const [what, count] of Object.entries(counts)) say(`  ${count} ${what}`);
   report(`${kills} kills`, findings);
   if (findings.length > 0) {
@@ -235,7 +252,7 @@ function readOptions(): Options {
       of: { type: "string" },
       cluster: { type: "boolean", default: false },
       failover: { type: "boolean", default: false },
-      fault: { type: "string" },
+      fault: { type: "string", multiple: true },
       rounds: { type: "string", default: "200" },
       every: { type: "string", default: "1" },
       workflow: { type: "string" },
@@ -250,7 +267,7 @@ function readOptions(): Options {
     of: values.of,
     cluster: values.cluster,
     failover: values.failover,
-    fault: values.fault,
+    faults: values.fault,
     rounds: Number(values.rounds),
     every: Math.max(1, Number(values.every)),
     workflow: values.workflow,
@@ -262,4 +279,5 @@ function readOptions(): Options {
   };
 }
 
-process.exitCode = await main();
+// Rounds that were stopped may still wait for something.
+process.exit(await main());

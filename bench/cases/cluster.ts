@@ -15,7 +15,7 @@ export const cluster: Bench = {
   async run({ quick, scope, signal }: BenchContext) {
     const { missing } = installations[18];
     if (missing !== null) throw new Error(`the benchmark starts PostgreSQL itself, which is ${missing}`);
-    const server = await startPostgres(installations[18]);
+    const server = await startPostgres(installations[18], [], { detached: true });
     scope.defer(() => server.stop());
     const url = server.url("postgres");
     const open = (schema: string, name: string) => ClusterNode.start({ url, schema, name }, scope);

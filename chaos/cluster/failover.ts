@@ -2,7 +2,7 @@
  * `npm run chaos -- --cluster --failover`: the primary is killed and its synchronous standby promoted, again and again.
  * At the end a standby without the last commits is promoted: every node must stop.
  */
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
@@ -10,11 +10,11 @@ import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { noStandby, type Pair, startPair } from "../../test/helpers/postgres-pair.ts";
 import { scaled } from "../../test/helpers/slowness.ts";
 import type { Finding } from "../check.ts";
-import { createFolder } from "../project.ts";
 import { createRandom } from "../random.ts";
 import { report, say } from "../report.ts";
 import { until } from "../scenario.ts";
-import { type ClusterOptions, clusterScenarios, clusterSection, endNode, nodeNames } from "./main.ts";
+import type { Stop } from "../stop.ts";
+import { type ClusterOptions, clusterScenarios, clusterSection, createFiles, filesOf, nodeNames } from "./main.ts";
 import { ChaosNode, patiently } from "./node.ts";
 import { ClusterRounds } from "./rounds.ts";
 
@@ -23,25 +23,23 @@ const continueMs = 5_000;
 const mostOutageMs = 1_000;
 const stopDeadlineMs = 60_000;
 
-export async function runFailover(options: ClusterOptions): Promise<number> {
+export async function runFailover(options: ClusterOptions, stop: Stop): Promise<number> {
   if (noStandby !== null) {
     say(`skipped: a standby needs pg_basebackup of PostgreSQL 15, which is ${noStandby}`);
     return 0;
   }
   const random = createRandom(options.seed);
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
   await using scope = new AsyncDisposableStack();
   const pair = await startPair();
   scope.defer(() => pair.stop());
   const url = pair.url(pair.primary, pair.standby);
-  const base = await createFolder();
+  const files = await createFiles(options.keep, scope);
+  const { base } = files;
   const scenarios = clusterScenarios(random, options.rounds);
-  const files: Record<string, string> = Object.assign({}, ...scenarios.map((one) => one.files));
   const nodes = await Promise.all(
     nodeNames.map(async (name) => {
-      const node = await ChaosNode.create({ name, base, files, url, cluster: clusterSection });
-      scope.defer(() => endNode(node));
+      const node = await ChaosNode.create({ name, base, files: filesOf(scenarios), url, cluster: clusterSection });
+      scope.defer(() => node.close(files.isKept));
       return node;
     }),
   );
@@ -56,15 +54,17 @@ export async function runFailover(options: ClusterOptions): Promise<number> {
     return "kill of the primary and promotion of its standby";
   };
   const play = new ClusterRounds({
-    ...{ base, scenarios, random, nodes, fault, url: () => pair.url(pair.primary), stopping: stop.signal },
+    ...{ base, scenarios, random, nodes, fault, url: () => pair.url(pair.primary), stopping: stop.rounds },
   });
-  const { rounds, findings, counts } = await play.run(options.rounds);
+  const { rounds, findings, counts } = await files.keptAfter(stop.orNow(play.run(options.rounds)));
   const all = [...findings, ...tooLong(times), ...(await loseCommits(pair, nodes, patiently(nodes, random)))];
   for (const [what, count] of Object.entries(counts)) say(`  ${count} ${what}`);
   say(`  every node wrote again after ${describeTimes(times)} of a promotion`);
   report(`${rounds} promotions`, all);
-  if (all.length > 0) say(`the folders are kept in ${base}`);
-  else if (!options.keep) scope.defer(() => rm(base, { recursive: true, force: true, maxRetries: 3 }));
+  if (all.length > 0) {
+    files.isKept = true;
+    say(`the folders are kept in ${base}`);
+  }
   return all.length === 0 ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../random.ts";
 import type { ChaosNode } from "./node.ts";
 import type { Wire } from "./proxy.ts";
+import type { Pulse } from "./pulse.ts";
 import type { Window } from "./refusals.ts";
 import type { ChaosServer } from "./server.ts";
 
@@ -11,8 +12,9 @@ export type Stage = {
   server: ChaosServer;
   leaseMs: number;
   random: Random;
-  /** When the disk was full. */
+  /** When a disk was full. */
   fullDisk: Window[];
+  pulse: Pulse;
 };
 
 export type Fault = (stage: Stage) => Promise<void>;
@@ -21,15 +23,23 @@ const hourMs = 3_600_000;
 /** A write that failed is repeated after a pause. */
 const settleMs = 10_000;
 
+/** Picks a node that fails, and measures whether the others go on. */
+async function withOneOf<T>(stage: Stage, what: string, fail: (one: Stage["nodes"][number]) => Promise<T>): Promise<T> {
+  const failing = stage.random.pick(stage.nodes);
+  const others = stage.nodes.filter((one) => one !== failing).map(({ node }) => node);
+  return await stage.pulse.during(what, others, () => fail(failing));
+}
+
 /** From half a lease, which no other node notices, to three leases. */
 const leases = ({ leaseMs, random }: Stage, most = 3) => delay(leaseMs * (0.5 + random.next() * (most - 0.5)));
 
 export const faults: Readonly<Record<string, Fault>> = {
   async "kill of a node"(stage) {
-    const { node } = stage.random.pick(stage.nodes);
-    await node.kill();
-    await delay(stage.random.between(0, 2 * stage.leaseMs));
-    await node.ensure();
+    await withOneOf(stage, "kill", async ({ node }) => {
+      await node.kill();
+      await delay(stage.random.between(0, 2 * stage.leaseMs));
+      await node.ensure();
+    });
   },
 
   async "kill of all nodes but one"(stage) {
@@ -41,13 +51,14 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
 
   async "freeze of a node"(stage) {
-    const { node } = stage.random.pick(stage.nodes);
-    node.signal("SIGSTOP");
-    try {
-      await leases(stage);
-    } finally {
-      node.signal("SIGCONT");
-    }
+    await withOneOf(stage, "freeze", async ({ node }) => {
+      node.signal("SIGSTOP");
+      try {
+        await leases(stage);
+      } finally {
+        node.signal("SIGCONT");
+      }
+    });
   },
 
   async "kill of the server"({ server, random, leaseMs }) {
@@ -63,19 +74,21 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
 
   async "cut of the network"(stage) {
-    const { proxy } = stage.random.pick(stage.nodes);
-    proxy.set("refused");
-    await leases(stage);
-    proxy.set("open");
+    await withOneOf(stage, "cut of the network", async ({ proxy }) => {
+      proxy.set("refused");
+      await leases(stage);
+      proxy.set("open");
+    });
   },
 
   async "silent network"(stage) {
-    const { proxy } = stage.random.pick(stage.nodes);
-    proxy.set("stalled");
-    await leases(stage);
-    // Some of what was held up arrives after all, or none of it.
-    if (stage.random.next() < 0.5) proxy.set("refused");
-    proxy.set("open");
+    await withOneOf(stage, "silent network", async ({ proxy }) => {
+      proxy.set("stalled");
+      await leases(stage);
+      // Some of what was held up arrives after all, or none of it.
+      if (stage.random.next() < 0.5) proxy.set("refused");
+      proxy.set("open");
+    });
   },
 
   async "clock of a node"(stage) {
@@ -99,5 +112,25 @@ export const faults: Readonly<Record<string, Fault>> = {
     // A server that could not write its log has ended.
     await server.ensure();
     stage.fullDisk.push({ from, to: Date.now() + settleMs });
+  },
+
+  /** Its log, its mirrors and the files of its agents. */
+  async "full disk of a node"(stage) {
+    await withOneOf(stage, "full disk", async ({ node }) => {
+      const from = Date.now();
+      const free = await node.fill?.();
+      if (free === undefined) return;
+      try {
+        // Also a node that has to join again meets it.
+        if (stage.random.next() < 0.5) node.signal("SIGSTOP");
+        await leases(stage);
+        node.signal("SIGCONT");
+        await leases(stage, 2);
+      } finally {
+        node.signal("SIGCONT");
+        await free();
+      }
+      stage.fullDisk.push({ from, to: Date.now() + settleMs });
+    });
   },
 };

@@ -7,9 +7,10 @@ import { type Client, createClient } from "../../src/client/client.ts";
 import { AegisError } from "../../src/contract/errors.ts";
 import { inspectDaemonFile } from "../../src/lib/daemon-file.ts";
 import { databaseVariable } from "../../test/helpers/cluster.ts";
-import { type ChaosDaemon, startDaemon } from "../daemon.ts";
+import { type ChaosDaemon, endDaemons, startDaemon } from "../daemon.ts";
 import { writeProject } from "../project.ts";
 import type { Random } from "../random.ts";
+import { type Disk, type Fill, mountDisk } from "./disk.ts";
 
 const clock = fileURLToPath(new URL("clock.mjs", import.meta.url));
 /** How long a caller waits for a node that may be frozen. */
@@ -24,6 +25,8 @@ export type NodeOptions = {
   /** Where it finds its database. */
   url: string;
   cluster: Readonly<Record<string, unknown>>;
+  /** The size of a disk of its own. Without it, its files are on the disk of this machine. */
+  diskMb?: number;
 };
 
 export class ChaosNode {
@@ -32,19 +35,25 @@ export class ChaosNode {
   readonly #url: string;
   #daemon: ChaosDaemon | null = null;
   #hasExited = true;
+  readonly #disk: Disk | null;
+  #endings: string[] = [];
+  #starting: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
-  static async create({ name, base, files, url, cluster }: NodeOptions): Promise<ChaosNode> {
+  static async create({ name, base, files, url, cluster, diskMb }: NodeOptions): Promise<ChaosNode> {
     const folder = join(base, name);
     await mkdir(folder);
+    const disk = diskMb === undefined ? null : mountDisk(folder, diskMb);
     const database = `\${${databaseVariable}}`;
     const local = JSON.stringify({ cluster: { database, project: "chaos", node: name, ...cluster } });
     await writeProject(folder, { ...files, ".aegis.local.yaml": local }, base);
-    const node = new ChaosNode(name, folder, url);
+    const node = new ChaosNode(name, folder, url, disk);
     await node.setClock(0);
     return node;
   }
 
-  private constructor(name: string, folder: string, url: string) {
+  private constructor(name: string, folder: string, url: string, disk: Disk | null) {
+    this.#disk = disk;
     this.name = name;
     this.folder = folder;
     this.#url = url;
@@ -54,8 +63,24 @@ export class ChaosNode {
     return !this.#hasExited;
   }
 
+  /** Fills the disk of its files. Null without a disk of its own. */
+  get fill(): Fill | null {
+    return this.#disk?.fill ?? null;
+  }
+
+  /** How it ended by itself since this was asked last: exit codes or signals. */
+  takeEndings(): string[] {
+    return this.#endings.splice(0);
+  }
+
   /** Starts it if it does not run. */
-  async ensure(): Promise<void> {
+  ensure(): Promise<void> {
+    this.#starting = this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    if (this.#isClosed) throw new Error(`node ${this.name} is closed`);
     if (!this.#hasExited) return;
     const daemon = await startDaemon(this.folder, {
       [databaseVariable]: this.#url,
@@ -64,14 +89,30 @@ export class ChaosNode {
     });
     this.#daemon = daemon;
     this.#hasExited = false;
-    void daemon.exited.then(() => {
-      if (this.#daemon === daemon) this.#hasExited = true;
+    void daemon.exited.then((how) => {
+      if (this.#daemon !== daemon) return;
+      this.#hasExited = true;
+      this.#endings.push(how);
     });
   }
 
   async kill(): Promise<void> {
-    await this.#daemon?.kill();
+    const daemon = this.#daemon;
+    this.#daemon = null;
     this.#hasExited = true;
+    await daemon?.kill();
+  }
+
+  /** Ends it for good, also while it starts. Its files are left if they shall be kept. */
+  async close(keep: boolean): Promise<void> {
+    this.#isClosed = true;
+    this.signal("SIGCONT");
+    await this.kill();
+    endDaemons(this.folder);
+    await this.#starting.catch(() => {});
+    await this.kill();
+    endDaemons(this.folder);
+    await this.#disk?.remove(keep);
   }
 
   signal(signal: "SIGSTOP" | "SIGCONT"): void {

@@ -7,7 +7,9 @@ import type { Random } from "../random.ts";
 import { say } from "../report.ts";
 import type { Checked, Scenario } from "../scenario.ts";
 import { Counts } from "./counts.ts";
+import { Endings } from "./endings.ts";
 import { anyNode, type ChaosNode, patiently } from "./node.ts";
+import type { Pulse } from "./pulse.ts";
 import { type Window, withoutRefusals } from "./refusals.ts";
 
 const mostBeforeMs = 1_500;
@@ -23,15 +25,17 @@ export type RoundsOptions = {
   stopping: AbortSignal;
   /** Lets one thing go wrong, and resolves with its name when it is over. */
   fault: (round: number, client: Client) => Promise<string>;
-  /** When the disk of the server was full. */
+  /** When the disk of the server or of a node was full. */
   fullDisk?: () => readonly Window[];
+  /** What it measured while nodes failed. */
+  pulse?: Pulse;
 };
 
 export class ClusterRounds {
   readonly #options: RoundsOptions;
   readonly #person: Person;
   readonly #done = new Map<string, number>();
-  readonly #restarted = new Map<string, number>();
+  readonly #endings = new Endings();
 
   constructor(options: RoundsOptions) {
     this.#options = options;
@@ -57,20 +61,23 @@ export class ClusterRounds {
   }
 
   async #round(round: number): Promise<void> {
-    const { nodes, scenarios, random, fault } = this.#options;
+    const { nodes, scenarios, random, fault, pulse } = this.#options;
     const client = anyNode(nodes, random);
     const loads = scenarios.map((scenario) => scenario.load(client, round));
     const attending = this.#person.attend(client);
-    await delay(random.between(0, mostBeforeMs));
+    const before = () => delay(random.between(0, mostBeforeMs));
+    await (pulse === undefined ? before() : pulse.beforehand(nodes, before));
     const name = await fault(round, client);
     this.#done.set(name, (this.#done.get(name) ?? 0) + 1);
     await delay(random.between(0, mostAfterMs));
     await Promise.all([...loads, attending].map((load) => load.stop()));
-    for (const node of nodes) {
-      if (node.isRunning) continue;
-      this.#restarted.set(name, (this.#restarted.get(name) ?? 0) + 1);
-      await node.ensure();
-    }
+    await this.#noteEndings(name);
+    for (const node of nodes) await node.ensure();
+  }
+
+  async #noteEndings(during: string): Promise<void> {
+    for (const node of this.#options.nodes)
+      for (const how of node.takeEndings()) await this.#endings.add(node, during, how);
   }
 
   /** Lets all nodes finish everything, and reads what they say has happened. */
@@ -87,7 +94,9 @@ export class ClusterRounds {
     }
     await attending.stop();
     const events = await readAllEvents(client);
-    const checked = [this.#person.check(events), await counts.check(events, base)];
+    await this.#noteEndings("the last checks");
+    const checked = [this.#person.check(events), await counts.check(events, base), this.#endings.check()];
+    if (this.#options.pulse !== undefined) checked.push(this.#options.pulse.check());
     for (const scenario of scenarios) checked.push(await scenario.check(events, base));
     const { standing, refused } = withoutRefusals(
       [...findings, ...checked.flatMap((one) => one.findings)],
@@ -100,7 +109,6 @@ export class ClusterRounds {
       findings: standing,
       counts: Object.assign(
         named("×", this.#done),
-        named("daemons that ended by themselves:", this.#restarted),
         ...checked.map((one) => one.counts),
         { "effects refused while the disk was full": refused.length },
         { events: events.length },

@@ -65,13 +65,28 @@ async function makeData(bin: string, data: string, options: SpawnSyncOptions): P
   await rename(own, template).catch(() => rm(own, { recursive: true, force: true }));
 }
 
-/** `parent` is the folder in which its files get a folder of their own. */
+export type ServerPlace = {
+  /** The folder in which its files get a folder of their own. */
+  parent?: string;
+  /** Ctrl-C in the terminal does not reach it: the caller ends it. */
+  detached?: boolean;
+};
+
 export async function startPostgres(
   { bin }: Pick<Installation, "bin">,
   settings: readonly string[] = [],
-  parent: string = testFolder(),
+  { parent = testFolder(), detached = false }: ServerPlace = {},
 ): Promise<Server> {
   const dir = await mkdtemp(join(parent, "aegis-pg-"));
+  try {
+    return await startIn(dir, bin, settings, detached);
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function startIn(dir: string, bin: string, settings: readonly string[], detached: boolean): Promise<Server> {
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   if (user.uid !== undefined) await chown(dir, user.uid, user.gid);
   const options = { ...user, cwd: dir, env: { LANG: "C.UTF-8", PATH: "/usr/bin:/bin" } };
@@ -80,7 +95,7 @@ export async function startPostgres(
   const listen = ["-c", "listen_addresses=", "-k", dir];
   const args = ["-D", data, ...listen, ...settings.flatMap((setting) => ["-c", setting])];
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(join(bin, "postgres"), args, { ...options, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(join(bin, "postgres"), args, { ...options, detached, stdio: ["ignore", "ignore", "pipe"] });
     const said: string[] = [];
     for await (const line of lines(child.stderr)) {
       said.push(line);
