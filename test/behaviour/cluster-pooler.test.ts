@@ -24,7 +24,7 @@ describe.skipIf(noPostgres !== null)("a node behind a connection pooler", { time
     const project = await nodeOn(url);
     const { code, stderr } = await project.aegis("up");
     expect(code, stderr).not.toBe(0);
-    expect(stderr).toMatch(/does not deliver notifications.*\n.*PgBouncer in transaction or statement mode/);
+    expect(stderr).toMatch(/does not deliver notifications.*\n.*PgBouncer in transaction mode or statement mode/);
     expect(await project.daemonPid()).toBe(null);
     expect((await project.aegis("doctor")).stdout).toMatch(/FAIL +store .*does not deliver notifications/);
     const client = new Client(url);

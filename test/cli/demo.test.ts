@@ -1,8 +1,13 @@
-import { existsSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { chmod } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { aegisProject } from "../helpers/aegis.ts";
+import { aegisProject, cliPath } from "../helpers/aegis.ts";
 import { noPostgres } from "../helpers/cluster.ts";
 import { scaled } from "../helpers/slowness.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
+import { waitUntil } from "../helpers/wait-until.ts";
 
 it("plays the whole tour and cleans up", { timeout: scaled(60_000) }, async () => {
   const project = await aegisProject({});
@@ -34,3 +39,42 @@ it.skipIf(noPostgres !== null)(
     for (const pid of pids) expect(existsSync(`/proc/${pid}`)).toBe(false);
   },
 );
+
+it.skipIf(noPostgres !== null).each(["1. A PostgreSQL server", "2. Work on every node"])(
+  "leaves nothing if Ctrl-C ends the tour of a cluster at %s",
+  { timeout: scaled(120_000) },
+  async (step) => {
+    const project = await aegisProject({});
+    const temp = await tempDir();
+    // PostgreSQL may have to run as another user.
+    await chmod(temp, 0o755);
+    // A group of its own, as a terminal gives to a program: a signal reaches all that belong to it.
+    const child = spawn(process.execPath, [cliPath, "demo", "--cluster"], {
+      ...{ cwd: project.root, env: { ...project.env, TMPDIR: temp }, detached: true },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+    const exited = once(child, "exit");
+    await waitUntil("the step begins", () => output.includes(step), scaled(60_000));
+    for (let times = 1; times <= 2; times += 1) process.kill(-(child.pid ?? 0), "SIGINT");
+    const [code] = await exited;
+    expect(code).toBe(130);
+    expect(output).not.toContain("went wrong");
+    expect(readdirSync(temp).filter((name) => name.startsWith("aegis-"))).toEqual([]);
+    expect(commandLines().filter((line) => line.includes(temp))).toEqual([]);
+  },
+);
+
+function commandLines(): string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      return [readFileSync(`/proc/${pid}/cmdline`, "utf8")];
+    } catch {
+      return [];
+    }
+  });
+}

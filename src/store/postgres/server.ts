@@ -82,7 +82,7 @@ export async function requireNotifications(connections: Connections): Promise<vo
     throw error;
   }
   throw new AegisError("unavailable", `${connections.where} does not deliver notifications (LISTEN)`, {
-    hint: "this is a connection pooler such as PgBouncer in transaction or statement mode: use the address of PostgreSQL itself, or session mode",
+    hint: "this is a connection pooler such as PgBouncer in transaction mode or statement mode: use the address of PostgreSQL itself, or session mode",
   });
 }
 

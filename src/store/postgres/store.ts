@@ -10,6 +10,7 @@ import { Listeners } from "../listeners.ts";
 import { neverAppend } from "../sql/sql.ts";
 import { createTables } from "../sql/tables.ts";
 import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
+import { StoreAwayError } from "../transact.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
 import { isTransient, postgresError } from "./errors.ts";
@@ -45,8 +46,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return store;
   } catch (error) {
     await connections.pool.end();
-    throw postgresError(error, connections.where);
+    throw startError(error, connections.where);
   }
+}
+
+/** A start that fails does not try again by itself. */
+function startError(error: unknown, where: string): unknown {
+  const known = postgresError(error, where);
+  if (!(known instanceof StoreAwayError)) return known;
+  return new StoreAwayError(known.message, {
+    hint: "check the address in the database URL, that the server runs and that this machine reaches it",
+    cause: error,
+  });
 }
 
 const backoff: Backoff = { firstMs: 100, longestMs: 2_000 };

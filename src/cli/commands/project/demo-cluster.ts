@@ -24,7 +24,7 @@ type Story = { session: SessionView; message: MessageId };
 
 export async function demoCluster(cx: Terminal, keep: boolean): Promise<void> {
   const next = "Your turn: docs/cluster.md, and examples/cluster for a compose file.";
-  await playTour(cx, await ClusterStage.create(cx), { keep, next, play });
+  await playTour(cx, () => ClusterStage.create(cx), { keep, next, play });
 }
 
 async function play(tour: Tour, stage: ClusterStage): Promise<void> {
@@ -187,6 +187,9 @@ class ClusterStage {
   readonly server: DemoPostgres;
   readonly goodbye = "The nodes and the server were stopped and the folder was removed.";
   readonly #cx: CliContext;
+  readonly #started: DaemonFile[] = [];
+  readonly #starting = new Set<Promise<unknown>>();
+  #isClosed = false;
 
   static async create(cx: CliContext): Promise<ClusterStage> {
     const bin = findPostgres(cx);
@@ -203,6 +206,19 @@ class ClusterStage {
   }
 
   async start(node: NodeName): Promise<DaemonFile> {
+    if (this.#isClosed) throw new Error("the demo has ended");
+    const starting = this.#start(node);
+    this.#starting.add(starting);
+    try {
+      const file = await starting;
+      this.#started.push(file);
+      return file;
+    } finally {
+      this.#starting.delete(starting);
+    }
+  }
+
+  async #start(node: NodeName): Promise<DaemonFile> {
     const folder = this.#folder(node);
     const { env } = this.#cx;
     await mkdir(folder, { recursive: true });
@@ -262,19 +278,24 @@ class ClusterStage {
 
   /** Ends everything in every case, and removes the folder unless `keep` is set. */
   async close(keep: boolean): Promise<void> {
-    for (const node of nodeNames) {
-      const file = await this.#file(node).catch(() => null);
-      if (file === null) continue;
-      signalProcess(file.pid, "SIGCONT");
-      await createClient(file)
-        .call("shutdown", { body: { force: true }, signal: AbortSignal.timeout(5_000) })
-        .catch(() => {});
-      const deadline = performance.now() + 10_000;
-      while (isSameProcess(file) && performance.now() < deadline) await systemClock.sleep(20);
-      if (isSameProcess(file)) signalProcess(file.pid, "SIGKILL");
-    }
+    this.#isClosed = true;
+    await Promise.allSettled(this.#starting);
+    await Promise.all(nodeNames.map((node) => this.#shutDown(node)));
+    // Also a node that is fenced and has no address at the moment.
+    for (const file of this.#started) if (isSameProcess(file)) signalProcess(file.pid, "SIGKILL");
     await this.server.remove();
     if (!keep) await rm(this.root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #shutDown(node: NodeName): Promise<void> {
+    const file = await this.#file(node).catch(() => null);
+    if (file === null) return;
+    signalProcess(file.pid, "SIGCONT");
+    await createClient(file)
+      .call("shutdown", { body: { force: true }, signal: AbortSignal.timeout(5_000) })
+      .catch(() => {});
+    const deadline = performance.now() + 10_000;
+    while (isSameProcess(file) && performance.now() < deadline) await systemClock.sleep(20);
   }
 
   #folder(node: NodeName): string {

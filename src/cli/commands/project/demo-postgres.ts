@@ -41,15 +41,21 @@ export class DemoPostgres {
   readonly #dir: string;
   readonly #user: { uid: number; gid: number } | undefined;
   #child: ChildProcess | null = null;
+  #restarting: Promise<void> = Promise.resolve();
 
   /** In a folder of its own, which another user can reach. */
   static async create(bin: string): Promise<DemoPostgres> {
     const dir = await mkdtemp(join(tmpdir(), "aegis-pg-"));
     const server = new DemoPostgres(bin, dir);
-    if (server.#user !== undefined) await chown(dir, server.#user.uid, server.#user.gid);
-    await server.#run("initdb", ["-D", server.#data, "-U", "postgres", "-A", "trust", "--no-sync"]);
-    await server.start();
-    return server;
+    try {
+      if (server.#user !== undefined) await chown(dir, server.#user.uid, server.#user.gid);
+      await server.#run("initdb", ["-D", server.#data, "-U", "postgres", "-A", "trust", "--no-sync"]);
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
   }
 
   private constructor(bin: string, dir: string) {
@@ -79,10 +85,16 @@ export class DemoPostgres {
   /** Kills it with SIGKILL and starts it again on the same data. Returns the pid that it had. */
   async restart(): Promise<number> {
     const pid = await this.#end("SIGKILL");
+    this.#restarting = this.#startAgain();
+    await this.#restarting;
+    return pid;
+  }
+
+  async #startAgain(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         await this.start();
-        return pid;
+        return;
       } catch (error) {
         // Processes of the server that was killed hold its memory for a moment.
         if (tries === mostStarts) throw error;
@@ -103,6 +115,7 @@ export class DemoPostgres {
 
   /** Ends it and removes its data. */
   async remove(): Promise<void> {
+    await this.#restarting.catch(() => {});
     await this.#end("SIGINT");
     await rm(this.#dir, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -126,6 +139,8 @@ export class DemoPostgres {
       cwd: this.#dir,
       env: { LANG: "C", PATH: "/usr/bin:/bin" },
       stdio: ["ignore", "ignore", "pipe"],
+      // Ctrl-C in the terminal must not end it before the nodes.
+      detached: true,
     });
   }
 }

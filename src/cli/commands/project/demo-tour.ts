@@ -21,23 +21,33 @@ export type TourStage = {
   readonly root: string;
   /** What is printed after the folder was removed. */
   readonly goodbye: string;
+  /** Ends everything that was started, also what starts at the moment. May be called again. */
   close(keep: boolean): Promise<void>;
 };
 
 /** Plays a tour, and cleans up also if it fails or is interrupted. */
 export async function playTour<S extends TourStage>(
   cx: Terminal,
-  stage: S,
+  create: () => Promise<S>,
   { keep, next, play }: { keep: boolean; next: string; play: (tour: Tour, stage: S) => Promise<void> },
 ): Promise<void> {
   const tour = new Tour(cx);
+  let leaving: Promise<void> | null = null;
   const undo = cx.onStop(() => {
-    void stage.close(keep).finally(() => cx.leave(exitCodes.interrupted));
+    // Also while the stage is created: its processes and folders exist by then.
+    leaving ??= creating
+      .then((stage) => stage.close(keep))
+      .catch(() => {})
+      .finally(() => cx.leave(exitCodes.interrupted));
   });
+  const creating = create();
+  const stage = await creating;
   try {
     await play(tour, stage);
     tour.end(next);
   } catch (error) {
+    // What the interruption ended is no failure.
+    if (leaving !== null) return await leaving;
     if (cx.json) cx.printJson({ ok: false, steps: tour.done, failed: tour.current });
     const what = error instanceof Error ? error.message : String(error);
     throw new CliError(exitCodes.failed, `the demo went wrong at "${tour.current}": ${what}`);

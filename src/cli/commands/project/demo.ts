@@ -22,7 +22,7 @@ import type { projectCommands } from "./spec.ts";
 export const demo: Handler<typeof projectCommands.demo> = async (cx, args) => {
   if (args.cluster) return (await import("./demo-cluster.ts")).demoCluster(cx, args.keep);
   const next = "Your turn: aegis init, then aegis chat.";
-  await playTour(cx, await Stage.create(cx), { keep: args.keep, next, play });
+  await playTour(cx, () => Stage.create(cx), { keep: args.keep, next, play });
 };
 
 async function play(tour: Tour, stage: Stage): Promise<void> {
@@ -109,6 +109,8 @@ class Stage {
   readonly root: string;
   readonly goodbye = "The daemon was stopped and the folder was removed.";
   #daemon: DaemonFile | null = null;
+  #starting: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   static async create(cx: CliContext): Promise<Stage> {
     const root = await mkdtemp(join(tmpdir(), "aegis-demo-"));
@@ -125,7 +127,10 @@ class Stage {
   }
 
   async start(): Promise<DaemonFile> {
-    const { file } = await startDaemon({ ...this.#cx, cwd: this.root }, this.root);
+    if (this.#isClosed) throw new Error("the demo has ended");
+    const starting = startDaemon({ ...this.#cx, cwd: this.root }, this.root);
+    this.#starting = starting;
+    const { file } = await starting;
     this.#daemon = file;
     return file;
   }
@@ -177,6 +182,8 @@ class Stage {
 
   /** Ends the daemon in every case, and removes the folder unless `keep` is set. */
   async close(keep: boolean): Promise<void> {
+    this.#isClosed = true;
+    await this.#starting.catch(() => {});
     const found = await inspectDaemonFile(this.root, homeOf(this.#cx.env));
     if (found.state === "live") {
       await daemonClient(found.file)
