@@ -5,6 +5,7 @@ import { isAegisError } from "../../src/contract/errors.ts";
 import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
 import { silentLogger } from "../../src/lib/log.ts";
 import { createRedactor } from "../../src/lib/redact.ts";
+import { patientStore } from "../../src/store/patient.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { redactingStore } from "../../src/store/redacting.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
@@ -85,6 +86,66 @@ describe.skipIf(installed === undefined)("a store on PostgreSQL", () => {
     const events = await store.read.events.list({ limit: 100_000 });
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => n + 1));
     expect(events).toHaveLength(stored.length);
+  });
+
+  it("refuses the units of a connection that is lost between them, and stores nothing of any", async () => {
+    const proxy = await startProxy(server.url("postgres"));
+    onTestFinished(() => proxy.close());
+    const store = await open(proxy.url, newSchema());
+    const { id } = await addSession(store);
+    /** Unit 3 fails on its own after it wrote, so that those before it are written again. */
+    const admitAll = (through: Store, name: string) =>
+      Promise.allSettled(
+        Array.from({ length: 8 }, (_, n) =>
+          through.transact(async (tx) => {
+            expect((await tx.sessions.get(id))?.id).toBe(id);
+            await tx.messages.insert(message(id, { body: `${name} ${n}` }));
+            const { seq } = await tx.events.append(
+              { type: "session.notice", session: id, data: { level: "info", text: name } },
+              n,
+            );
+            if (n === 3) throw new Error("on its own");
+            return seq;
+          }),
+        ),
+      );
+    const stored = async () => (await store.read.messages.list(id)).map(({ body }) => body);
+    for (const [name, cut] of [
+      ["early", "BEGIN"],
+      ["between", "between 5"],
+      ["undoing", "ROLLBACK TO unit"],
+    ] as const) {
+      proxy.cutAt(cut);
+      const results = await admitAll(store, name);
+      const codes = results.map((result) => (result.status === "rejected" ? (result.reason.code ?? "own") : "stored"));
+      if (name === "early") expect(codes.filter((code) => code !== "own")).toEqual(Array(7).fill("stored"));
+      else expect(new Set(codes.filter((code) => code !== "own"))).toEqual(new Set(["unavailable"]));
+      expect((await stored()).filter((body) => body.startsWith(name)).length).toBe(name === "early" ? 7 : 0);
+    }
+    expect(proxy.lost).toBe(3);
+    proxy.cutAt("patient 5");
+    const patient = patientStore(store, silentLogger);
+    const results = await admitAll(patient, "patient");
+    expect(results.map(({ status }) => status === "fulfilled")).toEqual(results.map((_, n) => n !== 3));
+    expect((await stored()).filter((body) => body.startsWith("patient")).length).toBe(7);
+    const events = await store.read.events.list({ limit: 100 });
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 14 }, (_, n) => n + 1));
+  });
+
+  it("lets a unit whose first read fails, fail alone", async () => {
+    const store = await open(server.url("postgres"), newSchema());
+    const { id } = await addSession(store);
+    const results = await Promise.allSettled(
+      Array.from({ length: 5 }, (_, n) =>
+        store.transact(async (tx) => {
+          // The server refuses a negative limit.
+          await tx.events.list({ session: id, limit: n === 2 ? -1 : 1 });
+          await tx.messages.insert(message(id, { body: String(n) }));
+        }),
+      ),
+    );
+    expect(results.map(({ status }) => status === "fulfilled")).toEqual([true, true, false, true, true]);
+    expect((await store.read.messages.list(id)).map(({ body }) => body)).toEqual(["0", "1", "3", "4"]);
   });
 
   it("loses nothing that it confirmed when the server is killed, and goes on", {

@@ -11,6 +11,8 @@ export type Proxy = {
   readonly url: string;
   /** Cuts the connection at the next commit. */
   loseNext(loss: Loss): void;
+  /** Cuts the connection on which the server would get this text next. */
+  cutAt(text: string): void;
   readonly lost: number;
   close(): Promise<void>;
 };
@@ -25,6 +27,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const dir = await mkdtemp(join(tmpdir(), "aegis-proxy-"));
   const sockets = new Set<Socket>();
   let next: Loss | null = null;
+  let cutting: string | null = null;
   let lost = 0;
   const server = createServer((client) => {
     const upstream = createConnection(target);
@@ -42,6 +45,12 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     }
     let losesAnswer = false;
     client.on("data", (chunk) => {
+      if (cutting !== null && chunk.includes(cutting)) {
+        cutting = null;
+        lost += 1;
+        cut();
+        return;
+      }
       if (next !== null && chunk.includes(commit)) {
         const loss = next;
         next = null;
@@ -64,6 +73,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     url: `postgres://postgres@${encodeURIComponent(dir)}${pathname}`,
     loseNext(loss) {
       next = loss;
+    },
+    cutAt(text) {
+      cutting = text;
     },
     get lost() {
       return lost;

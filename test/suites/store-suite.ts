@@ -8,6 +8,7 @@ import type { MessageFilter, SessionRow, Store, StoreTx } from "../../src/store/
 import { message, sessionRow, turnRow } from "../helpers/rows.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
+import { randomUnits } from "./store-random-units.ts";
 import { runStoreSuite } from "./store-runs.ts";
 import { scheduleStoreSuite } from "./store-schedules.ts";
 import { severalWritersSuite } from "./store-several.ts";
@@ -123,6 +124,16 @@ export function storeSuite(
         expect(events.map(({ seq, at }) => [seq, at])).toEqual(kept.map((n, index) => [index + 1, n]));
         const stored = (await store.read.messages.list(id)).map(({ body }) => Number(body));
         expect(stored).toEqual(kept.filter((n) => n % 6 !== 1));
+      });
+
+      it.each([1, 2, 3, 4])("that arrive together do what they do one after the other (%i)", async (seed) => {
+        const together = await randomUnits(store, seed, (units) => Promise.allSettled(units.map((unit) => unit())));
+        const inTurn = await randomUnits(store, seed, async (units) => {
+          const results: PromiseSettledResult<unknown>[] = [];
+          for (const unit of units) results.push(...(await Promise.allSettled([unit()])));
+          return results;
+        });
+        expect(together).toEqual(inTurn);
       });
 
       it("see their own writes, which no other reader sees before the commit", async () => {

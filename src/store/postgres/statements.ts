@@ -1,19 +1,33 @@
 /** Translates the shared SQL to PostgreSQL's and names each statement, so that the server prepares it once. */
 import type { Value } from "../sql/sql.ts";
+import { type Shape, shapeOf } from "./footprint.ts";
 import { encodeText } from "./text.ts";
 
 export type Statement = { name: string; text: string; values: Value[] };
 
+type Known = { name: string; text: string; shape: Shape | null };
+
 export class Statements {
-  readonly #known = new Map<string, { name: string; text: string }>();
+  readonly #known = new Map<string, Known>();
 
   bind(shared: string, values: readonly Value[]): Statement {
+    const { name, text } = this.#find(shared);
+    return { name, text, values: values.map((value) => (typeof value === "string" ? encodeText(value) : value)) };
+  }
+
+  shape(shared: string): Shape {
+    const known = this.#find(shared);
+    known.shape ??= shapeOf(shared);
+    return known.shape;
+  }
+
+  #find(shared: string): Known {
     let known = this.#known.get(shared);
     if (known === undefined) {
-      known = { name: `aegis_${this.#known.size + 1}`, text: translate(shared) };
+      known = { name: `aegis_${this.#known.size + 1}`, text: translate(shared), shape: null };
       this.#known.set(shared, known);
     }
-    return { ...known, values: values.map((value) => (typeof value === "string" ? encodeText(value) : value)) };
+    return known;
   }
 }
 

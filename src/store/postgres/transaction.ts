@@ -1,11 +1,13 @@
 /**
  * One database transaction, which units use one after the other. It sends as few statements as the isolation of the
- * units allows: a savepoint only where a failed unit could undo another one's work, and all events in one statement.
+ * units allows: one savepoint for many units, and all events in one statement. To undo a unit, it goes back to the
+ * savepoint and repeats the writes of the units before, which give the same results under the project's lock.
  */
 import type { Client, QueryResult } from "pg";
 import type { Event } from "../../contract/event.ts";
 import type { Value } from "../sql/sql.ts";
 import { eventKeys } from "./event-keys.ts";
+import { areDisjoint, type Footprint, type Shape, shapeOf } from "./footprint.ts";
 import type { Statements } from "./statements.ts";
 import { encodeText } from "./text.ts";
 
@@ -13,52 +15,68 @@ const appendText = `INSERT INTO events (seq, at, type, session, data, queue, run
   SELECT *, $9::text FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
     $8::text[])`;
 
+const appendShape: Shape = shapeOf("INSERT INTO events (session, type) VALUES (?, ?)");
+
 export type TransactionOptions = {
   client: Client;
   statements: Statements;
-  /** PostgreSQL's id of it. */
-  id: string;
-  /** The number of the last event before it. */
-  seq: number;
   node: string | null;
   /** The history of the server; null if it is not known. */
   timeline: string | null;
+  /** Whether several units may use it. */
+  isShared: boolean;
 };
 
 /** An event with its data as it is stored. */
 type Row = { event: Event; data: string };
+/** Events are written without a text: those that are undone are stored again with the others. */
+type Write = Footprint & { readonly text: string | null };
+
+/** The answer to a read that was sent before the turn of its unit. */
+export type Early = Footprint & { readonly transaction: Transaction; result: QueryResult | null };
 
 export class Transaction {
-  readonly id: string;
   readonly node: string | null;
   readonly timeline: string | null;
   readonly #client: Client;
   readonly #statements: Statements;
+  readonly #isShared: boolean;
+  #id = "";
   /** The number of the last event, including those of the unit that runs. */
-  #seq: number;
+  #seq = 0;
+  /** The last event before the running unit. */
+  #seqBefore = 0;
   /** Events that no statement has stored yet. */
   #unsent: Row[] = [];
-  /** Events that were stored since the running unit began, also those of earlier units. */
+  /** Events that were stored since the savepoint. */
   #sentSince: Row[] = [];
-  /** The last event before the running unit. */
-  #seqBefore: number;
+  /** Reads before the first turn; null from then on. */
+  #early: Promise<unknown>[] | null = [];
+  /** Everything that units wrote, in order. */
+  readonly #written: Write[] = [];
+  /** How much of it was written before the savepoint, and before the running unit. */
+  #writtenAtPoint = 0;
+  #writtenBefore = 0;
   /** Whether an earlier unit wrote something. */
   #holdsWork = false;
-  /** Whether the savepoint exists, and whether a unit wrote since it was set. */
-  #savepoint: "none" | "fresh" | "used" = "none";
+  #hasPoint = false;
+  #hasAttemptPoint = false;
+  /** Whether a unit read what was written since the savepoint: these writes must not be repeated. */
+  #wasRead = false;
+  /** Whether writes since the savepoint were repeated: they are not repeated once more. */
+  #wasRewound = false;
 
-  constructor({ client, statements, id, seq, node, timeline }: TransactionOptions) {
+  constructor({ client, statements, node, timeline, isShared }: TransactionOptions) {
     this.#client = client;
     this.#statements = statements;
-    this.id = id;
-    this.#seq = seq;
-    this.#seqBefore = seq;
+    this.#isShared = isShared;
     this.node = node;
     this.timeline = timeline;
   }
 
-  get seq(): number {
-    return this.#seq;
+  /** PostgreSQL's id of it. */
+  get id(): string {
+    return this.#id;
   }
 
   get holdsWork(): boolean {
@@ -67,11 +85,59 @@ export class Transaction {
 
   /** Whether a failed unit can be undone without the transaction. */
   get hasSavepoint(): boolean {
-    return this.#savepoint !== "none";
+    return this.#hasPoint;
+  }
+
+  /** `seq` is the number of the last event before it. */
+  begun({ id, seq }: { id: string; seq: number }): void {
+    this.#id = id;
+    this.#seq = seq;
+    this.#seqBefore = seq;
+  }
+
+  /** What is sent meanwhile goes to the server in one piece. */
+  burst<T>(send: () => T): T {
+    const { stream } = this.#client.connection;
+    stream.cork();
+    try {
+      return send();
+    } finally {
+      stream.uncork();
+    }
+  }
+
+  /** Sends a read of a unit whose turn has not come. Returns null if it must wait for its turn. */
+  readEarly(text: string, values: readonly Value[]): Early | null {
+    if (this.#early === null) return null;
+    const shape = this.#statements.shape(text);
+    if (!shape.isPlainRead) return null;
+    const early: Early = { transaction: this, shape, values, result: null };
+    const answer = this.#client.query(this.#statements.bind(text, values)).then((result) => {
+      early.result = result;
+    });
+    // If the transaction cannot begin, no unit waits for this answer.
+    answer.catch(() => {});
+    this.#early.push(answer);
+    return early;
+  }
+
+  /** No early read is sent from now on. Resolves with whether all of them succeeded: if not, this is aborted. */
+  async endEarlyReads(): Promise<boolean> {
+    const answers = this.#early ?? [];
+    this.#early = null;
+    return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
+  }
+
+  /** Whether the answer is the one that the read would get now. */
+  isCurrent(early: Early): boolean {
+    return early.transaction === this && this.#written.every((write) => areDisjoint(early, write));
   }
 
   /** Sends a statement of the shared SQL. */
   send(text: string, values: readonly Value[]): Promise<QueryResult> {
+    const shape = this.#statements.shape(text);
+    if (!shape.isRead) this.#written.push({ shape, values, text });
+    else if (!this.#wasRead) this.#wasRead = !this.#isDisjointFromRecent({ shape, values });
     return this.#client.query(this.#statements.bind(text, values));
   }
 
@@ -81,20 +147,41 @@ export class Transaction {
   }
 
   /**
-   * Begins the part of a unit, before its first statement. Without earlier work the whole transaction can be rolled
-   * back instead. `isNeeded` sets the savepoint in any case. Returns the answer, or null if nothing was sent.
+   * Makes sure that the running unit, which has written nothing yet, can be undone. Without earlier work the whole
+   * transaction can be rolled back instead. Returns the answer, or null if nothing was sent.
    */
-  enterUnit(isNeeded: boolean): Promise<unknown> | null {
-    if (this.#savepoint === "fresh" || (!this.#holdsWork && !isNeeded)) return null;
-    const text = this.#savepoint === "none" ? "SAVEPOINT unit" : "RELEASE unit; SAVEPOINT unit";
-    this.#savepoint = "fresh";
-    return this.sendPlain(text);
+  protect(isNeeded: boolean): Promise<unknown> | null {
+    if (this.#hasPoint ? !this.#wasRead && !this.#wasRewound : !this.#holdsWork && !(isNeeded && this.#isShared))
+      return null;
+    return this.#setPoint();
+  }
+
+  /**
+   * Prepares for a statement that may fail. `isFirst` says that the running unit has written nothing yet. Returns how to
+   * go back to before it, and the answer to what was sent.
+   */
+  protectAttempt(isFirst: boolean): { back: () => Promise<unknown>; sent: Promise<unknown> | null } {
+    const mayRewind = this.#hasPoint && !this.#wasRead;
+    if (mayRewind || isFirst) {
+      const sent = mayRewind ? null : this.#setPoint();
+      const count = this.#written.length;
+      return { back: () => this.#rewind(count), sent };
+    }
+    const sent = this.sendPlain(this.#hasAttemptPoint ? "RELEASE attempt; SAVEPOINT attempt" : "SAVEPOINT attempt");
+    this.#hasAttemptPoint = true;
+    const count = this.#written.length;
+    const back = () => {
+      this.#written.length = count;
+      return this.sendPlain("ROLLBACK TO attempt");
+    };
+    return { back, sent };
   }
 
   append(event: Omit<Event, "seq">, data: string): Event {
     this.#seq += 1;
     const numbered = { seq: this.#seq, ...event } as Event;
     this.#unsent.push({ event: numbered, data });
+    this.#written.push({ shape: appendShape, values: [event.session, event.type], text: null });
     return numbered;
   }
 
@@ -133,18 +220,56 @@ export class Transaction {
   /** The unit ended well. */
   keep(hasWritten: boolean): void {
     this.#holdsWork ||= hasWritten || this.#seq > this.#seqBefore;
-    if (hasWritten && this.#savepoint === "fresh") this.#savepoint = "used";
-    this.#sentSince = [];
     this.#seqBefore = this.#seq;
+    this.#writtenBefore = this.#written.length;
   }
 
-  /** Forgets the events of the unit, which failed. `isRolledBack` says that its statements were undone. */
-  forget(isRolledBack: boolean): void {
-    const isEarlier = ({ event }: Row) => event.seq <= this.#seqBefore;
-    const lost = isRolledBack ? this.#sentSince : [];
-    this.#unsent = [...lost, ...this.#unsent].filter(isEarlier);
-    this.#sentSince = [];
+  /** Forgets the events of the unit, which failed and sent nothing that must be undone. */
+  forget(): void {
+    this.#written.length = this.#writtenBefore;
     this.#seq = this.#seqBefore;
+    this.#unsent = this.#unsent.filter(({ event }) => event.seq <= this.#seq);
+  }
+
+  /** Undoes the failed unit alone. Needs the savepoint. */
+  async undo(): Promise<void> {
+    const undone = this.#rewind(this.#writtenBefore);
+    this.forget();
+    await undone;
+  }
+
+  #setPoint(): Promise<unknown> {
+    const text = this.#hasPoint ? "RELEASE unit; SAVEPOINT unit" : "SAVEPOINT unit";
+    this.#hasPoint = true;
+    this.#hasAttemptPoint = false;
+    this.#wasRead = false;
+    this.#wasRewound = false;
+    this.#sentSince = [];
+    this.#writtenAtPoint = this.#written.length;
+    return this.sendPlain(text);
+  }
+
+  /** Goes back to the savepoint and repeats the writes after it, up to this number. */
+  #rewind(count: number): Promise<unknown> {
+    this.#written.length = count;
+    this.#hasAttemptPoint = false;
+    this.#wasRewound = true;
+    this.#unsent = [...this.#sentSince, ...this.#unsent];
+    this.#sentSince = [];
+    return this.burst(() => {
+      const answers: Promise<unknown>[] = [this.sendPlain("ROLLBACK TO unit")];
+      for (const { text, values } of this.#written.slice(this.#writtenAtPoint))
+        if (text !== null) answers.push(this.#client.query(this.#statements.bind(text, values)));
+      return Promise.all(answers);
+    });
+  }
+
+  #isDisjointFromRecent(read: Footprint): boolean {
+    for (let at = this.#writtenAtPoint; at < this.#written.length; at += 1) {
+      const write = this.#written[at];
+      if (write !== undefined && !areDisjoint(read, write)) return false;
+    }
+    return true;
   }
 }
 

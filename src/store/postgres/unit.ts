@@ -1,11 +1,12 @@
 /**
- * One unit's handle on the shared transaction. It is valid only while the unit runs, so that a late call cannot write
- * into another unit's part.
+ * One unit's handle on the shared transaction. Units of a transaction start together and take turns: until its turn, a
+ * unit only gets as far as its first reads, which are sent at once and answered when its turn has come. It is valid only
+ * while the unit runs, so that a late call cannot write into another unit's part.
  */
 import type { QueryResult } from "pg";
 import { AegisError } from "../../contract/errors.ts";
 import type { Event, NewEvent } from "../../contract/event.ts";
-import { ConstraintError, onConstraint, type Sql, type Value } from "../sql/sql.ts";
+import { ConstraintError, type Eventually, onConstraint, type Sql, type Value } from "../sql/sql.ts";
 import { postgresDialect } from "./dialect.ts";
 import { postgresError } from "./errors.ts";
 import type { Transaction } from "./transaction.ts";
@@ -16,7 +17,7 @@ const isRead = /^\s*SELECT\b/i;
 const readsEvents = /\bevents\b/;
 
 export type UnitOptions = {
-  transaction: Transaction;
+  node: string | null;
   /** Names the server for people. */
   where: string;
 };
@@ -26,22 +27,27 @@ export class Unit implements Sql {
   readonly node: string | null;
   /** The events that the unit appended; published once the commit is durable. */
   readonly events: Event[] = [];
-  readonly #transaction: Transaction;
   readonly #where: string;
+  readonly #turn = Promise.withResolvers<Transaction>();
+  /** Set when its turn has come. */
+  #transaction: Transaction | null = null;
+  /** Sends its first reads. */
+  #early: Transaction | null = null;
+  #outcome: Promise<unknown> = Promise.resolve();
   #failure: unknown = null;
   #ended = false;
   #entered = false;
   #hasWritten = false;
-  /** A savepoint since which the unit wrote nothing. */
-  #cleanPoint: "unit" | "attempt" | null = null;
+  /** Calls of the unit that are not over, and those of them that were sent in its turn. */
   #busy = 0;
+  #sent = 0;
   #attempt: Promise<unknown> | null = null;
   #giveUp: ((error: AegisError) => void) | null = null;
 
-  constructor({ transaction, where }: UnitOptions) {
-    this.#transaction = transaction;
+  constructor({ node, where }: UnitOptions) {
     this.#where = where;
-    this.node = transaction.node;
+    this.node = node;
+    this.#turn.promise.catch(() => {});
   }
 
   get hasWritten(): boolean {
@@ -50,7 +56,7 @@ export class Unit implements Sql {
 
   /** Whether the transaction may hold something of the unit, or was aborted by it, and must go back to before it. */
   get mustBeUndone(): boolean {
-    return this.#hasWritten || this.#failure !== null || this.#busy > 0;
+    return this.#hasWritten || this.#failure !== null || this.#sent > 0;
   }
 
   /**
@@ -61,22 +67,23 @@ export class Unit implements Sql {
     return this.#failure;
   }
 
-  /**
-   * Resolves with the work's outcome. Rejects work that waits for something else than the store: it would block every
-   * other writer.
-   */
-  async settle<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      const stuck = Promise.withResolvers<never>();
-      this.#giveUp = stuck.reject;
-      this.#watch();
-      const value = await Promise.race([work(), stuck.promise]);
-      if (this.#failure !== null) throw this.#failure;
-      return value;
-    } finally {
-      this.#ended = true;
-      this.#giveUp = null;
-    }
+  /** Starts the work before its turn. `early` is the transaction whose first turn has not come. */
+  start(work: () => Promise<unknown>, early: Transaction): void {
+    this.#early = early;
+    this.#outcome = this.#settle(work);
+    this.#outcome.catch(() => {});
+  }
+
+  /** Its turn has come. Resolves with the work's outcome. */
+  takeTurn(transaction: Transaction): Promise<unknown> {
+    this.#transaction = transaction;
+    this.#turn.resolve(transaction);
+    return this.#outcome;
+  }
+
+  /** Its turn does not come. */
+  refuse(error: unknown): void {
+    this.#turn.reject(error);
   }
 
   /** Counts work of the store on behalf of this unit. Returns a function that ends it. */
@@ -100,20 +107,23 @@ export class Unit implements Sql {
     return (await this.#run(text, values, true)).rowCount ?? 0;
   }
 
-  /** PostgreSQL aborts the transaction on a failed statement, so this one needs a savepoint before it. */
+  /** PostgreSQL aborts the transaction on a failed statement, so this one needs a way back to before it. */
   async attempt(text: string, ...values: Value[]): Promise<number> {
+    this.#check();
+    const transaction = this.#transaction ?? (await this.#waitForTurn());
     while (this.#attempt !== null) await this.#attempt;
     this.#check();
     const done = Promise.withResolvers<void>();
     this.#attempt = done.promise;
-    const point = this.#savepoint();
+    const { back, sent } = transaction.protectAttempt(!this.#hasWritten);
+    this.#entered = true;
+    this.#track(sent);
     try {
-      return (await this.#send(text, values, true)).rowCount ?? 0;
+      return (await this.#send(transaction, text, values, true)).rowCount ?? 0;
     } catch (error) {
       const translated = postgresError(error, this.#where);
       if (!(translated instanceof ConstraintError) || translated.kind !== "reference") throw this.#failed(translated);
-      this.#track(this.#transaction.sendPlain(`ROLLBACK TO ${point}`));
-      this.#cleanPoint = point;
+      this.#track(back());
       throw translated;
     } finally {
       this.#attempt = null;
@@ -122,61 +132,83 @@ export class Unit implements Sql {
   }
 
   /** Does not wait for the server: the project's lock makes the number certain. */
-  append(event: NewEvent, at: number): Event {
+  append(event: NewEvent, at: number): Eventually<Event> {
     this.#check();
-    const numbered = this.#transaction.append({ at, ...event }, JSON.stringify(event.data));
+    if (this.#transaction !== null) return this.#append(this.#transaction, event, at);
+    return this.#waitForTurn().then((transaction) => this.#append(transaction, event, at));
+  }
+
+  #append(transaction: Transaction, event: NewEvent, at: number): Event {
+    this.#check();
+    const numbered = transaction.append({ at, ...event }, JSON.stringify(event.data));
     this.events.push(numbered);
     return numbered;
   }
 
+  /**
+   * Resolves with the work's outcome. Rejects work that waits for something else than the store: it would block every
+   * other writer.
+   */
+  async #settle(work: () => Promise<unknown>): Promise<unknown> {
+    try {
+      const stuck = Promise.withResolvers<never>();
+      this.#giveUp = stuck.reject;
+      this.#watch();
+      const value = await Promise.race([work(), stuck.promise]);
+      if (this.#failure !== null) throw this.#failure;
+      return value;
+    } finally {
+      this.#ended = true;
+      this.#giveUp = null;
+    }
+  }
+
   async #run(text: string, values: Value[], writes: boolean): Promise<QueryResult> {
+    this.#check();
+    const early = this.#transaction === null && !writes ? (this.#early?.readEarly(text, values) ?? null) : null;
+    const transaction = this.#transaction ?? (await this.#waitForTurn());
     while (this.#attempt !== null) await this.#attempt;
     this.#check();
     try {
-      return await this.#send(text, values, writes);
+      const known = early?.result ?? null;
+      if (early !== null && known !== null && transaction.isCurrent(early)) return known;
+      return await this.#send(transaction, text, values, writes);
     } catch (error) {
       throw this.#failed(postgresError(error, this.#where));
     }
   }
 
-  async #send(text: string, values: readonly Value[], writes: boolean): Promise<QueryResult> {
-    this.#enter(false);
-    if (readsEvents.test(text)) this.#storeEvents();
-    if (writes) this.#wrote();
+  async #waitForTurn(): Promise<Transaction> {
     const end = this.begin();
     try {
-      return await this.#transaction.send(text, values);
+      return await this.#turn.promise;
     } finally {
       end();
     }
   }
 
-  /** Before the first statement. */
-  #enter(isNeeded: boolean): void {
-    if (this.#entered && !isNeeded) return;
-    this.#entered = true;
-    this.#track(this.#transaction.enterUnit(isNeeded));
-    if (this.#transaction.hasSavepoint) this.#cleanPoint = "unit";
+  async #send(transaction: Transaction, text: string, values: readonly Value[], writes: boolean): Promise<QueryResult> {
+    const end = this.begin();
+    this.#sent += 1;
+    try {
+      return await transaction.burst(() => {
+        if (!this.#entered || (writes && !this.#hasWritten)) this.#track(transaction.protect(writes));
+        this.#entered = true;
+        if (readsEvents.test(text)) this.#storeEvents(transaction);
+        if (writes) this.#hasWritten = true;
+        return transaction.send(text, values);
+      });
+    } finally {
+      this.#sent -= 1;
+      end();
+    }
   }
 
-  /** Makes sure that a savepoint exists since which the unit wrote nothing. Returns its name. */
-  #savepoint(): "unit" | "attempt" {
-    if (!this.#hasWritten) this.#enter(true);
-    if (this.#cleanPoint !== null) return this.#cleanPoint;
-    this.#track(this.#transaction.sendPlain("SAVEPOINT attempt"));
-    return "attempt";
-  }
-
-  #storeEvents(): void {
-    const answer = this.#transaction.storeEvents();
+  #storeEvents(transaction: Transaction): void {
+    const answer = transaction.storeEvents();
     if (answer === null) return;
-    this.#wrote();
-    this.#track(answer);
-  }
-
-  #wrote(): void {
     this.#hasWritten = true;
-    this.#cleanPoint = null;
+    this.#track(answer);
   }
 
   #track(answer: Promise<unknown> | null): void {

@@ -1,7 +1,8 @@
 /**
  * Group commit under the project's lock. Units that are queued when the writer runs share one transaction, in which each
  * can be undone alone. The lock makes the units of all nodes serial, which also makes event numbers free of gaps and
- * equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip.
+ * equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip, and
+ * the first reads of all units of a transaction cost one together.
  *
  * PostgreSQL decides what became of a commit whose answer was lost (`pg_xact_status`). Until that is known, callers
  * wait; a unit is never run twice.
@@ -33,7 +34,11 @@ type Job = {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
-type Done = { job: Job; value: unknown; unit: Unit };
+/** A job with its part of a transaction. */
+type Share = { job: Job; unit: Unit };
+type Done = Share & { value: unknown };
+/** Starts units that have not started, so that their first reads are sent in this transaction. */
+type Start = (transaction: Transaction) => void;
 
 export type WriterOptions = {
   connections: Connections;
@@ -97,12 +102,22 @@ export class Writer {
   }
 
   async #runBatch(jobs: readonly Job[]): Promise<void> {
+    const { connections, scope, membership } = this.#options;
+    const shares = jobs.map((job): Share => {
+      return { job, unit: new Unit({ node: membership?.node ?? null, where: connections.where }) };
+    });
+    let isStarted = false;
+    const start = (transaction: Transaction) => {
+      if (isStarted) return;
+      isStarted = true;
+      for (const { job, unit } of shares) unit.start(() => scope.run(unit, () => job.work(unit)), transaction);
+    };
     let done: Done[] = [];
     let transaction: Transaction | null = null;
     try {
-      for (const job of jobs) {
-        transaction ??= await this.#begin();
-        if (await this.#runUnit(transaction, job, done)) continue;
+      for (const share of shares) {
+        transaction ??= await this.#begin(start, shares.length > 1);
+        if (await this.#runUnit(transaction, share, done)) continue;
         // Rolled back with nothing in it: the units before only read.
         resolveAll(done);
         [transaction, done] = [null, []];
@@ -112,20 +127,24 @@ export class Writer {
       this.#drop();
       const ended = new Set(done.map(({ job }) => job));
       for (const { job } of done) job.reject(error);
-      // A job that was rejected before ignores this.
-      for (const job of jobs) if (!ended.has(job)) job.reject(error);
+      // One that was rejected before, or had its turn, ignores this.
+      for (const { job, unit } of shares) {
+        if (ended.has(job)) continue;
+        job.reject(error);
+        unit.refuse(error);
+      }
       return;
     }
     if (transaction !== null) await this.#commit(transaction, done);
   }
 
   /** Retries while the server is away or another writer holds the lock for too long. */
-  async #begin(): Promise<Transaction> {
+  async #begin(start: Start, isShared: boolean): Promise<Transaction> {
     const { clock, log, connections } = this.#options;
     const until = performance.now() + beginForMs;
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.#enter();
+        return await this.#enter(start, isShared);
       } catch (error) {
         this.#drop();
         if (!isTransient(error) || performance.now() >= until || this.#ending.aborted)
@@ -136,40 +155,48 @@ export class Writer {
     }
   }
 
-  /** One round trip: begins, waits for the lock, and reads what the units need to know. */
-  async #enter(): Promise<Transaction> {
+  /**
+   * One round trip: begins, waits for the lock, and reads what the units need to know. The first reads of the units go
+   * along with it.
+   */
+  async #enter(start: Start, isShared: boolean): Promise<Transaction> {
     const { connections, membership } = this.#options;
     if (membership?.isOver.aborted) throw membership.fenced();
     this.#client ??= await this.#connect();
     const client = this.#client;
-    const begun = client.query("BEGIN");
-    const locked = client.query({
-      name: "aegis_lock",
-      text: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
-      values: [connections.schema],
+    const transaction = new Transaction({
+      ...{ client, statements: this.#statements, timeline: this.#timeline, isShared },
+      node: membership?.node ?? null,
     });
-    const read = client.query<{ id: string; seq: number; held: boolean }>({
-      name: "aegis_enter",
-      text: `SELECT pg_current_xact_id()::text AS id, (SELECT coalesce(max(seq), 0) FROM events) AS seq,
-        $1::text IS NULL OR EXISTS (
-          SELECT 1 FROM nodes WHERE name = $1 AND incarnation = $2::bigint AND alive = 1) AS held`,
-      values: [membership?.node ?? null, membership?.incarnation ?? null],
+    const [, , { rows }] = await transaction.burst(() => {
+      const begun = client.query("BEGIN");
+      const locked = client.query({
+        name: "aegis_lock",
+        text: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+        values: [connections.schema],
+      });
+      const read = client.query<{ id: string; seq: number; held: boolean }>({
+        name: "aegis_enter",
+        text: `SELECT pg_current_xact_id()::text AS id, (SELECT coalesce(max(seq), 0) FROM events) AS seq,
+          $1::text IS NULL OR EXISTS (
+            SELECT 1 FROM nodes WHERE name = $1 AND incarnation = $2::bigint AND alive = 1) AS held`,
+        values: [membership?.node ?? null, membership?.incarnation ?? null],
+      });
+      start(transaction);
+      return Promise.all([begun, locked, read]);
     });
-    const [, , { rows }] = await Promise.all([begun, locked, read]);
     const [row] = rows;
     if (row === undefined) throw new AegisError("internal", "the database gave no transaction id");
     // The lock makes this certain until the commit: only a transaction of another node can end the membership.
     if (!row.held && membership !== null) throw membership.fenced();
     this.#options.requireHistory(row.seq);
-    const { id, seq } = row;
-    return new Transaction({
-      client,
-      statements: this.#statements,
-      id,
-      seq,
-      node: membership?.node ?? null,
-      timeline: this.#timeline,
-    });
+    if (await transaction.endEarlyReads()) {
+      transaction.begun(row);
+      return transaction;
+    }
+    // The unit whose read failed is to fail alone: each read is now sent in its turn.
+    await transaction.sendPlain("ROLLBACK");
+    return this.#enter(start, isShared);
   }
 
   async #connect(): Promise<Client> {
@@ -182,11 +209,10 @@ export class Writer {
   }
 
   /** Returns whether the transaction can go on. Throws if it is lost. */
-  async #runUnit(transaction: Transaction, job: Job, done: Done[]): Promise<boolean> {
-    const { connections, scope } = this.#options;
-    const unit = new Unit({ transaction, where: connections.where });
+  async #runUnit(transaction: Transaction, { job, unit }: Share, done: Done[]): Promise<boolean> {
+    const { connections } = this.#options;
     try {
-      const value = await unit.settle(() => scope.run(unit, () => job.work(unit)));
+      const value = await unit.takeTurn(transaction);
       transaction.keep(unit.hasWritten);
       done.push({ job, value, unit });
       return true;
@@ -194,15 +220,14 @@ export class Writer {
       // The failure of an earlier unit aborts the transaction also for this one.
       job.reject(failureOf(done) ?? error);
       if (!unit.mustBeUndone) {
-        transaction.forget(false);
+        transaction.forget();
         return true;
       }
       const goesOn = transaction.hasSavepoint;
       // Fails if the connection is lost, and with it the units before this one.
-      await transaction.sendPlain(goesOn ? "ROLLBACK TO unit" : "ROLLBACK").catch((lost: unknown) => {
+      await (goesOn ? transaction.undo() : transaction.sendPlain("ROLLBACK")).catch((lost: unknown) => {
         throw postgresError(lost, connections.where);
       });
-      transaction.forget(true);
       return goesOn;
     }
   }
@@ -217,10 +242,12 @@ export class Writer {
     const { connections, publish, log } = this.#options;
     const isSound = failureOf(done) === undefined;
     try {
-      const stored = isSound ? transaction.storeEvents() : null;
-      const ended = transaction.sendPlain(isSound ? "COMMIT" : "ROLLBACK");
-      if (isSound && events.length > 0) transaction.tell(connections.schema);
-      const [, result] = await Promise.all([stored, ended]);
+      const [, result] = await transaction.burst(() => {
+        const stored = isSound ? transaction.storeEvents() : null;
+        const ended = transaction.sendPlain(isSound ? "COMMIT" : "ROLLBACK");
+        if (isSound && events.length > 0) transaction.tell(connections.schema);
+        return Promise.all([stored, ended]);
+      });
       // A transaction that was aborted on the way answers COMMIT with ROLLBACK.
       if (result.command !== "COMMIT")
         throw failureOf(done) ?? new AegisError("internal", `${connections.where} rolled back a transaction`);
