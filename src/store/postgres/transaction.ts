@@ -6,10 +6,10 @@
 import type { Client, QueryResult } from "pg";
 import type { Event } from "../../contract/event.ts";
 import type { Value } from "../sql/sql.ts";
+import { type EarlyRead, EarlyReads } from "./early-reads.ts";
 import { eventKeys } from "./event-keys.ts";
 import { areDisjoint, type Footprint, type Shape, shapeOf } from "./footprint.ts";
-import type { Statements } from "./statements.ts";
-import { encodeText } from "./text.ts";
+import { encoded, type Statements } from "./statements.ts";
 
 const appendText = `INSERT INTO events (seq, at, type, session, data, queue, run, schedule, node)
   SELECT *, $9::text FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
@@ -32,12 +32,11 @@ type Row = { event: Event; data: string };
 /** Events are written without a text: those that are undone are stored again with the others. */
 type Write = Footprint & { readonly text: string | null };
 
-/** The answer to a read that was sent before the turn of its unit. */
-export type Early = Footprint & { readonly transaction: Transaction; result: QueryResult | null };
-
 export class Transaction {
   readonly node: string | null;
   readonly timeline: string | null;
+  /** Reads of units whose turn has not come. */
+  readonly early: EarlyReads;
   readonly #client: Client;
   readonly #statements: Statements;
   readonly #isShared: boolean;
@@ -50,8 +49,6 @@ export class Transaction {
   #unsent: Row[] = [];
   /** Events that were stored since the savepoint. */
   #sentSince: Row[] = [];
-  /** Reads before the first turn; null from then on. */
-  #early: Promise<unknown>[] | null = [];
   /** Everything that units wrote, in order. */
   readonly #written: Write[] = [];
   /** How much of it was written before the savepoint, and before the running unit. */
@@ -69,6 +66,7 @@ export class Transaction {
   constructor({ client, statements, node, timeline, isShared }: TransactionOptions) {
     this.#client = client;
     this.#statements = statements;
+    this.early = new EarlyReads(statements);
     this.#isShared = isShared;
     this.node = node;
     this.timeline = timeline;
@@ -106,31 +104,9 @@ export class Transaction {
     }
   }
 
-  /** Sends a read of a unit whose turn has not come. Returns null if it must wait for its turn. */
-  readEarly(text: string, values: readonly Value[]): Early | null {
-    if (this.#early === null) return null;
-    const shape = this.#statements.shape(text);
-    if (!shape.isPlainRead) return null;
-    const early: Early = { transaction: this, shape, values, result: null };
-    const answer = this.#client.query(this.#statements.bind(text, values)).then((result) => {
-      early.result = result;
-    });
-    // If the transaction cannot begin, no unit waits for this answer.
-    answer.catch(() => {});
-    this.#early.push(answer);
-    return early;
-  }
-
-  /** No early read is sent from now on. Resolves with whether all of them succeeded: if not, this is aborted. */
-  async endEarlyReads(): Promise<boolean> {
-    const answers = this.#early ?? [];
-    this.#early = null;
-    return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
-  }
-
-  /** Whether the answer is the one that the read would get now. */
-  isCurrent(early: Early): boolean {
-    return early.transaction === this && this.#written.every((write) => areDisjoint(early, write));
+  /** Whether an early read of this transaction would get the same answer now. */
+  isCurrent(read: EarlyRead): boolean {
+    return this.#written.every((write) => areDisjoint(read, write));
   }
 
   /** Sends a statement of the shared SQL. */
@@ -271,8 +247,4 @@ export class Transaction {
     }
     return true;
   }
-}
-
-function encoded(value: Value): Value {
-  return typeof value === "string" ? encodeText(value) : value;
 }

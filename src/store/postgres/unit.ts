@@ -16,6 +16,8 @@ const isRead = /^\s*SELECT\b/i;
 /** Events are stored together, so those that were appended must be stored before one of these reads them. */
 const readsEvents = /\bevents\b/;
 
+type Answer = Pick<QueryResult, "rows" | "rowCount">;
+
 export type UnitOptions = {
   node: string | null;
   /** Names the server for people. */
@@ -163,15 +165,15 @@ export class Unit implements Sql {
     }
   }
 
-  async #run(text: string, values: Value[], writes: boolean): Promise<QueryResult> {
+  async #run(text: string, values: Value[], writes: boolean): Promise<Answer> {
     this.#check();
-    const early = this.#transaction === null && !writes ? (this.#early?.readEarly(text, values) ?? null) : null;
+    const early = this.#transaction === null && !writes ? (this.#early?.early.ask(text, values) ?? null) : null;
     const transaction = this.#transaction ?? (await this.#waitForTurn());
     while (this.#attempt !== null) await this.#attempt;
     this.#check();
     try {
-      const known = early?.result ?? null;
-      if (early !== null && known !== null && transaction.isCurrent(early)) return known;
+      const rows = this.#early === transaction ? (early?.rows ?? null) : null;
+      if (early !== null && rows !== null && transaction.isCurrent(early)) return { rows, rowCount: rows.length };
       return await this.#send(transaction, text, values, writes);
     } catch (error) {
       throw this.#failed(postgresError(error, this.#where));

@@ -168,7 +168,7 @@ export class Writer {
       ...{ client, statements: this.#statements, timeline: this.#timeline, isShared },
       node: membership?.node ?? null,
     });
-    const [, , { rows }] = await transaction.burst(() => {
+    const [[, , { rows }], early] = await transaction.burst(() => {
       const begun = client.query("BEGIN");
       const locked = client.query({
         name: "aegis_lock",
@@ -183,20 +183,24 @@ export class Writer {
         values: [membership?.node ?? null, membership?.incarnation ?? null],
       });
       start(transaction);
-      return Promise.all([begun, locked, read]);
+      // The unit whose read failed is to fail alone, so each read is sent again in its turn.
+      const early = transaction.early.send(client).then(
+        () => "answered" as const,
+        () => "failed" as const,
+      );
+      return Promise.all([Promise.all([begun, locked, read]), early]);
     });
     const [row] = rows;
     if (row === undefined) throw new AegisError("internal", "the database gave no transaction id");
     // The lock makes this certain until the commit: only a transaction of another node can end the membership.
     if (!row.held && membership !== null) throw membership.fenced();
     this.#options.requireHistory(row.seq);
-    if (await transaction.endEarlyReads()) {
-      transaction.begun(row);
-      return transaction;
+    if (early === "failed") {
+      await transaction.sendPlain("ROLLBACK");
+      return this.#enter(start, isShared);
     }
-    // The unit whose read failed is to fail alone: each read is now sent in its turn.
-    await transaction.sendPlain("ROLLBACK");
-    return this.#enter(start, isShared);
+    transaction.begun(row);
+    return transaction;
   }
 
   async #connect(): Promise<Client> {
