@@ -12,7 +12,7 @@ export type ServerLimits = {
   connections: number;
   /** Of these, how many may have shown no token yet; past it the oldest of them is closed for each new one. */
   strangers: number;
-  /** How long a connection has to show a token before it may be closed for that. A burst of requests needs a moment. */
+  /** How long a connection has to show a token before it may be closed for that. A burst of requests needs seconds on a busy machine. */
   strangerMs: number;
   /** How long a connection may wait for its next request. */
   idleMs: number;
@@ -33,7 +33,7 @@ export const defaultLimits: ServerLimits = {
   checkMs: 2_000,
   connections: 2_048,
   strangers: 256,
-  strangerMs: 2_000,
+  strangerMs: 10_000,
   idleMs: 5_000,
   streams: 1_024,
   heartbeatMs: 15_000,
