@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anchorsOf, examplesOf, filesOf, matches } from "../helpers/doc-examples.ts";
-import { tempDir } from "../helpers/temp-dir.ts";
+import { diskDir } from "../helpers/temp-dir.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
@@ -19,7 +19,7 @@ async function pages(): Promise<string[]> {
 
 /** A project, a home and a PATH with nothing but `aegis` and the system's own tools. */
 async function prepare(): Promise<{ cwd: string; env: Record<string, string> }> {
-  const dir = await tempDir();
+  const dir = await diskDir();
   const [bin, cwd] = [join(dir, "bin"), join(dir, "project")];
   await mkdir(bin);
   await mkdir(cwd);

@@ -10,7 +10,7 @@ export function tempDir(): Promise<string> {
   return dirBelow(testFolder());
 }
 
-/** The same on the system's own disk, for a test that needs two file systems. */
+/** The same on the system's own disk, for a test that needs two file systems or shows paths, which are short there. */
 export function diskDir(): Promise<string> {
   return dirBelow(tmpdir());
 }
