@@ -44,7 +44,12 @@ const changes: readonly Change[] = [
     row: "a column",
     name: "made_up_column",
     edits: [["src/contract/session.ts", "  title_source: titleSourceSchema", "  made_up_column: z.string(),\n"]],
-    demands: ["src/runtime/sessions/new-session.ts", "src/store/text-marks.ts", "test/helpers/rows.ts"],
+    demands: [
+      "src/runtime/sessions/new-session.ts",
+      "src/store/sql/sessions.ts",
+      "src/store/text-marks.ts",
+      "test/helpers/rows.ts",
+    ],
   },
   {
     row: "a table",
