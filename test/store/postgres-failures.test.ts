@@ -6,6 +6,7 @@ import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts
 import { silentLogger } from "../../src/lib/log.ts";
 import { createRedactor } from "../../src/lib/redact.ts";
 import { patientStore } from "../../src/store/patient.ts";
+import { Statements } from "../../src/store/postgres/statements.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { redactingStore } from "../../src/store/redacting.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
@@ -44,6 +45,26 @@ describe.skipIf(installed === undefined)("a store on PostgreSQL", () => {
       await client.end();
     }
   };
+
+  it("reads the rows of several units by the index, also in a table without statistics", async () => {
+    const schema = newSchema();
+    await open(server.url("postgres"), schema);
+    const statement = new Statements().bindTogether("SELECT id, body FROM messages WHERE id = ?", [["a"], ["b"]]);
+    const plan = await asAdmin(async (client) => {
+      await client.query(`SET search_path = ${schema}`);
+      await client.query("ALTER TABLE messages SET (autovacuum_enabled = off)");
+      await client.query("SET session_replication_role = replica");
+      await client.query(`INSERT INTO messages (id, session, sender, body, attachments, status, chain, hops, admitted_at)
+        SELECT 'msg_' || n, 'none', '{}', 'x', '[]', 'done', 'none', 0, 0 FROM generate_series(1, 2000) AS n`);
+      await client.query(`PREPARE common AS ${statement?.text}`);
+      // With values that are not known, as after some calls.
+      await client.query("SET plan_cache_mode = force_generic_plan");
+      const { rows } = await client.query("EXPLAIN EXECUTE common (ARRAY['a', 'b'])");
+      return rows.map((row: Record<string, string>) => row["QUERY PLAN"]).join("\n");
+    });
+    expect(plan).toContain("Index Scan");
+    expect(plan).not.toContain("Seq Scan");
+  });
 
   /** Admits one message after the other until told to stop. Returns which were confirmed and which refused. */
   async function admit(store: Store, session: SessionId, going: () => boolean) {

@@ -54,12 +54,16 @@ function commonType(values: readonly Value[]): string | null {
   return values.every((value) => Number.isSafeInteger(value)) ? "bigint" : null;
 }
 
+/**
+ * `OFFSET 0` keeps the server from joining the values with the whole table: it reads each of them by the index, as the
+ * read alone does.
+ */
 function commonText(text: string, types: readonly (string | null)[]): string {
   const arrays = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
   const names = types.map((_, at) => `value${at + 1}`).join(", ");
   const read = text.replace(/\$(\d+)/g, "asked.value$1");
   return `SELECT asked.${placeColumn}, found.* FROM unnest(${arrays}) WITH ORDINALITY AS asked (${names}, ${placeColumn})
-    CROSS JOIN LATERAL (${read}) AS found`;
+    CROSS JOIN LATERAL (SELECT * FROM (${read}) AS one OFFSET 0) AS found`;
 }
 
 export function encoded(value: Value): Value {
