@@ -51,7 +51,7 @@ it("a task keeps its producer's limits over a crash, an edit of the configuratio
   expect(now.starter).toMatchObject({ session: reader.session, own_rights: false, agent: { permission: "read" } });
 });
 
-it("an agent that must ask before each change has nobody make it unasked", async () => {
+it("an agent that must ask before each change cannot let another agent make it unasked", async () => {
   const here = await testProject({
     ".aegis.yaml": `default_agent: asker
 agents:

@@ -1,7 +1,7 @@
 /**
  * A connection pooler in transaction mode, as PgBouncer is: clients share the connections to the server, which keep what
  * was set on them. A client has one from its first statement to the end of the transaction. Notifications that arrive
- * while nobody has the connection are dropped.
+ * while no client has the connection are dropped.
  */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -83,7 +83,7 @@ const keyFile = new RegExp(secretFile, "g");
 const inbox =
   /https?:\/\/(?:[\w-]{1,60}\.)?(?:webhook\.site|requestbin\.\w{2,4}|requestcatcher\.com|requestrepo\.com|beeceptor\.com|hookbin\.com|pipedream\.net|interact\.sh|oast\.\w{2,6}|oastify\.com|burpcollaborator\.net)(?:\/[\w-]{6}|(?<=\/\/[\w-]{6,60}\.\S{4,40}))/;
 
-/** A program that names a file of keys and an inbox of nobody has no other use for both, however far apart they are. */
+/** A program that names a file of keys and an anonymous inbox has no other use for both, however far apart they are. */
 function* droppedKeys(text: string): Generator<Combined | undefined> {
   let sends = false;
   for (const one of matchInParts(text, uploads)) {
