@@ -53,8 +53,11 @@ describe.skipIf(noPostgres !== null)("a fenced node", { timeout: scaled(90_000) 
       `CREATE TRIGGER no_room BEFORE UPDATE ON aegis_${name}.aegis_schema EXECUTE FUNCTION aegis_${name}.no_room()`,
     );
     await fence(name);
-    await waitUntil("it says what it waits for", async () =>
-      /cannot join again yet: the disk of PostgreSQL at .* is full/.test(await node.log()),
+    // Each attempt first waits 20 s for the server, as every start does.
+    await waitUntil(
+      "it says what it waits for",
+      async () => /cannot join again yet: the disk of PostgreSQL at .* is full/.test(await node.log()),
+      40_000,
     );
     expect(isRunning(node.pid)).toBe(true);
     await asAdmin(`DROP TRIGGER no_room ON aegis_${name}.aegis_schema`);

@@ -90,7 +90,8 @@ describe("a watch", () => {
       vi.useRealTimers();
     });
     const written: string[] = [];
-    const cx = { rows, columns: 80, color: false, write: (text: string) => written.push(text) } as unknown as Terminal;
+    const write = (text: string) => written.push(text);
+    const cx = { rows, columns: 80, style: createStyle(false), write } as unknown as Terminal;
     let looks = 0;
     const watch = drawnWatch(cx, async () => {
       looks += 1;
