@@ -13,15 +13,8 @@ export type FollowerOptions = {
   isBehind: () => boolean;
   /** Must not throw. Work that fails stays pending until the next commit or the close. */
   work: () => Promise<void>;
-  /** Waits before a run, so that several commits share it. Default: a run begins with the commit. */
-  gather?: Gather;
-};
-
-export type Gather = {
-  /** After the first commit that a run is for. */
-  ms: number;
-  /** After the previous run. With constant commits this is the time between runs. */
-  restMs: number;
+  /** Waits before each run, so that the commits of a turn share one. */
+  gatherMs?: number;
 };
 
 export class Follower {
@@ -30,7 +23,6 @@ export class Follower {
   #working: Promise<void> | null = null;
   #again = false;
   #timer: NodeJS.Timeout | null = null;
-  #endedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -42,10 +34,10 @@ export class Follower {
 
   wake(): void {
     if (!this.#options.isBehind()) return;
-    const { gather } = this.#options;
+    const { gatherMs } = this.#options;
     if (this.#working !== null) this.#again = true;
-    else if (gather === undefined) this.#begin();
-    else this.#timer ??= setTimeout(() => this.#begin(), this.#delay(gather));
+    else if (gatherMs === undefined) this.#begin();
+    else this.#timer ??= setTimeout(() => this.#begin(), gatherMs);
   }
 
   /** Finishes pending work, then stops following. */
@@ -54,10 +46,6 @@ export class Follower {
     await this.#working;
     if (this.#options.isBehind()) this.#begin();
     await this.#working;
-  }
-
-  #delay({ ms, restMs }: Gather): number {
-    return Math.max(ms, this.#endedAt + restMs - performance.now());
   }
 
   #begin(): void {
@@ -69,7 +57,6 @@ export class Follower {
   async #work(): Promise<void> {
     this.#again = false;
     await this.#options.work();
-    this.#endedAt = performance.now();
     this.#working = null;
     if (this.#again) this.wake();
   }

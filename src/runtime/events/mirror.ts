@@ -96,11 +96,8 @@ type Grouping = {
   files(): Promise<string[]>;
 };
 
-/**
- * Short for a person who reads along, long enough for the commits of a turn: opening a file costs more than a line. A
- * busy project writes each file four times a second.
- */
-const gather = { ms: 25, restMs: 250 };
+/** Short for a reader of the file, long enough for the commits of a turn: opening a file costs more than a line. */
+const gatherMs = 25;
 /** Events per write, which bounds the memory use. */
 const pageSize = 100;
 
@@ -125,7 +122,7 @@ class JsonlMirror implements Mirror {
       },
       isBehind: () => this.#behind.size > 0,
       work: () => this.#work(),
-      gather,
+      gatherMs,
     });
   }
 
