@@ -1,7 +1,6 @@
 /** A node that was fenced joins again by itself, however long what stands in its way lasts, and ends only if it must. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { NodeView } from "../../src/contract/node.ts";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
@@ -14,16 +13,7 @@ import { waitUntil } from "../helpers/wait-until.ts";
 
 describe.skipIf(noPostgres !== null)("a fenced node", { timeout: scaled(90_000) }, () => {
   const postgres = filePostgres();
-
-  const asAdmin = async (...statements: string[]) => {
-    const client = new Client(postgres.url);
-    await client.connect();
-    try {
-      for (const statement of statements) await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
+  const { asAdmin } = postgres;
 
   /** The process of the node is ended with the test, also while it does not answer. */
   async function startOne(name: string): Promise<ClusterNode & { pid: number; log: () => Promise<string> }> {

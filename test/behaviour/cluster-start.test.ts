@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type AegisProject, aegisProject, offlineConfig } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
@@ -13,6 +12,7 @@ import { startRewriter } from "../store/postgres-rewriter.ts";
 
 describe.skipIf(noPostgres !== null)("a node that cannot use its database", { timeout: scaled(60_000) }, () => {
   const postgres = filePostgres(["fsync=off", "password_encryption=scram-sha-256"]);
+  const { asAdmin } = postgres;
 
   async function nodeOn(url: string, name = newProjectName()): Promise<AegisProject> {
     const project = await aegisProject({ ".aegis.yaml": offlineConfig, ...clusterFile(name) });
@@ -27,16 +27,6 @@ describe.skipIf(noPostgres !== null)("a node that cannot use its database", { ti
     expect(await project.daemonPid()).toBe(null);
     return stderr;
   }
-
-  const asAdmin = async (...statements: string[]) => {
-    const client = new Client(postgres.url);
-    await client.connect();
-    try {
-      for (const statement of statements) await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
 
   it("has the wrong role or database, or lacks a right", async () => {
     expect(await failure(postgres.url.replace("postgres@", "stranger@"))).toMatch(
