@@ -50,6 +50,8 @@ export class SkillMatcher {
   readonly #averageLength: number;
   /** The weight of a word that only one skill has. */
   readonly #unit: number;
+  /** Built for the first text: the words of all groups have to be stemmed. */
+  #synonyms: Synonyms | null = null;
 
   constructor(skills: readonly Skill[]) {
     this.#skills = skills;
@@ -72,8 +74,9 @@ export class SkillMatcher {
   /** Best first, without skills that share no word with the text. */
   match(text: string): Match[] {
     const tallies = new Map<number, Tally>();
+    this.#synonyms ??= synonymTable();
     let said = 0;
-    for (const term of queryTerms(text, this.#vocabulary)) {
+    for (const term of queryTerms(text, this.#vocabulary, this.#synonyms)) {
       said += this.#count(tallies, term);
     }
     const matches = [...tallies].flatMap(([index, tally]) => {
@@ -153,16 +156,17 @@ const mostTypos = 40;
 /** A word of at least this importance distinguishes skills. */
 const tellingFrom = 0.6;
 
-const synonyms: ReadonlyMap<string, readonly string[]> = synonymTable();
+/** The synonyms of each stem. */
+type Synonyms = ReadonlyMap<string, readonly string[]>;
 
 /** The terms of a text by which skills are found. */
-function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
+function queryTerms(text: string, vocabulary: Vocabulary, synonyms: Synonyms): QueryTerm[] {
   const clauses = clausesOf(inOneWord(withoutCode(text)));
   const terms = new Map<string, QueryTerm>();
   let typos = 0;
   for (const word of clauses.flat()) {
     if (terms.has(word)) continue;
-    const term = termOf(word);
+    const term = termOf(word, synonyms);
     terms.set(word, term);
     if (term.alternatives.some((one) => vocabulary.has(one.word)) || typos >= mostTypos) continue;
     typos += 1;
@@ -177,7 +181,7 @@ function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
   return [...terms.values()];
 }
 
-function termOf(word: string): QueryTerm {
+function termOf(word: string, synonyms: Synonyms): QueryTerm {
   const others = (synonyms.get(word) ?? []).map((other) => ({ word: other, factor: synonymFactor }));
   const importance = importanceOf(word);
   const alternatives = [{ word, factor: 1 }, ...others];
@@ -200,7 +204,7 @@ function inOneWord(text: string): string {
   return result;
 }
 
-function synonymTable(): Map<string, string[]> {
+function synonymTable(): Synonyms {
   const table = new Map<string, string[]>();
   for (const group of synonymGroups) {
     const stems = [...new Set(group.map(stemOf))];
