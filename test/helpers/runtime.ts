@@ -170,6 +170,14 @@ export async function turnsEnded(runtime: TestRuntime, count: number): Promise<v
   });
 }
 
+/** Resolves when one more turn of the session has ended than before; other sessions may run meanwhile. */
+export async function nextTurnEnded(runtime: TestRuntime, session: SessionId, start: () => Promise<unknown>) {
+  const ended = async () => (await eventsOfType(runtime.store, "turn.ended")).filter((one) => one.session === session);
+  const before = (await ended()).length;
+  await start();
+  await waitUntil(`a turn of ${session} has ended`, async () => (await ended()).length > before);
+}
+
 export function said(text: string, message = "m1"): DriverEvent {
   return { type: "text", message, text };
 }

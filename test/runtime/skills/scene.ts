@@ -5,14 +5,13 @@ import type { DriverEvent } from "../../../src/drivers/driver.ts";
 import { offlineAgent } from "../../../src/project/harnesses/detect.ts";
 import {
   completed,
-  eventsOfType,
+  nextTurnEnded,
   said,
   type TestDriver,
   type TestReply,
   type TestRuntime,
   testDriver,
   testRuntime,
-  turnsEnded,
 } from "../../helpers/runtime.ts";
 import { tempDir } from "../../helpers/temp-dir.ts";
 import { writeTree } from "./fixtures.ts";
@@ -61,9 +60,7 @@ export async function scene(files: Record<string, string>, options: SceneOptions
 
 async function say(runtime: TestRuntime, driver: TestDriver, session: SessionId, text: string): Promise<string> {
   const before = driver.turns.length;
-  const ended = (await eventsOfType(runtime.store, "turn.ended")).length;
-  await runtime.inbox.admit({ session, sender: { kind: "human" }, body: text });
-  await turnsEnded(runtime, ended + 1);
+  await nextTurnEnded(runtime, session, () => runtime.inbox.admit({ session, sender: { kind: "human" }, body: text }));
   return driver.turns.slice(before).find((turn) => turn.session === session)?.prompt.text ?? "";
 }
 
