@@ -4,7 +4,7 @@ import { aegisProject } from "../helpers/aegis.ts";
 import { nodeCell } from "../helpers/cluster.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
-type Sessions = { sessions: { handle: string; state: string; title: string; pending: number }[] };
+type Sessions = { sessions: { handle: string; state: string; title: string; pending: number; unseen: number }[] };
 
 it("starts, names, titles, lists and closes sessions", async () => {
   const project = await aegisProject();
@@ -41,6 +41,18 @@ it("sends messages with a receipt, the answer, or once only", async () => {
   expect(JSON.parse(piped.stdout)).toMatchObject({ reason: "completed", handle: "brave-planck", error: null });
   const history = (await project.aegis("history", "brave-planck", "-n", "200")).stdout;
   expect(history.match(/← you: hello/g)).toHaveLength(1);
+});
+
+it("counts an answer as read that it printed, and as unread that only a program got", async () => {
+  const project = await aegisProject();
+  const unread = async () => (await project.json<Sessions>("ps")).sessions.map(({ unseen }) => unseen);
+  await project.aegis("run", "--keep", "hello");
+  const [{ handle } = { handle: "" }] = (await project.json<Sessions>("ps")).sessions;
+  expect(await unread()).toEqual([0]);
+  await project.aegis("send", handle, "hello again", "--wait");
+  expect(await unread()).toEqual([0]);
+  await project.json("send", handle, "hello to a program", "--wait");
+  expect(await unread()).toEqual([1]);
 });
 
 it("queues behind a turn, takes messages back and interrupts", async () => {

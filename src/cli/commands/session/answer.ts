@@ -72,6 +72,7 @@ export async function askAndWait(
   const left = new AbortController();
   let stopped = false;
   let timedOut = false;
+  let shownUpTo = 0;
   const undo = cx.onStop(() => {
     if (stopped) cx.leave(exitCodes.interrupted);
     stopped = true;
@@ -91,11 +92,14 @@ export async function askAndWait(
     const answered = sendAndWatch(client, { ...question, id, onReceipt, onStart, signal }, (item) => {
       asks.take(item);
       // Asks go to standard error with --json too: otherwise the command would wait without a word.
-      if (!cx.json && !isAboutAsk(item)) printer.show(item);
+      if (cx.json || isAboutAsk(item)) return;
+      printer.show(item);
+      if (item.kind === "event") shownUpTo = item.event.seq;
     });
     answered.catch(() => {});
     const outcome = await Promise.race([answered, asks.blocked]);
     printer.finish();
+    if (shownUpTo > 0) await markSeen(client, place.id, shownUpTo);
     const answer = toAnswer(place, outcome);
     if (timedOut && answer.reason !== "completed") {
       answer.error = { code: "timeout", message: `no answer within ${duration(timeoutMs ?? 0)}` };
@@ -106,6 +110,11 @@ export async function askAndWait(
     clearTimeout(timer);
     undo();
   }
+}
+
+/** The person has read the answer. If the request fails, the session only counts as unread for longer. */
+async function markSeen(client: Client, session: SessionId, seq: number): Promise<void> {
+  await client.call("markSeen", { path: { session }, body: { seq } }).catch(() => {});
 }
 
 function isAboutAsk(item: Followed): boolean {
