@@ -18,9 +18,10 @@ export type RunningState = {
 
 export async function readStatus(project: OpenProject, running: RunningState): Promise<Status> {
   const { root, stateDir, version, configService, store, trust } = project;
-  const [sessions, pending, lastSeq, health, needs_you, usage] = await Promise.all([
+  // Read before the states: a turn may take the pending messages in between.
+  const pending = await store.read.messages.pendingBySession();
+  const [sessions, lastSeq, health, needs_you, usage] = await Promise.all([
     store.read.sessions.countByState(),
-    store.read.messages.pendingBySession(),
     store.read.events.lastSeq(),
     store.health(),
     needsYou(store),

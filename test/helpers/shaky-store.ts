@@ -27,20 +27,11 @@ export function shakyStore(store: Store, { units, reads = 0 }: Shaking): ShakySt
     return true;
   };
   const away = () => new StoreAwayError("the test lost its database");
-  const read = new Proxy(store.read, {
-    get: (tables, table) =>
-      new Proxy(Reflect.get(tables, table, tables) as object, {
-        get: (target, method) => {
-          const call = Reflect.get(target, method, target) as (...args: unknown[]) => Promise<unknown>;
-          return async (...args: unknown[]) => {
-            if (loses("reads", reads)) throw away();
-            return call.apply(target, args);
-          };
-        },
-      }),
-  });
+  const beforeRead = async () => {
+    if (loses("reads", reads)) throw away();
+  };
   return {
-    ...{ read, lost },
+    ...{ ...withReadHook(store, beforeRead), lost },
     steady: () => {
       isSteady = true;
     },
@@ -52,6 +43,26 @@ export function shakyStore(store: Store, { units, reads = 0 }: Shaking): ShakySt
         return value;
       });
     },
+  };
+}
+
+/** A store that calls a function of the test before each read. */
+export function withReadHook(store: Store, beforeRead: () => Promise<void>): Store {
+  const read = new Proxy(store.read, {
+    get: (tables, table) =>
+      new Proxy(Reflect.get(tables, table, tables) as object, {
+        get: (target, method) => {
+          const call = Reflect.get(target, method, target) as (...args: unknown[]) => Promise<unknown>;
+          return async (...args: unknown[]) => {
+            await beforeRead();
+            return call.apply(target, args);
+          };
+        },
+      }),
+  });
+  return {
+    read,
+    transact: (unit) => store.transact(unit),
     onCommit: (...listener) => store.onCommit(...listener),
     health: () => store.health(),
     close: () => store.close(),

@@ -141,8 +141,10 @@ export class Pool {
     const rows = await read.pool.list();
     return Promise.all(
       rows.map(async (row) => {
+        // Read before the state: a turn may take the pending messages in between.
+        const pending = await read.messages.countPending(row.session);
         const session = await read.sessions.get(row.session);
-        const working = session?.state === "working" || (await read.messages.countPending(row.session)) > 0;
+        const working = session?.state === "working" || pending > 0;
         return {
           ...row,
           handle: session?.handle ?? row.session,

@@ -108,10 +108,13 @@ export class Sessions {
     return findSession(this.#options.store.read, reference);
   }
 
+  // Views read pending messages before states. In the other order, a turn that begins in between would make a session with
+  // work look like one without: still ready, and nothing pending any more.
+
   async view(id: SessionId, client: string): Promise<SessionView> {
-    const row = await this.#row(id);
     const { read } = this.#options.store;
     const [pending, open] = await Promise.all([read.messages.countPending(id), read.asks.openBySession()]);
+    const row = await this.#row(id);
     const needs_you = open.get(id) ?? null;
     const recorded = await recordedView(read, row, this.#options.agents);
     return { ...publicSession(row), pending, unseen: await this.#unseen(id, client), needs_you, ...recorded };
@@ -119,11 +122,8 @@ export class Sessions {
 
   async list(filter: { closed: boolean; client: string }): Promise<SessionView[]> {
     const { read } = this.#options.store;
-    const [rows, pending, open] = await Promise.all([
-      read.sessions.list(filter.closed ? {} : { closed: false }),
-      read.messages.pendingBySession(),
-      read.asks.openBySession(),
-    ]);
+    const [pending, open] = await Promise.all([read.messages.pendingBySession(), read.asks.openBySession()]);
+    const rows = await read.sessions.list(filter.closed ? {} : { closed: false });
     return Promise.all(
       rows.map(async (row) => ({
         ...publicSession(row),

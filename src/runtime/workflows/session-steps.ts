@@ -160,9 +160,11 @@ export function sessionSteps(
 }
 
 async function isIdle({ store }: Pick<WorkflowDeps, "store">, id: SessionId): Promise<boolean> {
+  // Read before the state: a turn may take the pending messages in between.
+  const pending = await store.read.messages.countPending(id);
   const row = await store.read.sessions.get(id);
   if (!row || row.closed_at !== null) return true;
-  return row.state !== "working" && (await store.read.messages.countPending(id)) === 0;
+  return row.state !== "working" && pending === 0;
 }
 
 /**
