@@ -36,33 +36,46 @@ export class EventFeed {
     this.#cursor = `events:${options.channel}`;
   }
 
-  /** Resolves when the signal aborts. A channel that starts for the first time sends nothing about the past. */
+  /**
+   * Records the current end of the event log as the start, unless the channel has started before: it sends nothing about
+   * the past. A channel must not receive anything before this resolves, because nothing would deliver the answer.
+   */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#options;
+    const record = () =>
+      store.transact(async (tx) => {
+        if ((await tx.channels.cursor(this.#cursor)) === null)
+          await tx.channels.setCursor(this.#cursor, String(await tx.events.lastSeq()), clock.now());
+        return true;
+      });
+    while (!signal.aborted && !(await this.#orLater(record, signal)));
+  }
+
+  /** Call this after `begin`. Resolves when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { store, log, channel, types } = this.#options;
+    const { store, types } = this.#options;
     const stop = store.onCommit(() => this.#wake.wake(), types);
     try {
       while (!signal.aborted) {
         this.#wake.clear();
-        try {
-          if (await this.#step()) continue;
-          await this.#wake.sleep(null, signal);
-        } catch (error) {
-          log.error("events could not be passed to a channel", { channel, error: errorText(error) });
-          await this.#wake.sleep(retryMs, signal);
-        }
+        const isMore = await this.#orLater(() => this.#step(), signal);
+        if (isMore === false) await this.#wake.sleep(null, signal);
       }
     } finally {
       stop();
     }
   }
 
-  /** Records the current end of the event log as the start, unless the channel has started before. */
-  async begin(): Promise<void> {
-    const { store, clock } = this.#options;
-    await store.transact(async (tx) => {
-      if ((await tx.channels.cursor(this.#cursor)) === null)
-        await tx.channels.setCursor(this.#cursor, String(await tx.events.lastSeq()), clock.now());
-    });
+  /** Returns null after a failure and a pause. */
+  async #orLater<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
+    const { log, channel } = this.#options;
+    try {
+      return await work();
+    } catch (error) {
+      log.error("events could not be passed to a channel", { channel, error: errorText(error) });
+      await this.#wake.sleep(retryMs, signal);
+      return null;
+    }
   }
 
   /** Returns false when there is nothing more to read. */

@@ -245,6 +245,7 @@ describe("who may speak", () => {
 describe("asks", () => {
   it("of other sessions reach everyone who is allowed; another client may be first", timeout, async () => {
     const bot = await startBot();
+    await waitUntil("it is connected", async () => (await channel(bot.daemon.client)).state === "ok");
     await bot.daemon.client.call("createSession", { body: { prompt: "may you restart" } });
     await shows(bot, /asks:/);
     const [ask] = (await bot.daemon.client.call("listAsks", {})).asks;

@@ -96,18 +96,12 @@ class ConversationChannel implements RunningChannel {
   }
 
   start(): void {
-    const { log } = this.#options;
     this.#tasks.add(async (signal) => {
-      await this.#feed
-        .begin()
-        .catch((error: unknown) =>
-          log.error("a channel could not start", { channel: this.name, error: errorText(error) }),
-        );
-      await this.#feed.run(signal);
+      await this.#feed.begin(signal);
+      await Promise.all([this.#feed.run(signal), this.#connect(signal)]);
     });
     this.#tasks.add((signal) => this.#outbox.run(signal));
     this.#tasks.add((signal) => this.#received.run(signal));
-    this.#tasks.add((signal) => this.#connect(signal));
     this.#tasks.add((signal) => this.#typing.run(signal));
     const previews = this.#previews;
     if (previews !== null) this.#tasks.add((signal) => previews.run(signal));

@@ -81,9 +81,7 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
   });
   const tasks = new Tasks();
   tasks.add(async (signal) => {
-    await feed
-      .begin()
-      .catch((error: unknown) => log.error("a channel could not start", { channel, error: errorText(error) }));
+    await feed.begin(signal);
     await feed.run(signal);
   });
   tasks.add((signal) => outbox.run(signal));
