@@ -28,7 +28,7 @@ function tokensOfTurns(events: readonly Event[], full: readonly Window[]): Set<s
   for (const event of events) {
     if (event.type === "message.admitted") bodies.set(event.data.message.id, event.data.message.body);
     if (event.type === "turn.started") started.set(event.data.turn, { at: event.at, messages: event.data.messages });
-    if (event.type === "run.ended" && event.data.error?.message.includes("is full: nothing of this was stored"))
+    if (event.type === "run.ended" && event.data.error?.message.includes("is full: nothing was stored"))
       for (const token of tokensOf(event.data.run)) tokens.add(token);
     if (event.type !== "turn.ended") continue;
     const turn = started.get(event.data.turn);

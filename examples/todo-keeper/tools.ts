@@ -4,8 +4,8 @@ import { shown, TodoList } from "./_list.ts";
 
 export const todo_add = tool(
   {
-    description: "Puts something on the list of things to do. What is on it already is not added again.",
-    input: z.object({ value: z.string().min(1).describe("what is to be done, in a line") }),
+    description: "Puts something on the list of things to do. An item that is already on the list is not added again.",
+    input: z.object({ value: z.string().min(1).describe("what to do, in one line") }),
     permission: "write",
   },
   async ({ value }, context) => {

@@ -181,7 +181,7 @@ export class Outbox {
       tell();
     }
     if (changed.state === "failed")
-      log.warn("a delivery was given up", { channel, key: row.key, error: fault.message });
+      log.warn("a delivery was abandoned", { channel, key: row.key, error: fault.message });
   }
 }
 

@@ -155,7 +155,7 @@ function readBlock(block: SseBlock, position: Position): Followed | null {
 /** A reader that was too slow resumes at its position; a daemon that failed may fail again. */
 function dropped(data: string | null): void {
   const { reason, message } = JSON.parse(data ?? "{}") as { reason?: string; message?: string };
-  if (reason === "failed") throw new AegisError("unavailable", message ?? "the daemon ended the event stream");
+  if (reason === "failed") throw new AegisError("unavailable", message ?? "the daemon closed the event stream");
 }
 
 /** A refusal would repeat; a daemon that is down or restarting comes back. */

@@ -14,7 +14,7 @@ export const sendMessageSchema = z.object({
     .enum(["queue", "steer", "interrupt"])
     .default("queue")
     .describe(
-      "steer: join the current turn if the harness supports it; interrupt: end the current turn and deliver at once",
+      "steer: join the current turn if the harness supports it; interrupt: end the current turn and deliver immediately",
     ),
   interrupt: z.boolean().default(false).describe("same as mode interrupt"),
   attachments: z

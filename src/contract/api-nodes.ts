@@ -18,7 +18,7 @@ export const nodeEndpoints = {
     output: z.object({ node: nodeViewSchema }),
   }),
   forgetNode: endpoint(
-    "Remove a lost node; its sessions go on at the node that answers, without the memory that was on its disk",
+    "Remove a lost node; its sessions continue on the node that answers, without the memory that was on its disk",
     { path: nodePath, output: z.object({ moved: z.int() }) },
   ),
 };

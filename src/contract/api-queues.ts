@@ -47,7 +47,7 @@ export const queueEndpoints = {
     }),
     output: z.object({
       task: taskViewSchema,
-      queued_position: z.int().describe("0 if it started at once"),
+      queued_position: z.int().describe("0 if it started immediately"),
       duplicate: z.boolean(),
     }),
   }),

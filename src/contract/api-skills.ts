@@ -22,7 +22,7 @@ const scope = skillScopeSchema.default("project");
 const force = z.boolean().default(false);
 const accept = z
   .string()
-  .regex(/^sha256:[0-9a-f]{64}$/, "expected a hash as it was told: sha256:…")
+  .regex(/^sha256:[0-9a-f]{64}$/, "expected a hash as reported: sha256:…")
   .optional()
   .describe("the hash of the files whose findings the user has accepted");
 

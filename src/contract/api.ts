@@ -169,7 +169,7 @@ export const createSessionSchema = z.object({
     .describe("deny: reject every ask of the agent, because no person is available"),
   isolation: isolationSchema
     .optional()
-    .describe("worktree: work in a git worktree of its own; default: as its agent says"),
+    .describe("worktree: work in its own git worktree; default: the agent's setting"),
   nodes: requiredLabelsSchema
     .optional()
     .describe("labels that its node must have, besides those of its agent; only in a cluster"),
@@ -199,7 +199,7 @@ export const endpoints = {
   }),
   openapi: endpoint("This table as OpenAPI 3.1", { output: z.unknown() }),
   status: endpoint("Get the status of the daemon", { output: statusSchema }),
-  shutdown: endpoint("Stop the daemon; `force` ends turns at once", {
+  shutdown: endpoint("Stop the daemon; `force` ends turns immediately", {
     body: z.object({ force: z.boolean().default(false) }),
     output: z.object({ stopping: z.literal(true) }),
   }),

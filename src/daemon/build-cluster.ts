@@ -60,7 +60,7 @@ export function keepLease(
   const { membership } = store;
   if (cluster === null || membership === undefined) return null;
   const onLost = (reason: string) => {
-    log.error(`node "${membership.node}" is fenced: ${reason}. It ends its processes and joins again`);
+    log.error(`node "${membership.node}" is fenced: ${reason}. It kills its processes and joins again`);
     member.isFenced = !stop.isRequested;
     stop.request("force", `fenced: ${reason}`);
   };

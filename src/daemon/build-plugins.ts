@@ -137,6 +137,6 @@ function tell(news: PluginNews | GateNews, log: BuildPluginsOptions["log"]): voi
   if (type === "plugin.failed") log.error("a plugin failed", fields);
   else if (type === "plugin.gates_missing") log.error("gates are missing; what they guard is refused", fields);
   else if (type === "plugin.gates_held") log.info("no gate of a plugin is missing any more", fields);
-  else if (type === "plugin.restarting") log.warn("a plugin's worker ended and is started again", fields);
+  else if (type === "plugin.restarting") log.warn("a plugin's worker stopped and is restarted", fields);
   else log.info(words, fields);
 }

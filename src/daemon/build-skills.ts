@@ -123,7 +123,7 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     if (agent === null) return null;
     const view = await skills.of(agent, signal);
     const [called] = (await selectSkills([message], view, { most: 0, classifier, signal })).named;
-    return called === undefined ? null : `the skill "${called.skill.name}" comes with a turn of its own`;
+    return called === undefined ? null : `the skill "${called.skill.name}" gets its own turn`;
   });
   const withdraw: (() => void)[] = [];
   return {

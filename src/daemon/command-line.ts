@@ -97,6 +97,6 @@ function portFrom(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new AegisError("invalid", `--port ${text}: expected a number from 0 to 65535`, {
-    hint: "port 0 takes any free one",
+    hint: "port 0 selects a free one",
   });
 }

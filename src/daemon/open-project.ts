@@ -77,7 +77,7 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
   });
   const processes = createProcesses({ ledgerFile: join(stateDir, "processes.jsonl"), owner: stateDir, clock, log });
   const swept = await processes.sweep();
-  if (swept.length > 0) log.warn("ended processes an earlier daemon left behind", { processes: swept });
+  if (swept.length > 0) log.warn("killed processes that an earlier daemon left behind", { processes: swept });
 
   const models = () => configService.settings().config.models;
   const drivers = new DriverTable(createDrivers({ env, processes, clock, log }, models));

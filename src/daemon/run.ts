@@ -292,7 +292,7 @@ function serve(
       config: async () => configService.describe(),
       reloadConfig: () => configService.reload(),
       ready,
-      shutdown: ({ force }) => stop.request(force ? "force" : "drain", "asked over the API"),
+      shutdown: ({ force }) => stop.request(force ? "force" : "drain", "requested over the API"),
     },
     token,
     bind: options.bind ?? settings.bind,

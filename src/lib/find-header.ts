@@ -122,7 +122,7 @@ function repairOf(lines: readonly string[], at: number, mark: string): string {
   if (mark === "") return "expected a --- line before the fields";
   if (mark === "+++") return "expected fields in YAML between --- lines, found TOML; simple values were taken";
   if (at > firstText(lines)) return "expected the --- line of the fields first; what is above it is left out";
-  return "expected the fields between two --- lines; other marks were taken for them";
+  return "expected the fields between two --- lines; other marks were accepted";
 }
 
 function linesOf(text: string): string {

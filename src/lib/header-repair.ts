@@ -46,7 +46,7 @@ function inKnownKeys(header: HeaderFields, known: ReadonlySet<string>): HeaderFi
     written.set(meant, key);
     repairs.push({
       line: header.lineOf(key),
-      message: `expected ${meant}, found ${key.slice(0, 40)}; it was taken for it`,
+      message: `expected ${meant}, found ${key.slice(0, 40)}; it was read as that`,
       key: null,
     });
   }
@@ -132,7 +132,7 @@ function bySegments(
     // A field that may declare requirements keeps its text: an unreadable requirement must not look like no
     // requirement.
     fields[key] = key === "hooks" ? undefined : nested ? text : asText(segment);
-    const what = nested ? "cannot be read and was left out" : "is no YAML; it was taken as text up to the next field";
+    const what = nested ? "cannot be read and was left out" : "is not YAML; it was taken as text up to the next field";
     notes.push({ line, message: `${key}: ${what}`, key });
   }
   if (places.size === 0 && yaml.trim() !== "")
@@ -190,7 +190,7 @@ function straighten(yaml: string): Repaired {
       return "";
     }
     if (!/^ *\t|^[ \t]*[\w"'-]+:\t/.test(line)) return line;
-    note("expected blanks, found a tab");
+    note("expected spaces, found a tab");
     return line.replace(/^[ \t]+/, (blank) => blank.replaceAll("\t", "  ")).replace(/^( *[\w"'-]+:)\t+/, "$1 ");
   });
   return { yaml: lines.join("\n"), repairs };

@@ -6,7 +6,7 @@ import { Consent } from "./consent.ts";
 
 const reasons = {
   git: "git reads, compares and stores files, without hooks, filters or programs that the project names",
-  probe: "a harness on the user's PATH is asked for its version, outside of the project's folder",
+  probe: "a harness on the user's PATH is asked for its version, outside the project's folder",
   install: "a person has just agreed to install or remove a plugin, whose install script or modules run for it",
   approved: "an agent named the command of a check, and has the right to run it or a person approved it",
   check: "a person named the command that checks work",

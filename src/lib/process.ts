@@ -137,7 +137,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       const find = () => (below ? descendants(table.list(), process.pid) : []);
       const others = await endProcesses(find, { table, log, killAt: () => killAt });
       const ended = [...swept, ...others].map(({ pid, command }) => ({ pid, command }));
-      if (ended.length > 0) log.info("ended processes that were left behind", { processes: ended });
+      if (ended.length > 0) log.info("killed processes that were left behind", { processes: ended });
     },
   };
 }
@@ -225,7 +225,9 @@ function superviseChild(
       // Immediately: once the group is empty, the system may reuse its id.
       group
         .end(defaultGraceMs)
-        .catch((error: unknown) => log.error("a child's group is still there", { pid, error: errorText(error) }))
+        .catch((error: unknown) =>
+          log.error("a child's process group is still alive", { pid, error: errorText(error) }),
+        )
         .then(async () => {
           onGone();
           await settledWithin(stderrClosed, stderrFlushMs);

@@ -89,7 +89,11 @@ function judgeEntry(entry: Entry, guard: TreeGuard): Planned | null {
     return null;
   }
   if (!entry.canDecodeFileData())
-    throw new TreeRefused("unsupported", name, `is packed by method ${entry.compressionMethod}, which is not known`);
+    throw new TreeRefused(
+      "unsupported",
+      name,
+      `is packed by method ${entry.compressionMethod}, which is not supported`,
+    );
   return { entry, name, parts: guard.file(name, entry.uncompressedSize), executable: (mode & 0o111) !== 0 };
 }
 

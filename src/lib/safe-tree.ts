@@ -25,7 +25,7 @@ export async function copyTree(
   const limits = { ...defaultTreeLimits, ...options.limits };
   const guard = createTreeGuard(limits);
   const root = await realpath(source);
-  if (!(await stat(root)).isDirectory()) throw new TreeRefused("not_a_tree", null, `${source} is no folder`);
+  if (!(await stat(root)).isDirectory()) throw new TreeRefused("not_a_tree", null, `${source} is not a folder`);
   const walk: Walk = { root, target, guard, skip: new Set(options.skip), signal: options.signal };
   await refuseTooMany(walk, limits.files);
   await copyFolder(walk, "");

@@ -69,7 +69,7 @@ export function createTreeGuard(limits: TreeLimits): TreeGuard {
   function parts(path: string): string[] {
     const names = safeParts(path);
     if (names.length - 1 > limits.depth)
-      throw new TreeRefused("too_deep", path, `lies deeper than ${limits.depth} folders`);
+      throw new TreeRefused("too_deep", path, `is more than ${limits.depth} folders deep`);
     for (let end = 1; end < names.length; end++) claim(names.slice(0, end).join("/"), "folder");
     return names;
   }
@@ -111,12 +111,12 @@ export function safeParts(path: string): string[] {
   if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new TreeRefused("outside", path, "is an absolute path");
   if (path.includes("\\")) throw new TreeRefused("bad_name", path, "holds a backslash");
   for (const name of names) {
-    if (name === "..") throw new TreeRefused("outside", path, "leaves its folder by `..`");
-    if (name === "" || name === ".") throw new TreeRefused("bad_name", path, "holds an empty name");
-    if (isControlled(name)) throw new TreeRefused("bad_name", path, "holds control or direction characters");
-    if (Buffer.byteLength(name) > 255) throw new TreeRefused("bad_name", path, "holds a name over 255 bytes");
+    if (name === "..") throw new TreeRefused("outside", path, "leaves its folder through `..`");
+    if (name === "" || name === ".") throw new TreeRefused("bad_name", path, "contains an empty name");
+    if (isControlled(name)) throw new TreeRefused("bad_name", path, "contains control or direction characters");
+    if (Buffer.byteLength(name) > 255) throw new TreeRefused("bad_name", path, "contains a name over 255 bytes");
     if (/[:<>"|?*]/.test(name) || /[. ]$/.test(name) || reservedName.test(name))
-      throw new TreeRefused("bad_name", path, "holds a name that not every system can store");
+      throw new TreeRefused("bad_name", path, "contains a name that not every system can store");
   }
   return names;
 }

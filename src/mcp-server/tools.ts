@@ -10,7 +10,7 @@ const wait_seconds = z
   .min(0)
   .max(longestWaitSeconds)
   .default(defaultWaitSeconds)
-  .describe("how long to wait for the result; 0 returns at once");
+  .describe("how long to wait for the result; 0 returns immediately");
 const session = z.string().describe("a session's handle or id");
 
 export const tools: readonly McpTool[] = [

@@ -150,10 +150,14 @@ export class ClawHubClient {
     try {
       return schema.parse(JSON.parse(body.toString("utf8")));
     } catch (error) {
-      throw new AegisError("upstream", `${this.url} answered ${path} with something that is not of the v1 API`, {
-        hint: "see `skills.registry` in the configuration",
-        cause: error,
-      });
+      throw new AegisError(
+        "upstream",
+        `${this.url} answered ${path} with something that does not belong to the v1 API`,
+        {
+          hint: "see `skills.registry` in the configuration",
+          cause: error,
+        },
+      );
     }
   }
 
@@ -215,7 +219,7 @@ export class ClawHubClient {
 export function checkListed(listed: readonly ListedFile[], file: string, bytes: Buffer): void {
   const entry = listed.find(({ path }) => path === file);
   if (entry === undefined)
-    throw new AegisError("forbidden", `${file} came along, but the registry does not list it for this version`);
+    throw new AegisError("forbidden", `${file} was delivered, but the registry does not list it for this version`);
   if (entry.sha256 === null) return;
   const hash = createHash("sha256").update(bytes).digest("hex");
   if (hash !== entry.sha256.toLowerCase())

@@ -69,7 +69,7 @@ export async function fetchSource(
       if (deps.bundledDir === null) break;
       return found(join(deps.bundledDir, source.name), source.name);
   }
-  throw new AegisError("invalid", `"${source.text}" is no source of this kind of package`);
+  throw new AegisError("invalid", `"${source.text}" is not a source for this kind of package`);
 }
 
 function found(dir: string, fallbackName: string, more: Partial<Fetched> = {}): Fetched {
@@ -86,7 +86,7 @@ async function fromRegistry(
   const info = await registry.info(source, signal);
   const { verdict, reasons } = info.moderation;
   if (verdict === "malicious")
-    throw new AegisError("forbidden", `${registry.url} holds "${info.slug}" to be malicious: ${reasons.join(", ")}`);
+    throw new AegisError("forbidden", `${registry.url} classifies "${info.slug}" as malicious: ${reasons.join(", ")}`);
   const wanted = source.version ?? info.version;
   if (wanted === null) throw new AegisError("not_found", `${registry.url} has no version of "${info.slug}"`);
   const name = { owner: source.owner ?? info.owner, slug: info.slug };
@@ -183,7 +183,7 @@ function nameOfUrl(url: URL): string {
 }
 
 function moderated(reasons: readonly string[]): SkillFinding {
-  const message = "the registry itself holds it to be suspicious";
+  const message = "the registry itself classifies it as suspicious";
   return {
     severity: "suspicious",
     rule: "registry.moderation",

@@ -76,7 +76,7 @@ export class FilePlan {
     const file = join(this.root, path);
     try {
       const info = await stat(file);
-      if (!info.isFile()) throw new AegisError("conflict", `${path} is no plain file`);
+      if (!info.isFile()) throw new AegisError("conflict", `${path} is not a regular file`);
       return { bytes: await readFile(file), mode: info.mode & 0o777 };
     } catch (error) {
       if (isErrno(error, "ENOENT", "ENOTDIR")) return { bytes: null, mode: newFileMode };

@@ -294,7 +294,7 @@ async function move(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if (!isErrno(error, "EXDEV")) throw error;
-    throw new AegisError("unavailable", `${to} is on another file system than ${from}`, {
+    throw new AegisError("unavailable", `${to} is on a different file system from ${from}`, {
       hint: "packages are put in place by renaming; keep .aegis on one file system",
       cause: error,
     });

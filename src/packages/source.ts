@@ -52,7 +52,7 @@ export function parseSource(written: string, context: SourceContext): Source {
   if (/^\.{1,2}(?:\/|$)/.test(text)) return { kind: "path", text, path: resolve(context.root, text) };
   const [, owner = null, slug, version = null] = registryPattern.exec(text) ?? [];
   if (slug === undefined)
-    throw new AegisError("invalid", `"${shortened(text)}" names no place to install from`, {
+    throw new AegisError("invalid", `"${shortened(text)}" is not a source to install from`, {
       hint: `expected ${context.grammar}`,
     });
   return { kind: "registry", text, owner, slug, version };
@@ -70,7 +70,7 @@ function gitSource(text: string, { githubUrl, grammar }: SourceContext): GitRefe
 function refuseAddress(text: string, { githubUrl, grammar }: SourceContext): void {
   if (!/^(?:[a-z][a-z0-9+.-]*:\/\/|[\w.-]+@[\w.-]+:)/i.test(text) || text.startsWith("file://")) return;
   if (otherArchive.test(text))
-    throw new AegisError("invalid", `"${shortened(text)}" is an archive of another kind than ZIP`, {
+    throw new AegisError("invalid", `"${shortened(text)}" is an archive, but not a ZIP archive`, {
       hint: `unpack it and name its folder; or expected ${grammar}`,
     });
   const isHttp = /^https?:/i.test(text);
@@ -94,7 +94,7 @@ function refuseAddress(text: string, { githubUrl, grammar }: SourceContext): voi
 }
 
 function urlSource(text: string): Source {
-  if (!URL.canParse(text)) throw new AegisError("invalid", `"${shortened(text)}" is no URL`);
+  if (!URL.canParse(text)) throw new AegisError("invalid", `"${shortened(text)}" is not a URL`);
   const url = new URL(text);
   if (url.pathname.endsWith(".git")) return { kind: "git", text, url: text, ref: null, path: null };
   return { kind: "url", text, url };
@@ -104,7 +104,9 @@ function fileOf(url: string): string {
   try {
     return fileURLToPath(url);
   } catch (error) {
-    throw new AegisError("invalid", `"${url}" is no folder: ${errorText(error)}`, { hint: "expected file:///folder" });
+    throw new AegisError("invalid", `"${url}" is not a folder: ${errorText(error)}`, {
+      hint: "expected file:///folder",
+    });
   }
 }
 

@@ -64,7 +64,7 @@ export class ToolCallLog {
         for (const record of records) await tx.events.append(record, clock.now());
       });
     } catch (error) {
-      log.warn("calls of tools could not be recorded", { calls: records.length, error: errorText(error) });
+      log.warn("tool calls could not be recorded", { calls: records.length, error: errorText(error) });
     }
   }
 

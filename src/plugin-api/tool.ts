@@ -99,7 +99,7 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 export function toolNameProblem(name: string): string | null {
   return namePattern.test(name)
     ? null
-    : `${JSON.stringify(name)} is no name for a tool: expected letters, digits, - and _, starting with a letter`;
+    : `${JSON.stringify(name)} is not a valid tool name: expected letters, digits, - and _, starting with a letter`;
 }
 
 function checkOptions(options: ToolOptions): void {

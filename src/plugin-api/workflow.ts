@@ -101,7 +101,7 @@ export function isWorkflow(value: unknown): value is Workflow {
 function check(name: unknown, body: unknown): void {
   if (typeof name !== "string" || name.length > workflowNameMaxLength || !workflowNamePattern.test(name)) {
     throw new TypeError(
-      `${JSON.stringify(name)} is no name for a workflow: expected lower-case words joined by _ or -`,
+      `${JSON.stringify(name)} is not a valid workflow name: expected lower-case words joined by _ or -`,
     );
   }
   if (typeof body !== "function") throw new TypeError(`workflow "${name}" has no body: expected an async function`);

@@ -112,7 +112,7 @@ export class ConfigService {
       this.#options.log.info("settings reloaded", { agents: settings.agents.map((agent) => agent.slug) });
       this.#tell(this.#current);
     } else {
-      this.#options.log.warn("the changed settings have problems; the old ones stay in force", { problems });
+      this.#options.log.warn("the changed settings have problems; the old ones stay in effect", { problems });
     }
     await this.#listener(this.#current, problems);
     return { ok: problems.length === 0, problems };
@@ -125,7 +125,7 @@ export class ConfigService {
       root: this.#options.root,
       home: this.#settings.home,
       signal: stop.signal,
-      onError: (error) => this.#options.log.warn("changed settings may go unseen", { error: errorText(error) }),
+      onError: (error) => this.#options.log.warn("changed settings may go unnoticed", { error: errorText(error) }),
       onChange: () => {
         this.reload().catch((error: unknown) =>
           this.#options.log.error("settings could not be reloaded", { error: errorText(error) }),

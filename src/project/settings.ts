@@ -110,7 +110,7 @@ async function chooseAgents(
   const why =
     options.agent === undefined
       ? "it is the default agent of the project's configuration"
-      : "it was asked for on the command line";
+      : "it was requested on the command line";
   return { agents, choice: { slug: wanted, why } };
 }
 

@@ -32,7 +32,7 @@ export function toAegisError(error: unknown, log: Logger, where: Record<string, 
   if (isAegisError(error)) return error;
   const id = randomUUID();
   log.error("request failed", { id, ...where, error: error instanceof Error ? (error.stack ?? error.message) : error });
-  return new AegisError("internal", "the daemon could not answer because of an error of its own", {
+  return new AegisError("internal", "the daemon could not answer because of an internal error", {
     hint: `look for ${id} in the daemon's log`,
     details: { id },
   });
@@ -59,8 +59,8 @@ export function unknownRoute(method: string, path: string): AegisError {
 }
 
 export function wrongMethod(method: string, path: string, allowed: readonly string[]): AegisError {
-  return new AegisError("method_not_allowed", `${path} does not take ${method}`, {
-    hint: `it takes ${allowed.join(", ")}`,
+  return new AegisError("method_not_allowed", `${path} does not accept ${method}`, {
+    hint: `it accepts ${allowed.join(", ")}`,
   });
 }
 

@@ -168,7 +168,7 @@ async function listen(server: Server, bind: string, port: number): Promise<numbe
       isErrno(error, "EADDRINUSE")
         ? `port ${port} of ${bind} is taken by another program`
         : `cannot listen on ${bind}:${port}: ${errorText(error)}`,
-      { hint: "choose another server.bind or server.port; port 0 takes any free one", cause: error },
+      { hint: "choose another server.bind or server.port; port 0 selects a free one", cause: error },
     );
   } finally {
     server.off("error", reject);

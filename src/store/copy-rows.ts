@@ -42,7 +42,7 @@ export async function copyRows(
     }
     const found = await target.count(table.name);
     if (copied !== total || found !== total)
-      throw new AegisError("internal", `${total} rows of ${table.name} were to be copied, ${found} arrived`, {
+      throw new AegisError("internal", `${total} rows of ${table.name} had to be copied, but ${found} were`, {
         hint: "nothing was changed",
       });
     counts[table.name] = total;

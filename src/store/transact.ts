@@ -53,7 +53,7 @@ export async function whileAway<T>(work: () => Promise<T>, repetition: Repetitio
     } catch (error) {
       const delay = backoffMs({ ...backoff, longestMs: longestDelayMs ?? backoff.longestMs }, failures);
       if (!mayRepeat(error) || signal.aborted || clock.now() + delay > until) throw error;
-      log.warn(`${what} met a lost database; trying again`, { ...details, error: errorText(error), delay_ms: delay });
+      log.warn(`${what} lost the database; trying again`, { ...details, error: errorText(error), delay_ms: delay });
       await clock.sleep(delay, signal).catch(() => {});
       if (signal.aborted) throw error;
     }

@@ -99,7 +99,10 @@ it("sends resources and images, and refuses what no agent can take", async () =>
   expect(said).toContain('<context uri="file:///p/b.ts">\nconst b = 1;\n</context>');
   // The offline agent has no eyes; the refusal reaches the editor.
   const blind = editor.prompt(session, [{ type: "image", data: png, mimeType: "image/png" }]);
-  await expect(blind).rejects.toMatchObject({ code: -32602, message: expect.stringContaining("takes no images") });
+  await expect(blind).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining("does not accept images"),
+  });
   const audio = editor.prompt(session, [{ type: "audio", data: "", mimeType: "audio/wav" }]);
   await expect(audio).rejects.toMatchObject({ code: -32602 });
 });

@@ -73,7 +73,7 @@ it("refuses a write whose base was changed, and names who changed it and what", 
   expect(await talk(client, "ada", "write notes.txt by ada again")).toContain("wrote notes.txt");
   // A person's edit counts too, and a file that another session created.
   await project.write("notes.txt", "by a person\n");
-  expect(await talk(client, "ada", "write notes.txt x")).toContain("changed outside of the sessions' file tools");
+  expect(await talk(client, "ada", "write notes.txt x")).toContain("changed outside the sessions' file tools");
   await talk(client, "ada", "write new.txt by ada");
   expect(await talk(client, "bob", "write new.txt by bob")).toContain("written by ada and you have not read it");
   expect(await claimed(client)).toEqual([]);

@@ -57,7 +57,7 @@ it("subagents.enabled: false hides the tools of subagents and of the pool", asyn
   const tools = await root.tools();
   expect(tools.filter((name) => hidden.includes(name))).toEqual([]);
   expect(tools).toContain("aegis_list_sessions");
-  for (const tool of hidden) expect((await root.call(tool, {})).text).toContain("subagents are switched off here");
+  for (const tool of hidden) expect((await root.call(tool, {})).text).toContain("subagents are disabled here");
   const { agent } = await daemon.client.call("getAgent", { path: { agent: "root" } });
   expect(agent.tools.find(({ name }) => name === "agent")).toMatchObject({ allowed: false });
 });

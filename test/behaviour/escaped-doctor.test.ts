@@ -27,7 +27,7 @@ export const stay = workflow("stay", async (engine) => engine.bash(${JSON.string
     expect(isRunning(pid)).toBe(true);
     const told = await project.aegis("doctor");
     expect(told.stdout).toContain(`(pid ${pid})`);
-    expect(told.stdout).toMatch(new RegExp(`aegis doctor --fix ends them, or kill -9 .*\\b${pid}\\b`));
+    expect(told.stdout).toMatch(new RegExp(`aegis doctor --fix kills them, or kill -9 .*\\b${pid}\\b`));
     expect((await project.aegis("down")).stderr).toContain(`(pid ${pid}) was left behind`);
     await project.aegis("doctor", "--fix");
     expect(isRunning(pid)).toBe(false);

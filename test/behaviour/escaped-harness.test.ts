@@ -44,7 +44,7 @@ describe("a harness", () => {
     expect(isRunning(escaped)).toBe(true);
     const forced = await project.aegis("down", "--force");
     expect(forced).toMatchObject({ code: 0, stdout: "No daemon runs here.\n" });
-    expect(forced.stderr).toContain(`(pid ${escaped}) was left behind and was ended`);
+    expect(forced.stderr).toContain(`(pid ${escaped}) was left behind and was killed`);
     expect([pid, escaped].filter(isRunning)).toEqual([]);
     expect(await readFile(file, "utf8").catch(() => null)).toBeNull();
     expect(await project.json("down", "--force")).toEqual({ stopped: false, pid: null, left_behind: 0, ended: 0 });

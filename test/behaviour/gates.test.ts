@@ -33,7 +33,7 @@ const files = {
   ".aegis/plugins/house/plugin.toml": '[plugin]\nname = "house"\nversion = "1.0.0"\n',
   ".aegis/plugins/house/gate.ts": gate,
 };
-const refused = /guards this and is not loaded as it was.*aegis plugin accept house.*aegis plugin drop house/;
+const refused = /guards this and is not loaded as recorded.*aegis plugin accept house.*aegis plugin drop house/;
 
 async function guarded(more: Record<string, string> = {}): Promise<AegisProject> {
   const project = await aegisProject({ ...files, ...more }, { trusted: false });

@@ -67,7 +67,7 @@ it("lists, pauses and resumes the merge queue, and cancels what waits, also afte
 it("takes no tasks and lends its name to no other queue", async () => {
   const { aegis, root } = await aegisProject(isolated);
   const enqueued = await aegis("queue", "enqueue", "merge-queue", "work");
-  expect(enqueued.stderr).toContain("is the queue of landings: it takes no tasks");
+  expect(enqueued.stderr).toContain("is the queue of landings: it accepts no tasks");
   expect((await aegis("queue", "remove", "merge-queue")).stderr).toContain("is the queue of landings");
   expect((await aegis("queue", "add", "merge-queue", "dev")).stderr).toContain("the name of the queue of landings");
   const config = `${isolated[".aegis.yaml"]}queues:\n  merge-queue: { agent: dev }\n`;

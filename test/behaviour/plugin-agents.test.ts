@@ -116,7 +116,7 @@ it("are taken from manifests, each with its origin, and one bad entry costs that
   expect((await aegis("agent", "show", "dev")).stdout).toMatch(/no +sql .*only the agent db:dba may use it/);
   // Files outside of the folder can change unseen, so a user cannot have trusted them.
   expect((await aegis("plugin", "show", "linked")).stdout).toMatch(/untrusted: .*link\.md is a link out of its folder/);
-  expect((await aegis("plugin", "show", "greedy")).stdout).toMatch(/cannot bring a tool "bash"/);
+  expect((await aegis("plugin", "show", "greedy")).stdout).toMatch(/cannot provide a tool "bash"/);
 });
 
 describe("tools that belong to an agent", () => {

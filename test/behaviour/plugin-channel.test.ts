@@ -159,7 +159,7 @@ describe("a channel of a plugin", () => {
     });
     const { plugin } = await client.call("getPlugin", { path: { plugin: "wrong" } });
     expect(plugin.diagnostics.map(({ message }) => message)).toContainEqual(
-      'plugins.wrong.channels.wrnog: the plugin brings no such channel (did you mean "wrong"?)',
+      'plugins.wrong.channels.wrnog: the plugin has no such channel (did you mean "wrong"?)',
     );
     expect(plugin.brings.channels).toEqual([{ name: "wrong", description: "d" }]);
     const stolen = await client.call("getPlugin", { path: { plugin: "stolen" } });

@@ -96,7 +96,7 @@ it("refuses what a gate guards if its plugin fails to load after the start", asy
   const session = await createSession(client);
   const answer = talk(client, session.id, "use quick_tool good");
   await project.open("guard");
-  expect(await answer).toMatch(/guards this and is not loaded as it was.*no key for the guard/);
+  expect(await answer).toMatch(/guards this and is not loaded as recorded.*no key for the guard/);
   expect(await pluginNamed(client, "guard")).toMatchObject({ status: "failed", generation: 0 });
   const status = await client.call("status");
   expect(status.attention.failed).toEqual(["plugin guard"]);

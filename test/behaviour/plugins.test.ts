@@ -198,7 +198,7 @@ describe("a plugin that cannot be loaded", () => {
     ["twin-b", "twin_tool", /the tool "twin_tool" is left out: .*the plugin "twin-a" has one/],
     ["programs", "not_there", /the tool "not_there" is left out: its program .* is not /],
     ["one-bad", "twice", /one-bad\.ts the tool "twice" is left out: there are two tools "twice"/],
-    ["one-bad", "no name", /one-bad\.ts the tool "no name" is left out: .*is no name for a tool/],
+    ["one-bad", "no name", /one-bad\.ts the tool "no name" is left out: .*is not a valid tool name/],
     ["one-bad", "bad_schema", /the tool "bad_schema" is left out: the schema of its input cannot be used/],
   ])("%s loses only the tool %s, and says why", async (name, tool, why) => {
     const { plugin } = await shared.daemon.client.call("getPlugin", { path: { plugin: name } });
@@ -247,7 +247,7 @@ describe("a plugin that misbehaves", () => {
   });
 
   it("fails the calls in progress when it ends, and comes back", async () => {
-    expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was at work: .*exited with code 7/);
+    expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was working: .*exited with code 7/);
     expect(await use("alive")).toBe("alive");
     expect(await use("reject_later")).toMatch(/dies\.ts:3: nobody caught this/);
     expect(await use("alive")).toBe("alive");
@@ -265,7 +265,7 @@ describe("a plugin that misbehaves", () => {
   });
 
   it("ends when it eats its memory up, alone", async () => {
-    expect(await use("eat")).toMatch(/more than 256 MB of memory|stopped while it was at work/);
+    expect(await use("eat")).toMatch(/more than 256 MB of memory|stopped while it was working/);
     expect(await use("full")).toBe("hungry again");
     expect(await use("eat_buffers")).toMatch(/more than 256 MB of memory/);
     expect(await use("full")).toBe("hungry again");

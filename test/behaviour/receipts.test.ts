@@ -125,7 +125,7 @@ it("ends the check of a task that is cancelled, and does not call it done", asyn
 it("needs the rights of a command for the check of an agent", async () => {
   const { client } = await started();
   const reader = await createSession(client, { agent: "reader" });
-  expect(await talk(client, reader.id, 'enqueue free "stubborn" check "true"')).toMatch(/may not have commands run/);
+  expect(await talk(client, reader.id, 'enqueue free "stubborn" check "true"')).toMatch(/may not run commands/);
   const dev = await createSession(client, { agent: "dev" });
   const asked = await say(client, dev.id, 'enqueue free "stubborn" check "true"');
   const ask = async () =>
@@ -137,7 +137,7 @@ it("needs the rights of a command for the check of an agent", async () => {
   expect(await answerTo(client, asked)).toMatch(/not approved/);
   expect((await eventsOf(client, "task.enqueued")).filter(({ data }) => data.task.producer === dev.id)).toEqual([]);
   const boss = await createSession(client, { agent: "boss" });
-  expect(await talk(client, boss.id, 'enqueue hard "stubborn" check "true"')).toMatch(/has a check of its own/);
+  expect(await talk(client, boss.id, 'enqueue hard "stubborn" check "true"')).toMatch(/has its own check/);
   const own = JSON.parse(await talk(client, boss.id, 'enqueue free "stubborn" check "true"')) as { task_id: TaskId };
   expect(await over(client, own.task_id)).toMatchObject({ status: "completed", verified: true, check: "true" });
 });

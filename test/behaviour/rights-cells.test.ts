@@ -151,7 +151,7 @@ cell("task of a queue with rights: own", "person", async () => {
 cell("task of a queue with rights: own", "agent", async () => {
   const caller = await limited("own");
   const refused = await caller.call("aegis_enqueue", { queue: "wide", payload: "hold never" });
-  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("takes no tasks from the agent") });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("accepts no tasks from the agent") });
   const named = await seated(shared.project, shared.daemon, "named", "of-own-named");
   await named.call("aegis_enqueue", { queue: "wide", payload: "hold own-agent" });
   const { seat, session } = await stand("own-agent");
@@ -189,7 +189,7 @@ cell("command of a workflow (bash)", "person", async () => {
   };
   expect(await ended(await start({}))).toMatchObject({ status: "ok", result: "ran\n" });
   const reader = await createSession(client, { agent: "reader" });
-  expect((await ended(await start({ host: reader.id }))).error?.message).toContain("may not have commands run");
+  expect((await ended(await start({ host: reader.id }))).error?.message).toContain("may not run commands");
 });
 
 cell("command of a workflow (bash)", "agent", async () => {

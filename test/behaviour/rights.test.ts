@@ -72,7 +72,7 @@ it("a queue with rights: own gives its agent's rights to tasks of the producers 
   const limited = await seated(project, daemon, "limited", "not-named");
   const refused = await limited.call("aegis_enqueue", { queue: "wide", payload: "hold never" });
   expect(refused).toMatchObject({ isError: true });
-  expect(refused.text).toContain('queue "wide" takes no tasks from the agent "limited"');
+  expect(refused.text).toContain('queue "wide" accepts no tasks from the agent "limited"');
   const named = await seated(project, daemon, "named", "named");
   await named.call("aegis_enqueue", { queue: "wide", payload: "hold wide-worker" });
   const worker = await takeSeat(project, daemon, "wide-worker", newId("ses", 1));
@@ -103,7 +103,7 @@ it("the commands of a run are not run for an agent that may run none", async () 
   };
   expect(await outcome((await start({})).run.id)).toMatchObject({ status: "ok", result: "ran\n" });
   const { run } = await start({ host: reader.id });
-  const message = 'the agent "reader" may not have commands run: its permission is read, the tool needs write';
+  const message = 'the agent "reader" may not run commands: its permission is read, the tool needs write';
   expect(await outcome(run.id)).toMatchObject({ status: "error", error: { message } });
   // Neither a run that this one starts nor a copy of it has more.
   expect(await outcome((await start({ within: run.id })).run.id)).toMatchObject({

@@ -185,7 +185,7 @@ it("a timeout set before a restart still counts after it", async () => {
   await first.kill();
   const { client } = await project.start();
   const firing = await waitForFiring(client, (await fired(client, "s")).id);
-  expect(firing).toMatchObject({ status: "error", error: "timeout: it was not done within 1 s" });
+  expect(firing).toMatchObject({ status: "error", error: "timeout: it did not finish within 1 s" });
 });
 
 it("the API adds, changes, runs and removes, and refuses what is wrong without a trace", async () => {

@@ -117,7 +117,7 @@ it("a message that calls a skill does not join a turn in progress, whose beginni
   await hasSaid(client, id, "holding one");
   const receipt = await say(client, id, "/tea for two", { mode: "steer" });
   expect(receipt.outcome).toBe("queued");
-  expect(receipt.text).toContain('the skill "tea" comes with a turn of its own');
+  expect(receipt.text).toContain('the skill "tea" gets its own turn');
   await project.open("one");
   expect(await answerTo(client, receipt)).toContain("Warm the pot.");
 });

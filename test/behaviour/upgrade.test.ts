@@ -38,7 +38,7 @@ type Task = { payload: string; status: string };
 it("a project of version 0.1.0 continues once its user has adopted its state", async () => {
   const project = await oldProject();
   const { aegis, json, root } = project;
-  expect(await aegis("up")).toMatchObject({ code: 3, stderr: expect.stringContaining("an older Aegis made it") });
+  expect(await aegis("up")).toMatchObject({ code: 3, stderr: expect.stringContaining("an older Aegis created it") });
   expect((await aegis("state", "adopt", "--yes")).code).toBe(0);
   expect((await aegis("up")).code).toBe(0);
 

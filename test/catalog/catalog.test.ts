@@ -87,7 +87,7 @@ it("takes what the project sets for a workflow, and says what it cannot set", as
   for (const [settings, message] of [
     [
       "{ reviewer: [x] }",
-      'workflows.review_branch.reviewer is no setting of this workflow (did you mean "reviewers"?)',
+      'workflows.review_branch.reviewer is not a setting of this workflow (did you mean "reviewers"?)',
     ],
     ["{ reviewers: one }", "workflows.review_branch.reviewers: expected a list, found text"],
   ]) {

@@ -24,7 +24,7 @@ it("shows, pairs and tests a channel", timeout, async () => {
   await waitUntil("it is paired", () => fake.sent.length === 1);
   expect((await project.aegis("channel", "list")).stdout).toMatch(/telegram +ok[\s\S]*7 Ada \(paired/);
   expect((await project.aegis("channel", "test", "telegram")).stdout).toContain("connected as @aegis_test_bot");
-  await waitUntil("the test message is there", () => fake.texts(7).includes("A test message of Aegis."));
+  await waitUntil("the test message is there", () => fake.texts(7).includes("A test message from Aegis."));
   expect((await project.aegis("status")).stdout).toMatch(/channel +telegram: ok, connected as @aegis_test_bot/);
   expect(await project.aegis("channel", "unpair", "telegram", "7")).toMatchObject({ code: 0 });
   expect(await project.aegis("channel", "unpair", "telegram", "7")).toMatchObject({ code: 1 });
@@ -52,7 +52,7 @@ it("says what is wrong, for how long, what waits and what to do, and loses nothi
     expect((await project.aegis("channel", "test", "telegram")).stdout).toContain("connected as");
     await sees("ok");
   };
-  const answers = () => fake.texts(7).filter((text) => !text.includes("A test message of Aegis.")).length;
+  const answers = () => fake.texts(7).filter((text) => !text.includes("A test message from Aegis.")).length;
   const badToken = "Telegram rejects the token";
   fake.accepts = false;
   await project.aegis("up");

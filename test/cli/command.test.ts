@@ -81,7 +81,7 @@ it("of an untrusted folder do not run, and say how to agree", async () => {
   expect(refused.stderr).toContain("aegis trust");
   expect((await aegis("run", "/where x", "--agent", "helper")).stdout).not.toContain("from");
   expect((await aegis("run", "/mine")).stdout).toContain("1 todo in 1 file");
-  expect((await aegis("trust", "--list")).stdout).toContain("says its text to an agent as /left");
+  expect((await aegis("trust", "--list")).stdout).toContain("sends its text to an agent as /left");
   await aegis("trust", "--yes");
   expect((await aegis("run", "/left")).stdout).toContain("1 todo in 1 file");
   await writeFile(join(root, ".aegis/commands/left.md"), "list files");

@@ -104,7 +104,7 @@ it("names the problem of a rejected configuration when an agent of it is wanted"
   ]) {
     const { code, stderr } = await project.aegis(...command);
     expect(code).toBe(1);
-    expect(stderr).toContain('no agent "fresh" in the configuration in force; the changed one was rejected');
+    expect(stderr).toContain('no agent "fresh" in the current configuration; the changed one was rejected');
     expect(stderr).toMatch(/\.aegis\.yaml:5.*modle/);
   }
   for (const command of [

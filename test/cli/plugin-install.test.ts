@@ -33,7 +33,7 @@ it("installs after --yes only, shows what would run, updates and uninstalls", as
   expect(done.stdout).toContain("Added to the project: plugins.hello.tone, agents.greeter");
   expect(await readFile(join(root, ".aegis.yaml"), "utf8")).toMatch(/^# kept\n[\s\S]*greeter:[\s\S]*tone: warm/);
   expect((await aegis("plugin", "install", "hello", "--from", "./shelf/hello", "--yes")).stderr).toContain(
-    "is there already",
+    "already exists",
   );
   expect((await aegis("plugin", "update", "--yes")).stdout).toContain("hello 1.0.0 is up to date.");
 

@@ -81,8 +81,8 @@ it("installs a plugin with bad tools without them, and validate --load finds the
   await aegis("up");
   await aegis(...install("good"));
   const wrong = [
-    'the tool "bash" is left out: the plugin "partly" cannot bring a tool "bash": the name is Aegis\'s own',
-    'the tool "good_tool" is left out: the plugin "partly" cannot bring a tool "good_tool": the plugin "good" has one',
+    'the tool "bash" is left out: the plugin "partly" cannot provide a tool "bash": the name is Aegis\'s own',
+    'the tool "good_tool" is left out: the plugin "partly" cannot provide a tool "good_tool": the plugin "good" has one',
     'the tool "gone" is left out: its program ./bin/gone is not there',
     'the tool "odd" is left out: the schema of its input cannot be used',
   ];
@@ -125,7 +125,7 @@ it.each([
   ["https://github.com/acme/tools", /is a URL; .*\n.*gh:acme\/tools/],
   ["git@github.com:acme/tools.git", /is a URL; .*\n.*gh:acme\/tools/],
   ["ssh://git@git.example/acme/tools.git", /is a URL; .*\n.*git\+https:\/\/git\.example\/acme\/tools\.git/],
-  ["https://example.com/hello.tar.gz", /is an archive of another kind than ZIP/],
+  ["https://example.com/hello.tar.gz", /is an archive, but not a ZIP archive/],
   ["./hello.zip", /the plugin's files are refused: not a ZIP archive/],
   ["./.aegis.yaml", /\.aegis\.yaml is neither a folder, a ZIP archive nor/],
 ])("refuses %s as what it is", async (from, why) => {

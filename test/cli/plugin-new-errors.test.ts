@@ -12,7 +12,7 @@ it("writes over nothing, and says what is wrong with a name or a kind", async ()
   await writeFile(join(folder, "mine", "keep.txt"), "kept");
   const taken = await aegis("plugin", "new", "mine");
   expect(taken.code).not.toBe(0);
-  expect(taken.stderr).toMatch(/is there already, and nothing was written|has a plugin "mine" already/);
+  expect(taken.stderr).toMatch(/already exists, so nothing was written|has a plugin "mine" already/);
   expect(await readdir(folder)).toEqual(["mine"]);
   expect(await readdir(join(folder, "mine"))).toEqual(["keep.txt"]);
   expect((await aegis("plugin", "new", "../out")).stderr).toContain("expected lower-case letters");

@@ -47,7 +47,7 @@ it("steers, and says why a session cannot fork or see an image", async () => {
   const missing = await project.aegis("send", "brave-planck", "look", "--image", "nowhere.png");
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("nowhere.png cannot be read") });
   const image = await project.aegis("send", "brave-planck", "look", "--image", ".aegis.yaml");
-  expect(image).toMatchObject({ code: 2, stderr: expect.stringContaining("takes no images") });
+  expect(image).toMatchObject({ code: 2, stderr: expect.stringContaining("does not accept images") });
 });
 
 it("says what is wrong in the words of the command line", async () => {

@@ -138,7 +138,7 @@ describe("aegis skill install", () => {
     await writeFile(join(project.root, "packed.zip"), makeZip({ "packed/SKILL.md": skillPage("packed") }));
     const source = `git+${repo.url}`;
     const several = await project.aegis("skill", "install", source);
-    expect(several).toMatchObject({ code: 1, stderr: expect.stringContaining("it holds alpha, beta") });
+    expect(several).toMatchObject({ code: 1, stderr: expect.stringContaining("it contains alpha, beta") });
     expect((await project.aegis("skill", "install", "beta", "--from", source)).stdout).toMatch(
       /^installed beta [0-9a-f]{10} from git\+/,
     );

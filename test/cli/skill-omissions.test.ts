@@ -18,10 +18,10 @@ it("names folders that lie too deep, skills inside skills, an index and unknown 
   const told = diagnostics.map(({ code, file, message }) => `${code} ${file?.split("/skills/")[1]}: ${message}`);
   expect(told).toEqual([
     expect.stringMatching(/^name loose\.md: is not read: a skill in this folder is a folder with a SKILL\.md/),
-    expect.stringMatching(/^name SKILLS\.md: is taken for an index/),
+    expect.stringMatching(/^name SKILLS\.md: is treated as an index/),
     expect.stringMatching(/^depth 1\/2\/3\/4\/5\/6\/7: is not read/),
-    expect.stringMatching(/^nesting a\/inner\/SKILL\.md: lies inside the skill a/),
-    expect.stringMatching(/^nesting a\/more\/deeper\/far\/SKILL\.md: lies inside the skill a/),
+    expect.stringMatching(/^nesting a\/inner\/SKILL\.md: is inside the skill a/),
+    expect.stringMatching(/^nesting a\/more\/deeper\/far\/SKILL\.md: is inside the skill a/),
     expect.stringMatching(/^agent a\/SKILL\.md: agent: no agent "explorr" \(did you mean "explorer"\?\)/),
   ]);
 });

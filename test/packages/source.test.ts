@@ -22,15 +22,15 @@ it.each([
 });
 
 it.each([
-  ["", /names no place/, "expected a source"],
+  ["", /is not a source to install from/, "expected a source"],
   ["ftp://x/y", /is a URL/, "expected a source"],
-  ["bundled:../x", /names no place/, "expected a source"],
+  ["bundled:../x", /is not a source to install from/, "expected a source"],
   ["gh:o", /not gh:owner\/repo/, "expected a source"],
   ["git+https://u:p@h/r", /user name or password/, "expected a source"],
   ["https://github.com/o/r", /is a URL/, "write gh:o/r"],
   ["git@github.com:o/r.git", /is a URL/, "write gh:o/r"],
   ["ssh://git@h.example/o/r.git", /is a URL/, "write git+https://h.example/o/r.git"],
-  ["https://h/x.tar.gz?y=1", /another kind than ZIP/, expect.stringContaining("unpack it")],
+  ["https://h/x.tar.gz?y=1", /not a ZIP archive/, expect.stringContaining("unpack it")],
 ])("refuses %j", (text, message, hint) => {
   const error = (() => {
     try {

@@ -27,7 +27,7 @@ describe("mistakes are told where they are made", () => {
     ],
     ["a wrong timeout", () => hook("pre_turn", { timeout: -1 }, never), /timeout .* should be a number of seconds/],
     ["a tool without a description", () => tool({ description: " " }, never), /description .* should be a text/],
-    ["a tool with a bad name", () => tool({ name: "no spaces", description: "d" }, never), /is no name for a tool/],
+    ["a tool with a bad name", () => tool({ name: "no spaces", description: "d" }, never), /is not a valid tool name/],
     ["a tool with two inputs", () => tool({ description: "d", input: {}, parameters: {} }, never), /given once/],
     [
       "a tool with a wrong right",

@@ -280,7 +280,7 @@ const commandShapes: Shape[] = [
     { description: "Tidies" },
   ],
   ["a header without an end", "---\ndescription: Tidies\n\n# Tidy\n\nTidy up.", { description: /./ }],
-  ["nothing", "", { lost: /^expected a text to say/ }],
+  ["nothing", "", { lost: /^expected a text for the agent/ }],
 ];
 
 type Outcome = { name: string | null; description: string | null; told: string[]; lost: string[] };

@@ -65,12 +65,12 @@ describe("images", () => {
     pty.type(ctrlV);
     await shows("look at [image #1]");
     pty.type("\r");
-    await shows("which takes no images");
+    await shows("which does not accept images");
     await shows(/look at \[image #1\]\s*\n─/);
     pty.type("\u0003");
     await hides("look at [image");
     pty.type("see @pixel.png now\r");
-    await shows("which takes no images");
+    await shows("which does not accept images");
   });
 
   it("need a display", async () => {

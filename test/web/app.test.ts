@@ -153,7 +153,7 @@ describe("a session", () => {
     })()`);
     await page.locator(".chip", { hasText: "dot.png" }).waitFor();
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("which takes no images").waitFor();
+    await page.getByText("which does not accept images").waitFor();
     expect(await page.locator(".composer .chip", { hasText: "dot.png" }).count()).toBe(1);
     await page.getByRole("button", { name: "Remove dot.png" }).click();
     await page.getByRole("button", { name: "Send" }).click();

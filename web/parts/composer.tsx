@@ -17,8 +17,8 @@ type Attached = { name: string; data: string };
 const modes: Readonly<Record<Mode, string>> = { queue: "Queue", steer: "Steer", interrupt: "Interrupt" };
 const modeTitles: Readonly<Record<Mode, string>> = {
   queue: "wait for the next turn",
-  steer: "join the current turn if the harness can",
-  interrupt: "end the current turn and deliver at once",
+  steer: "join the current turn if the harness supports it",
+  interrupt: "end the current turn and deliver immediately",
 };
 const mostImages = 8;
 

@@ -137,7 +137,7 @@ class ConversationChannel implements RunningChannel {
     this.#retry.wake();
     await this.#outbox.hurry();
     const homes = await this.#everyone(store.read);
-    const [part = { text: "A test message of Aegis.", marks: [] }] = channel.format("A test message of Aegis.");
+    const [part = { text: "A test message from Aegis.", marks: [] }] = channel.format("A test message from Aegis.");
     const body: Content = { kind: "text", part };
     await store.transact(async (tx) => {
       for (const place of homes) {

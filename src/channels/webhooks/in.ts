@@ -55,7 +55,7 @@ export function startWebhookIn(options: InOptions): RunningChannel {
   });
   const limit = rateLimit(() => clock.now());
   const stopServing = options.serve(hook.name, async ({ method, headers, bytes }) => {
-    if (method !== "POST") throw new AegisError("method_not_allowed", "a webhook takes POST");
+    if (method !== "POST") throw new AegisError("method_not_allowed", "a webhook accepts only POST");
     const body = await bytes(maxBodyBytes);
     const given = Object.fromEntries(headers);
     const key =

@@ -39,7 +39,7 @@ export const slashCommands: Readonly<Record<ChatCommandName, SlashCommand>> = {
     run: answer,
   },
   history: { synopsis: "/history", summary: "show this session's history", run: history },
-  quit: { synopsis: "/quit", summary: "leave; the session stays open (also Ctrl-D)", run: async () => "leave" },
+  quit: { synopsis: "/quit", summary: "exit; the session stays open (also Ctrl-D)", run: async () => "leave" },
 };
 
 /**

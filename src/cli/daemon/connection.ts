@@ -68,7 +68,7 @@ function patientClient(cx: CliContext, root: string, daemon: DaemonFile): Client
     clock: systemClock,
     report(seconds) {
       cx.warn(`aegis: the daemon (pid ${daemon.pid}) has not answered for ${seconds} s`);
-      cx.warn("  wait for it, or end it with: aegis down --force");
+      cx.warn("  wait for it, or kill it with: aegis down --force");
     },
   });
 }

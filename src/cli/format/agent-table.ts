@@ -40,7 +40,7 @@ export function detailLines(agent: AgentDetail, look: Look & { cwd: string }): s
     ["skills", agent.skills?.join(", ") ?? null],
     ["mcp servers", mcpText(agent.mcp)],
     ["nodes", agent.nodes.length === 0 ? null : `with the labels ${agent.nodes.join(", ")}`],
-    ["isolation", agent.isolation === "worktree" ? "each session works in a git worktree of its own" : null],
+    ["isolation", agent.isolation === "worktree" ? "each session works in its own git worktree" : null],
     ["after crash", agent.on_crash === "fail" ? "interrupted work is reported, not repeated" : null],
     ["note", agent.scope_note],
   ];

@@ -183,7 +183,10 @@ function describe(event: Event, options: LineOptions): Text | null {
     case "plugin.failed":
       return painted(style.red, `the plugin ${event.data.plugin} failed: ${event.data.reason}`);
     case "plugin.restarting":
-      return painted(style.yellow, `the plugin ${event.data.plugin} ended and is restarted: ${event.data.reason}`);
+      return painted(
+        style.yellow,
+        `the plugin ${event.data.plugin} stopped and is being restarted: ${event.data.reason}`,
+      );
     case "plugin.restored":
       return painted(style.dim, `the plugin ${event.data.plugin} was restarted`);
     case "plugin.removed":

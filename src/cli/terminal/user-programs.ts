@@ -26,7 +26,7 @@ export async function editText(text: string, env: Environment): Promise<string> 
     const argv =
       process.platform === "win32" ? ["cmd", "/c", editor, file] : ["/bin/sh", "-c", `${editor} "$1"`, "sh", file];
     const code = await run(argv, env);
-    if (code !== 0) throw new Error(`the editor ${editor} ended with ${code}; the message is unchanged`);
+    if (code !== 0) throw new Error(`the editor ${editor} exited with ${code}; the message is unchanged`);
     return (await readFile(file, "utf8")).replace(/\r?\n$/, "");
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -27,7 +27,7 @@ const checks: readonly Check[] = [
           {
             level: "high",
             subject: "trust",
-            finding: "everything in this folder is trusted, also after changes",
+            finding: "everything in this folder is trusted, including future changes",
             fix: "aegis trust --revoke, then aegis trust",
           },
         ]
@@ -36,7 +36,7 @@ const checks: readonly Check[] = [
     trust.dev.map((plugin) => ({
       level: "medium",
       subject: `plugin ${plugin}`,
-      finding: "it is trusted also after changes (--dev)",
+      finding: "it is trusted, including future changes (--dev)",
       fix: `aegis plugin trust ${plugin}`,
     })),
   ({ trust }) => {

@@ -202,7 +202,7 @@ export class Turns {
       signal.addEventListener("abort", cancel, { once: true });
       await Promise.race([this.#spontaneous?.over, turn.over]);
       if (turn.isOver) return;
-      if (!this.#port.alive()) throw new Error("its process has ended");
+      if (!this.#port.alive()) throw new Error("its process has exited");
       await this.#port.prepare(turn);
       if (turn.isOver) return;
       turn.isSent = true;

@@ -174,7 +174,7 @@ export class CodexConversation implements Conversation {
 
   async #deliver(prompt: Prompt, turn: PromptTurn): Promise<void> {
     const [rpc, thread] = [this.#rpc(), this.#thread];
-    if (rpc === null || thread === null) throw new Error("its process has ended");
+    if (rpc === null || thread === null) throw new Error("its process has exited");
     const { effort } = this.#spec.agent;
     const model = this.#spec.agent.model ?? thread.model;
     turn.push(this.#translator.modelNow(model));

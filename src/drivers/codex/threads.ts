@@ -205,7 +205,7 @@ function planeConfig({ plane }: ConversationSpec): Json {
 
 function threadError(error: unknown): DriverError {
   const code = error instanceof RpcError && error.code === null ? "died" : "start";
-  const fix = isHeldElsewhere(error) ? { fix: "Another Codex process has it open: end that one first." } : {};
+  const fix = isHeldElsewhere(error) ? { fix: "Another Codex process has it open: stop that one first." } : {};
   return new DriverError(
     { code, message: `Codex did not open the conversation: ${errorText(error)}.`, ...fix },
     { cause: error },

@@ -144,7 +144,7 @@ function toolNotes({ tools }: PromptFacts): string {
   const notes = ["Paths are relative to the project folder; nothing outside it can be read or written."];
   if (tools.includes("edit"))
     notes.push("Read a file before you change it. A change is refused as stale when someone else changed the file.");
-  if (tools.includes("bash")) notes.push("A command has no input and ends with everything it started.");
+  if (tools.includes("bash")) notes.push("A command has no input. Everything it started is killed when it returns.");
   notes.push("Calls that only look may be made together in one step.");
   return `# Tools\n\n${notes.map((note) => `- ${note}`).join("\n")}`;
 }

@@ -8,7 +8,7 @@ import type { Signals } from "./signals.ts";
 const longestPartMs = 3_600_000;
 
 export async function sleep(context: RunContext, clock: Clock, ms: number): Promise<void> {
-  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`cannot sleep ${ms} ms: expected a number from 0 on`);
+  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`cannot sleep ${ms} ms: expected a number of at least 0`);
   await context.step(
     {
       method: "sleep",

@@ -30,7 +30,7 @@ export async function endProcesses(
     const fresh = (await find()).filter((info) => !known.has(nameOf(info)) && isSame(info, table));
     if (fresh.length === 0) return [...known.values()];
     if (isLate()) {
-      log.error("processes are started faster than they can be ended", { pids: fresh.map(({ pid }) => pid) });
+      log.error("processes are started faster than they can be killed", { pids: fresh.map(({ pid }) => pid) });
       return [...known.values(), ...fresh];
     }
     for (const info of fresh) {
@@ -44,7 +44,7 @@ export async function endProcesses(
       const now = performance.now();
       if (now >= killAt()) for (const info of running) signal(info, "SIGKILL", table, log);
       if (isLate()) {
-        log.error("processes are still there after SIGKILL", { pids: running.map(({ pid }) => pid) });
+        log.error("processes are still alive after SIGKILL", { pids: running.map(({ pid }) => pid) });
         return [...known.values()];
       }
       await delay(Math.max(1, Math.min(wait, killAt() - now)));

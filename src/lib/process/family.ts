@@ -53,13 +53,15 @@ export function createFamilies(table: ProcessTable, log: Logger): Families {
       orphans.clear();
       collectBy = performance.now() + grace;
       const found = await endProcesses(() => marked(ids), { table, log, killAt: () => collectBy });
-      if (found.length > 0) log.info("ended processes that a child left behind", { processes: named(found) });
+      if (found.length > 0) log.info("killed processes that a child left behind", { processes: named(found) });
     }
   };
 
   const begin = () => {
     collecting ??= collect()
-      .catch((error: unknown) => log.error("what children left behind could not be ended", { error: errorText(error) }))
+      .catch((error: unknown) =>
+        log.error("processes that children left behind could not be killed", { error: errorText(error) }),
+      )
       .finally(() => {
         collecting = null;
         grace = collectGraceMs;

@@ -25,7 +25,7 @@ export function createGroup(id: number, table: ProcessTable): Group {
     for (let wait = 2; isGroupAlive(id, table); wait = Math.min(wait * 2, longestPollMs)) {
       const now = performance.now();
       if (now >= killAt) signalGroup(id, "SIGKILL");
-      if (now >= killAt + killDeadlineMs) throw new Error(`process group ${id} is still there after SIGKILL`);
+      if (now >= killAt + killDeadlineMs) throw new Error(`process group ${id} is still alive after SIGKILL`);
       await delay(Math.max(1, Math.min(wait, killAt - now)));
     }
   };

@@ -63,7 +63,7 @@ export class PluginInstaller {
       const before = transaction.installed.get(name) ?? null;
       const target = packageFolder(this.#options.place, "plugin", name);
       if (!options.force && (await exists(this.#dirOf(name))))
-        throw new AegisError("conflict", `${target} is there already`, {
+        throw new AegisError("conflict", `${target} already exists`, {
           hint: before === null ? "replace it with --force" : `use: aegis plugin update ${name}, or --force`,
         });
       await this.#requirePluginDir(transaction);

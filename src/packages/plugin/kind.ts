@@ -40,7 +40,7 @@ export function pluginKind(options: PluginKindOptions): Kind<PluginInfo> {
     parse(text, context) {
       const source = parseSource(text, { ...context, grammar });
       if (source.kind === "registry")
-        throw new AegisError("invalid", `"${text}" is no source of plugins`, { hint: `expected ${grammar}` });
+        throw new AegisError("invalid", `"${text}" is not a plugin source`, { hint: `expected ${grammar}` });
       return text.startsWith("gh:") && source.kind === "git" ? { ...source, ref: source.ref ?? usualBranch } : source;
     },
     async find(fetched, { source, name }) {
@@ -180,7 +180,7 @@ function problemOf(error: unknown, source: Source): AegisError {
     const isUsual = source.kind === "git" && source.ref === usualBranch;
     return new AegisError("unavailable", `${source.text} could not be fetched: ${error.message}`, {
       ...(isUsual && error instanceof GitError && error.problem === "no_ref"
-        ? { hint: `the branch is "${usualBranch}" unless the source says another: ${source.text}@<branch>` }
+        ? { hint: `the branch is "${usualBranch}" unless the source names another: ${source.text}@<branch>` }
         : {}),
       cause: error,
     });

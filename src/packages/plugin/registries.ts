@@ -89,12 +89,12 @@ export function pickRegistryEntry(name: string, { entries, problems }: Search): 
   if (first === undefined) {
     const names = entries.map((entry) => entry.name);
     throw new AegisError("not_found", `no registry has a plugin "${name}"${didYouMean(name, names)}${unread}`, {
-      hint: "name its source with --from, or see what there is with: aegis plugin search",
+      hint: "name its source with --from, or search with: aegis plugin search",
     });
   }
   if (more.length === 0) return first;
   const sources = [first, ...more].map((entry) => `  --from ${entry.source}`).join("\n");
-  throw new AegisError("conflict", `${more.length + 1} registries have a plugin "${name}"; say which one:\n${sources}`);
+  throw new AegisError("conflict", `${more.length + 1} registries have a plugin "${name}"; name one:\n${sources}`);
 }
 
 async function entriesOf(registry: string, into: string, options: RegistryOptions): Promise<Search> {

@@ -79,10 +79,10 @@ export async function runScript(file: string, options: ScriptOptions): Promise<v
     signal.throwIfAborted();
     if (end?.type === "done") return;
     const what = `_${name} of plugin "${context.pluginName}"`;
-    if (deadline.passed) throw new AegisError("timeout", `${what} did not end in time and was stopped`);
+    if (deadline.passed) throw new AegisError("timeout", `${what} did not finish in time and was stopped`);
     const exit = end === null ? await child.exited : null;
     const why =
-      end?.type === "failed" ? end.message : `its process ended early (exit code ${exit?.code})${tail(child)}`;
+      end?.type === "failed" ? end.message : `its process exited early (exit code ${exit?.code})${tail(child)}`;
     throw new AegisError("invalid", `${what} failed: ${why}`);
   } finally {
     deadline.pause();

@@ -90,6 +90,6 @@ async function runUninstallScript(
     });
   } catch (error) {
     if (!run.force || !isAegisError(error)) throw error;
-    person.warn(`${error.message}; going on, because of --force`);
+    person.warn(`${error.message}; continuing because of --force`);
   }
 }

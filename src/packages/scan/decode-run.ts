@@ -176,7 +176,7 @@ function runOf(source: Source, sink: { index: number; match: string }, argument:
     return decodedRun(
       "malicious",
       "payload.remote-code",
-      "runs code that a server sends, inside of a program",
+      "runs code that a server sends, inside a program",
       sink.index,
       sink.match,
     );

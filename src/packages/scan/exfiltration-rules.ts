@@ -79,7 +79,7 @@ export const exfiltrationRules: readonly ScanRule[] = [
       after: /^\S{0,40}\s{1,4}\S{1,80}:/,
     },
   ]),
-  ...forms("malicious", "exfiltration.told", "tells the agent to send a file that holds keys or passwords away", [
+  ...forms("malicious", "exfiltration.told", "tells the agent to send away a file that contains keys or passwords", [
     { words: secretFileWords, anchor: secretFile, line: toldToSend, unless: warns },
     {
       words: ["phrase", "mnemonic", "private key"],

@@ -239,7 +239,7 @@ export const runRules: readonly ScanRule[] = [
       after: /\|\s{0,4}(?:iex|invoke-expression)\b/,
     },
   ]),
-  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside of a program", [
+  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside a program", [
     {
       words: ["fetch(", "urlopen", "requests.get", "httpx.get", "axios", "http.get"],
       anchor: String.raw`(?<![.\w])(?:eval|exec|new\s{1,4}function)\s{0,4}\(\s{0,4}(?:await\s{1,4}|\(await\s{1,4}|compile\()?\(?(?:\w{1,20}\.){0,3}(?:fetch|urlopen|requests\.get|httpx\.get|get|axios(?:\.get)?)\s{0,4}\(`,

@@ -20,7 +20,7 @@ const strangePackage = {
 export const scanRules: readonly ScanRule[] = [
   ...runRules,
   ...exfiltrationRules,
-  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside of a program", [
+  ...forms("malicious", "payload.remote-code", "runs code that a server sends, inside a program", [
     {
       words: ["irm", "iwr", "invoke-web", "invoke-rest", "downloadstring"],
       anchor: String.raw`&\s{0,3}\$\w{1,30}\s{0,3}\(?\s{0,3}(?:irm|iwr|invoke-webrequest|invoke-restmethod|\(?new-object)\b`,

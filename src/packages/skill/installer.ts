@@ -254,7 +254,7 @@ export class SkillInstaller {
     const state = await this.#installer.state(place, folder, before ?? { hash: "" });
     if (state === "missing") return false;
     if (before === null && !force)
-      throw new AegisError("conflict", `${skill.folder} is there already and was not installed`, {
+      throw new AegisError("conflict", `${skill.folder} already exists, and Aegis did not install it`, {
         hint: "rename it, or install over it with --force",
       });
     if (before === null) return false;

@@ -119,7 +119,7 @@ function noneCalled(wanted: string, names: readonly string[]): AegisError {
   const near = nearest(wanted, names);
   return new AegisError(
     "not_found",
-    `it holds no skill "${wanted}"${near === null ? "" : ` (did you mean "${near}"?)`}`,
+    `it contains no skill "${wanted}"${near === null ? "" : ` (did you mean "${near}"?)`}`,
     {
       hint: listed(names),
     },
@@ -127,10 +127,10 @@ function noneCalled(wanted: string, names: readonly string[]): AegisError {
 }
 
 function severalCalled(names: readonly string[]): AegisError {
-  return new AegisError("conflict", `it holds ${names.length} skills: say which one is meant`, { hint: listed(names) });
+  return new AegisError("conflict", `it contains ${names.length} skills: name one`, { hint: listed(names) });
 }
 
 function listed(names: readonly string[]): string {
   const shown = names.slice(0, 20).join(", ");
-  return names.length > 20 ? `it holds ${shown} and ${names.length - 20} more` : `it holds ${shown}`;
+  return names.length > 20 ? `it contains ${shown} and ${names.length - 20} more` : `it contains ${shown}`;
 }

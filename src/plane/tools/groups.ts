@@ -62,7 +62,7 @@ function spawn({ groups }: GroupToolsOptions): Tool {
 function broadcast({ broadcasts, turns }: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_broadcast",
-    description: "Send the same request to every member of a group. Returns at once; one broadcast at a time.",
+    description: "Send the same request to every member of a group. Returns immediately; one broadcast at a time.",
     input: z.object({
       group,
       objective: field.describe("what to achieve"),

@@ -63,12 +63,12 @@ function listAgents({ agents }: SessionToolsOptions): Tool {
 function spawn({ sessions, turns }: SessionToolsOptions): Tool {
   return defineTool({
     name: "aegis_spawn",
-    description: "Start a session of an agent as your peer. Returns its handle at once; the peer works on its own.",
+    description: "Start a session of an agent as your peer. Returns its handle immediately; the peer works on its own.",
     input: z.object({
       agent: z.string().describe("a name from aegis_list_agents"),
       prompt: z.string().min(1).describe("its first message"),
       handle: z.string().max(handleMaxLength).regex(handlePattern, handleExpected).optional(),
-      isolation: isolationSchema.optional().describe("worktree: give it a git worktree of its own"),
+      isolation: isolationSchema.optional().describe("worktree: give it its own git worktree"),
       from_handle: fromHandle,
     }),
     readOnly: false,

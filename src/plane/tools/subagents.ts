@@ -40,7 +40,7 @@ function spawn({ subagents, turns, commands }: SubagentToolsOptions): Tool {
       label: label.optional().describe("your name for it"),
       model: z.string().min(1).max(200).optional(),
       timeout: seconds.optional().describe("seconds"),
-      isolation: isolationSchema.optional().describe("worktree: give it a git worktree of its own"),
+      isolation: isolationSchema.optional().describe("worktree: give it its own git worktree"),
       check: checkArgument,
       cleanup: cleanupSchema.default("keep").describe("delete: remove it from the list when it has ended"),
     }),

@@ -40,7 +40,7 @@ export type NewAgent = {
 export async function createAgent(project: AgentProject, agent: NewAgent): Promise<Written> {
   const name = agentSlug(agent.name);
   if (name === null || name !== agent.name)
-    throw new AegisError("invalid", `"${agent.name.slice(0, 80)}" is no name for an agent`, {
+    throw new AegisError("invalid", `"${agent.name.slice(0, 80)}" is not a valid agent name`, {
       hint: `expected lower-case letters and digits joined by - or _, at most ${slugMaxLength}`,
     });
   const place = placeOf(project, agent.user ? "user" : "project");
@@ -150,7 +150,7 @@ async function findStronger(project: AgentProject, name: string, file: string): 
   const winner = declared ? null : await findAgent(project, name);
   if (winner?.file === file) return [];
   const stronger = winner?.file ?? "the project's configuration";
-  const message = `has no effect yet: ${stronger} has an agent "${name}" too, which goes first`;
+  const message = `has no effect yet: ${stronger} has an agent "${name}" too, which takes precedence`;
   return [{ ...diagnostic(file, message, null), level: "warning", agent: name }];
 }
 

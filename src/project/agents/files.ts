@@ -89,12 +89,12 @@ export class AgentFiles {
       if (entry.isDirectory()) {
         if (entry.name === "node_modules") continue;
         if (depth < maxDepth) await this.#collect(place, name, names, result);
-        else diagnostics.push(fault(path, "warning", `is not read: it lies more than ${maxDepth} folders deep`));
+        else diagnostics.push(fault(path, "warning", `is not read: it is more than ${maxDepth} folders deep`));
       } else if (/\.md$/i.test(entry.name)) {
         if (!entry.isSymbolicLink() || !(await leadsOut(path))) names.push(name);
         else diagnostics.push(fault(path, "error", (await isGone(path)) ? gone : outside));
       } else if (entry.isSymbolicLink() && !entry.name.includes(".")) {
-        diagnostics.push(fault(path, "warning", "is a link to no agent file; it is not followed"));
+        diagnostics.push(fault(path, "warning", "is a link, but not to an agent file; it is not followed"));
       }
     }
   }

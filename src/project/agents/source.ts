@@ -74,7 +74,7 @@ async function findFile(project: AgentProject, name: string): Promise<FoundFile>
 
 function ownFile(project: AgentProject, name: string): FoundFile {
   if (agentSlug(name) !== name)
-    throw new AegisError("invalid", `"${name.slice(0, 80)}" is no name for an agent`, {
+    throw new AegisError("invalid", `"${name.slice(0, 80)}" is not a valid agent name`, {
       hint: `expected lower-case letters and digits joined by - or _, at most ${slugMaxLength}`,
     });
   const place = placeOf(project, "project");
@@ -83,7 +83,7 @@ function ownFile(project: AgentProject, name: string): FoundFile {
 
 function lockedReason({ file, place }: FoundFile, name: string): string | null {
   if (place.source === "project" || place.source === "user") return null;
-  return `${file} is not yours to change; save a copy as your own agent "${name}", which goes first`;
+  return `${file} is not yours to change; save a copy as your own agent "${name}", which takes precedence`;
 }
 
 async function readText({ file, place }: FoundFile): Promise<string> {

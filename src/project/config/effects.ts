@@ -132,7 +132,7 @@ export const configEffects = {
   },
   skills: {
     enabled: "inert",
-    dirs: { setting: "reads skills from outside of the project" },
+    dirs: { setting: "reads skills from outside the project" },
     max_per_turn: "inert",
     catalog_chars: "inert",
     // A model name; the address of its provider needs trust under `models`.
@@ -165,7 +165,7 @@ export const configEffects = {
     // A non-loopback address also requires a command-line flag.
     bind: "inert",
     port: "inert",
-    token_file: { setting: "chooses the daemon's password" },
+    token_file: { setting: "sets the daemon's token" },
     allowed_hosts: { setting: "lets web pages of these names talk to the daemon" },
   },
   // The user agrees to the whole section at once, with the place of its token.

@@ -135,7 +135,7 @@ function createProjectConfig(known: KnownNames): ProjectConfig {
 
 function schedulePath(name: string): string {
   if (name.includes("/") || name.includes(sep) || name.startsWith("."))
-    throw new AegisError("invalid", `"${name}" is no name for a schedule`);
+    throw new AegisError("invalid", `"${name}" is not a valid schedule name`);
   return scheduleFile(name);
 }
 

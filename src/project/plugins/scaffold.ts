@@ -15,7 +15,7 @@ export async function scaffoldPlugin(dir: string, name: string, kind: PluginKind
   if (problem !== null) throw new AegisError("invalid", `name: ${problem}`);
   const place = join(dir, name);
   const taken = () =>
-    new AegisError("conflict", `${place} is there already, and nothing was written`, { hint: "choose another name" });
+    new AegisError("conflict", `${place} already exists, so nothing was written`, { hint: "choose another name" });
   if (await exists(place)) throw taken();
   await mkdir(dirname(place), { recursive: true });
   // The name starts with a dot, so daemons ignore the folder until it is complete.
@@ -182,7 +182,7 @@ function commandPart(word: string): Part {
 /** Text is shown; \`{ prompt }\` is said to the agent. */
 export const explain = command(
   { name: "${name}-explain", description: "Has something explained", argumentHint: "<what>" },
-  (what) => (what === "" ? "What shall be explained?" : { prompt: \`Explain \${what} in three sentences.\` }),
+  (what) => (what === "" ? "What should be explained?" : { prompt: \`Explain \${what} in three sentences.\` }),
 );
 `;
   return {
@@ -190,7 +190,7 @@ export const explain = command(
     imports: 'import { explain } from "./commands.ts";',
     tests: `test("has something explained", async () => {
   assert.deepEqual(await callCommand(explain, "hooks"), { prompt: "Explain hooks in three sentences." });
-  assert.equal(await callCommand(explain), "What shall be explained?");
+  assert.equal(await callCommand(explain), "What should be explained?");
 });
 `,
   };

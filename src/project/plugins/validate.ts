@@ -121,7 +121,7 @@ async function leadsOut(boundary: Boundary, file: string, specifier: string): Pr
     return null;
   const isPath = /^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier) || specifier.startsWith("file:");
   if (!isPath) {
-    if (/^[a-z]+:/.test(specifier)) return `${JSON.stringify(specifier)} is no file of the plugin`;
+    if (/^[a-z]+:/.test(specifier)) return `${JSON.stringify(specifier)} is not a file of the plugin`;
     const name = specifier
       .split("/")
       .slice(0, specifier.startsWith("@") ? 2 : 1)

@@ -34,7 +34,7 @@ export function requireOwnDatabase(stateDir: string, named: string, id: string):
   if (!existsSync(path)) throw new AegisError("not_found", `there is no file ${path}`);
   const found = readIdentity(path);
   if (found !== null && found !== id)
-    throw new AegisError("invalid", `${path} belongs to another state, so nothing of it was read`);
+    throw new AegisError("invalid", `${path} belongs to another state, so none of it was read`);
   return name;
 }
 

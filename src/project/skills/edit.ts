@@ -42,7 +42,7 @@ export async function createSkill(
   const { name, body } = skill;
   const description = skill.description.replace(/\s+/g, " ").trim();
   if (!namePattern.test(name) || name.length > nameLength)
-    throw new AegisError("invalid", `"${name.slice(0, 80)}" is no name for a skill`, {
+    throw new AegisError("invalid", `"${name.slice(0, 80)}" is not a valid skill name`, {
       hint: `expected lower-case letters and digits joined by -, at most ${nameLength}`,
     });
   if (description === "" || description.length > descriptionLength)
@@ -102,7 +102,7 @@ function nameRemarks(name: string, file: string | null): SkillDiagnostic[] {
     { level: "warning", code: "field", skill: name, file, line: null, message },
   ];
   if (!namePattern.test(name))
-    return note(`name: the format asks for lower-case letters, digits and -, found "${name}"`);
+    return note(`name: the format requires lower-case letters, digits and -, found "${name}"`);
   const folder = file === null || !/^skills?\.md$/i.test(basename(file)) ? name : basename(dirname(file));
-  return folder === name ? [] : note(`name: the format asks for that of the folder, "${folder}", found "${name}"`);
+  return folder === name ? [] : note(`name: the format requires that of the folder, "${folder}", found "${name}"`);
 }

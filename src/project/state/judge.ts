@@ -58,18 +58,18 @@ export function requireKey(home: string): Promise<UserKey> {
 export class UnknownStateError extends AegisError {
   constructor(root: string, { reason, message }: { reason: UnknownReason; message: string }) {
     super("unavailable", `the state in ${stateDir(root)} is not known to be yours: ${message}`, {
-      hint: "nothing of it was used; see what waits in it with `aegis state show`, then `aegis state adopt` or `aegis state set-aside`",
+      hint: "none of it was used; see its contents with `aegis state show`, then `aegis state adopt` or `aegis state set-aside`",
       details: { state: "unknown", reason, path: stateDir(root) },
     });
   }
 }
 
 const messages: Readonly<Record<UnknownReason, string>> = {
-  unmarked: "it came with the folder, or an older Aegis made it",
-  foreign: "the key of another user signed it",
+  unmarked: "it came with the folder, or an older Aegis created it",
+  foreign: "another user's key signed it",
   unregistered: "your key signed it, but ~/.aegis/projects does not list it",
   copied: "it is a copy",
-  replaced: "the database is another file than the one Aegis made",
+  replaced: "the database is not the file that Aegis created",
   changed: "the database was changed since Aegis closed it",
 };
 

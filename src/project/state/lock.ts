@@ -64,7 +64,7 @@ export async function takenBy(root: string, home: string): Promise<ProjectTakenE
   const who = found.state === "live" ? ` (pid ${found.file.pid}, ${found.file.url})` : "";
   return new ProjectTakenError(`a daemon already runs for this project${who}`, {
     isServed: found.state === "live",
-    hint: "use it as it is, or stop it first with `aegis down`",
+    hint: "use that daemon, or stop it first with `aegis down`",
   });
 }
 

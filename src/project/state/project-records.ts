@@ -80,7 +80,7 @@ export class ProjectRecords {
   }
 
   #path(id: string): string {
-    if (!isStateId(id)) throw new TypeError(`"${id}" is no id of a state`);
+    if (!isStateId(id)) throw new TypeError(`"${id}" is not the id of a state`);
     return join(this.#dir, `${id}.json`);
   }
 }

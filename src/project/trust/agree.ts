@@ -125,7 +125,10 @@ async function allItems(project: TrustProject): Promise<Found[]> {
   });
   if (config === null) {
     const lines = problems.map((problem) => `  ${formatProblem(problem)}`).join("\n");
-    throw new AegisError("invalid", `what this folder would run cannot be told while its files are wrong:\n${lines}`);
+    throw new AegisError(
+      "invalid",
+      `Aegis cannot determine what this folder would run while its files are invalid:\n${lines}`,
+    );
   }
   const agents = [...Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry)), ...files.profiles];
   const items = await projectItems(root, config, agents, new Contents());

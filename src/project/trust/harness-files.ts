@@ -36,7 +36,7 @@ const list: readonly HarnessFile[] = [
   ...[".claude/agents", ".claude/skills", ".claude/commands"].map((path) => ({
     harnesses: ["claude-code", "copilot"],
     path,
-    what: "pages or plugins in it bring hooks, servers, rights or commands",
+    what: "pages or plugins in it define hooks, servers, rights or commands",
     pages: actsInClaude,
   })),
   { harnesses: ["claude-code"], path: ".claude/workflows", what: "Claude Code runs programs from it" },

@@ -107,7 +107,7 @@ export function commandItem({ name, path, bytes }: CommandFile): TrustItem {
   return {
     kind: "command",
     name: path,
-    what: `says its text to an agent as /${name}`,
+    what: `sends its text to an agent as /${name}`,
     hash: bytesHash(bytes),
     file: path,
   };

@@ -101,7 +101,7 @@ export class ConsentCheck {
 
   /** For a request to a model: checks that the provider's address and key are trusted. */
   async model(id: string | null): Promise<Consent> {
-    await this.#require(this.#modelItems({ harness: "native", model: id }), "the model is not asked");
+    await this.#require(this.#modelItems({ harness: "native", model: id }), "the model is not called");
     return Consent.grant(`model ${id}`);
   }
 

@@ -139,7 +139,7 @@ function readProfile(fields: Fields, body: string, origin: AgentOrigin): AgentPr
   const { source, plugin, file } = origin;
   for (const key of fields.keys) {
     if (!knownKeys.has(key)) fields.warn(key, `no such field${didYouMean(key, known)}`);
-    else if (foreign.includes(key)) fields.warn(key, "has no effect here; another program knows it");
+    else if (foreign.includes(key)) fields.warn(key, "has no effect here; another program uses it");
   }
   const base = readExtends(fields, plugin);
   const slug = readName(fields, origin.fallbackName);

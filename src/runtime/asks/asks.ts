@@ -136,11 +136,11 @@ export class Asks {
         // later. A database that is away comes back, and the same question gets the same ask.
         if (stopping?.aborted) await aborted(signal);
         else if (isAegisError(error) && error.code === "unavailable" && !signal.aborted) {
-          log.warn("an approval cannot be asked for; trying again", { session, error: errorText(error) });
+          log.warn("an approval cannot be requested; trying again", { session, error: errorText(error) });
           await clock.sleep(readAgainMs, signal).catch(() => {});
           continue;
         }
-        log.error("an approval could not be asked for", { session, error: errorText(error) });
+        log.error("an approval could not be requested", { session, error: errorText(error) });
         return { decision: "deny", reason: `no person could be asked: ${errorText(error)}` };
       }
     }
@@ -164,7 +164,7 @@ export class Asks {
   async answer(id: AskId, answer: AskAnswer, digest?: string, by = "api"): Promise<Ask> {
     const ask = await this.get(id);
     if (digest !== undefined && digest !== ask.digest) {
-      throw new AegisError("conflict", `ask ${id} is about something else now than what was approved`, {
+      throw new AegisError("conflict", `ask ${id} is no longer about what was approved`, {
         hint: `look at it again (aegis ask show ${id}) and answer what it asks`,
         details: { ask },
       });
@@ -315,7 +315,7 @@ export class Asks {
         waiters.resolve(ask ?? { status: "withdrawn", answer: null });
         return;
       } catch (error) {
-        log.warn("an answer of another node could not be read; trying again", { ask: id, error: errorText(error) });
+        log.warn("an answer from another node could not be read; trying again", { ask: id, error: errorText(error) });
         await clock.sleep(readAgainMs, this.#timers.signal).catch(() => {});
       }
     }
@@ -376,7 +376,7 @@ function settledBefore({ id, status, answer, settled_by, settled_reason }: Ask):
 function checkChoice(ask: Ask, answer: AskAnswer): void {
   if (ask.options.length === 0 || (answer.choice !== null && ask.options.includes(answer.choice))) return;
   const given = answer.choice ?? answer.text;
-  throw new AegisError("invalid", `"${given}" is no answer to ask ${ask.id}${didYouMean(given, ask.options)}`, {
+  throw new AegisError("invalid", `"${given}" is not an answer to ask ${ask.id}${didYouMean(given, ask.options)}`, {
     hint: `answers: ${ask.options.join(", ")}`,
   });
 }

@@ -59,7 +59,7 @@ async function askChange(change: FileChange, root: string | null): Promise<AskCh
 
 /** The agent chose the path, so only small, regular text files inside the project are read. */
 async function presentText(path: string, root: string | null): Promise<Pick<AskChange, "before" | "note">> {
-  const unknown = (why: string) => ({ before: null, note: `the present text is not shown: ${why}` });
+  const unknown = (why: string) => ({ before: null, note: `the current text is not shown: ${why}` });
   if (root === null) return unknown("the project's folder is not known");
   try {
     const place = await containedPath(root, path);

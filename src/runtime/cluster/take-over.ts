@@ -97,7 +97,7 @@ export class TakeOver {
       await clock.sleep(Math.min(longestPauseMs, leaseMs / 6), signal).catch(() => {});
       if (signal.aborted) return;
       await this.#look().catch((error: unknown) => {
-        if (!signal.aborted) log.warn("other nodes could not be looked after", { error: errorText(error) });
+        if (!signal.aborted) log.warn("other nodes could not be checked", { error: errorText(error) });
       });
     }
   }

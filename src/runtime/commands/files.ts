@@ -39,7 +39,7 @@ export async function findCommandFiles(root: string, folder: string, most = maxF
   for (const { path, parts } of pages?.slice(0, most) ?? []) {
     const name = parts.map(namePart).join(":");
     if (parts.some((part) => namePart(part) === "")) {
-      warn(path, "is no command: expected a name with letters or digits");
+      warn(path, "is not a command: expected a name with letters or digits");
       continue;
     }
     if (name !== parts.join(":")) note("info", path, `expected a name of letters, digits, - and _; it is /${name}`);
@@ -47,7 +47,7 @@ export async function findCommandFiles(root: string, folder: string, most = maxF
       const bytes = await readContained(root, path);
       if (bytes === null) warn(path, await whyNotRead(join(root, path)));
       else if (otherPages.test(basename(path)) && !isPage(bytes))
-        note("info", path, "is taken for a page about the folder, not for a command; a header makes it one");
+        note("info", path, "is treated as a page about the folder, not as a command; a header makes it one");
       else found.files.push({ name, path, bytes });
     } catch (error) {
       if (!isErrno(error, "ENOENT")) warn(path, `cannot be read: ${errorText(error)}`);
@@ -72,7 +72,7 @@ async function pagesBelow(root: string, folder: string, note: Note): Promise<Pag
       const parts = [...above, partOf(entry.name)];
       if (entry.name.startsWith("_")) note("info", below, "is not read: its name begins with _");
       else if (entry.isDirectory() && parts.length > maxDepth)
-        note("warning", below, `is not read: it lies more than ${maxDepth} folders deep`);
+        note("warning", below, `is not read: it is more than ${maxDepth} folders deep`);
       else if (entry.isDirectory()) await walk(below, parts);
       else if (!entry.isDirectory() && /\.md$/i.test(entry.name)) pages.push({ path: below, parts });
     }

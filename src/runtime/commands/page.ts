@@ -28,7 +28,7 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
   const note = (level: CommandDiagnostic["level"], line: number | null, message: string) =>
     void diagnostics.push({ level, file, line, message });
   const source = new TextDecoder().decode(bytes);
-  if (source.includes("\uFFFD")) note("warning", null, "holds bytes that are no UTF-8 text");
+  if (source.includes("\uFFFD")) note("warning", null, "contains bytes that are not UTF-8 text");
   const { fields, body: text, repairs, fault, lineOf } = readPageFields(quoteHint(source), knownKeys);
   if (fault !== null) note("warning", fault.line, `its fields are not used: ${fault.message}`);
   for (const { line, message } of repairs) note("info", line, message);
@@ -48,11 +48,11 @@ export function parseCommandPage(bytes: Uint8Array, file: string): ParsedPage {
   const said = told("description");
   const body = text.trim() || (said ?? "");
   if (body === "") {
-    note("error", null, "expected a text to say to the agent below the fields");
+    note("error", null, "expected a text for the agent below the fields");
     return { page: null, diagnostics };
   }
   if (text.trim() === "")
-    note("warning", null, "expected a text below the fields; the description is said to the agent");
+    note("warning", null, "expected a text below the fields; the description is sent to the agent");
   if (/(?:^|\s)!`[^`]+`/.test(body)) note("info", null, "!`…` is not run here; the agent gets it as it is written");
   const description = (said ?? firstLine(body)).replace(/\s+/g, " ").slice(0, maxDescription);
   return { page: { description, argumentHint: told("argument-hint"), body }, diagnostics };

@@ -87,7 +87,7 @@ export class Removal {
     const { dir } = row;
     const isThere = dir !== null && existsSync(join(dir, ".git"));
     if (!isThere && dir !== null && existsSync(dir))
-      throw new AegisError("conflict", `${dir} is no worktree any more, so it was left alone`);
+      throw new AegisError("conflict", `${dir} is no longer a worktree, so it was left alone`);
     // Also if an earlier removal was interrupted: the folder may have changed since.
     if (isThere) {
       const { ref, files } = await this.#rescued(session, dir, { handle, reason }, rescues);

@@ -136,7 +136,7 @@ class ToolMirror implements Mirror {
   #complain(error: unknown): void {
     if (this.#failing) return;
     this.#failing = true;
-    this.#options.log.warn("calls of tools cannot be written to their files; they are caught up later", {
+    this.#options.log.warn("tool calls cannot be written to their files; they are caught up later", {
       dir: this.#options.dir,
       error: errorText(error),
     });

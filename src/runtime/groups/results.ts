@@ -68,7 +68,7 @@ async function combine(reducer: Reducer, replies: readonly ReducerReply[], signa
     return JSON.parse(JSON.stringify(combined ?? null)) as unknown;
   } catch (error) {
     signal.throwIfAborted();
-    throw new AegisError("internal", `the replies are there, but the reducer failed: ${errorText(error)}`, {
+    throw new AegisError("internal", `the replies are available, but the reducer failed: ${errorText(error)}`, {
       hint: "wait again with another reducer",
       cause: error,
     });

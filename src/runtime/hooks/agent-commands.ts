@@ -62,7 +62,7 @@ export class AgentCommands {
         return { decision: "ask", reason: asked === null ? reason : `${reason}; ${asked}`, once: true };
       return verdict.decision === "ask" ? { decision: "ask", reason: asked } : { decision: "allow" };
     } catch (error) {
-      return { decision: "deny", reason: `it could not be judged: ${errorText(error)}` };
+      return { decision: "deny", reason: `it could not be checked: ${errorText(error)}` };
     }
   }
 }

@@ -49,7 +49,7 @@ export class HookBus {
   constructor(options: HookBusOptions) {
     this.#options = options;
     this.#queues = new ObserverQueues(mostWaiting, (plugin, left) =>
-      options.log.warn("a plugin's hooks cannot keep up; calls of its observers were left out", { plugin, left }),
+      options.log.warn("a plugin's hooks cannot keep up; calls to its observers were left out", { plugin, left }),
     );
   }
 
@@ -83,7 +83,7 @@ export class HookBus {
       if (signal.aborted) break;
     }
     if (signal.aborted && hookKinds[event] === "gate")
-      results.push({ decision: "deny", reason: "the call was given up before every gate had judged it" } as never);
+      results.push({ decision: "deny", reason: "the call was abandoned before every gate had checked it" } as never);
     return outcomeOf(event, results);
   }
 
@@ -116,7 +116,7 @@ export class HookBus {
     const release = onAbort(deadline, giveUp);
     const left = await this.#queues.empty(deadline);
     release();
-    if (left > 0) this.#options.log.warn("calls of observers were left out at the end", { left });
+    if (left > 0) this.#options.log.warn("calls to observers were left out at the end", { left });
   }
 
   /** Waits for plugins that are still being loaded and have such hooks. The wait does not count for the timeouts. */

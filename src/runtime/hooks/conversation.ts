@@ -59,8 +59,8 @@ export function conversationHooks(
     log.error(what, { session: session.id, error: errorText(error) });
 
   const unjudged = (error: unknown) => {
-    skipped("a tool call could not be judged")(error);
-    return { decision: "deny" as const, reason: `denied because it could not be judged: ${errorText(error)}` };
+    skipped("a tool call could not be checked")(error);
+    return { decision: "deny" as const, reason: `denied because it could not be checked: ${errorText(error)}` };
   };
 
   const pluginVerdict = async (use: ToolUse, signal: AbortSignal): Promise<ToolVerdict> => {

@@ -93,7 +93,7 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
       })),
     );
     const all = new Set([...paths, ...files, ...texts.flatMap(patchedFiles)]);
-    if (all.size > mostPaths) return `it may write to ${all.size} files, too many to judge`;
+    if (all.size > mostPaths) return `it may write to ${all.size} files, too many to check`;
     for (const path of all) {
       const named = absolute(path, cwd, home);
       if (named.length > longestPath) continue;

@@ -193,7 +193,7 @@ export class HookFeed {
       try {
         await tell();
       } catch (error) {
-        log.warn("observers could not be told", { event, error: errorText(error) });
+        log.warn("observers could not be notified", { event, error: errorText(error) });
       } finally {
         this.#waiting--;
       }

@@ -74,7 +74,7 @@ export class MessageReceivedHooks {
       checkBody(content);
       return content;
     } catch (error) {
-      log.warn("the result of message_received hooks is no valid message; the original text is used", {
+      log.warn("the result of message_received hooks is not a valid message; the original text is used", {
         session: context.session.id,
         error: errorText(error),
       });

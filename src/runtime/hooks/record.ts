@@ -75,7 +75,7 @@ export class HookLog {
       }
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) log.warn("calls of hooks could not be recorded", { dir, error: errorText(error) });
+      if (!this.#isFailing) log.warn("hook calls could not be recorded", { dir, error: errorText(error) });
       this.#isFailing = true;
     }
   }

@@ -34,7 +34,7 @@ export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: To
       if (verdict.decision === "deny") return refused(tool, verdict.reason);
       const judged = "input" in verdict ? verdict.input : input;
       const own = await ownReason(tool, judged, caller).catch(
-        (error: unknown) => `it could not be judged: ${errorText(error)}`,
+        (error: unknown) => `it could not be checked: ${errorText(error)}`,
       );
       if (verdict.decision === "allow" && own === null) return { input: judged };
       const asked = verdict.decision === "ask" ? verdict.reason : undefined;

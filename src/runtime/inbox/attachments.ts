@@ -42,9 +42,13 @@ export class Attachments {
     if (uploads.length === 0) return [];
     const able = this.#options.drivers.all().filter((driver) => driver.capabilities.images);
     if (!able.some((driver) => driver.harness === session.harness)) {
-      throw new AegisError("invalid", `"${session.handle}" runs on "${session.harness}", which takes no images`, {
-        hint: `name the file in the message instead; harnesses that take images: ${able.map((driver) => driver.harness).join(", ")}`,
-      });
+      throw new AegisError(
+        "invalid",
+        `"${session.handle}" runs on "${session.harness}", which does not accept images`,
+        {
+          hint: `name the file in the message instead; harnesses that accept images: ${able.map((driver) => driver.harness).join(", ")}`,
+        },
+      );
     }
     if (uploads.length > imagesMaxCount) throw tooMuch(`${uploads.length} images`, `${imagesMaxCount} images`);
     const pictures = uploads.map(readUpload);
@@ -94,8 +98,8 @@ function readUpload({ name, data: base64 }: Upload): { attachment: Attachment; d
     throw tooMuch(`"${name}" of ${data.length} bytes`, `${imageMaxBytes} bytes an image`);
   const media_type = mediaTypeOf(data);
   if (media_type === null) {
-    throw new AegisError("invalid", `"${name}" is no picture that an agent could see`, {
-      hint: "PNG, JPEG, GIF and WebP are",
+    throw new AegisError("invalid", `"${name}" is not an image that an agent can see`, {
+      hint: "supported: PNG, JPEG, GIF and WebP",
     });
   }
   const sha256 = createHash("sha256").update(data).digest("hex");

@@ -46,11 +46,7 @@ export function resolveConfig(manifest: PluginManifest, written: Values, env: En
   for (const key of Object.keys(values)) {
     const isKnown = declared.includes(key) || key in defaults || key === channelSettings;
     if (declared.length > 0 && !isKnown)
-      note(
-        "warning",
-        key,
-        `the plugin knows no such setting${didYouMean(key, [...declared, ...Object.keys(defaults)])}`,
-      );
+      note("warning", key, `the plugin has no such setting${didYouMean(key, [...declared, ...Object.keys(defaults)])}`);
   }
   for (const [key, value] of Object.entries(given)) {
     if (key.endsWith("_env") && typeof value === "string") takeVariable(key, value, env, schema[key], result, note);

@@ -47,7 +47,7 @@ export async function readAgents(
   const found = await agentPages(root, manifest.folders.agents);
   const note = (file: string, message: string) =>
     diagnostics.push({ level: "warning", agent: null, plugin, file, line: null, message });
-  for (const path of found.tooDeep) note(path, `is not read: it lies more than ${maxAgentDepth} folders deep`);
+  for (const path of found.tooDeep) note(path, `is not read: it is more than ${maxAgentDepth} folders deep`);
   if (found.files.length > maxPluginAgents)
     note(root, `expected at most ${maxPluginAgents} agents, found ${found.files.length}; the rest is not read`);
   for (const file of found.files.slice(0, maxPluginAgents)) {

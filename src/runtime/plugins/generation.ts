@@ -230,10 +230,7 @@ function openCode(options: GenerationOptions, holder: { generation: Generation |
     log,
     consent: options.consent,
     onDeath: (death, retryMs) => {
-      log(
-        "error",
-        retryMs === null ? `${death.message}; it is not started again` : `${death.message}; it is started again`,
-      );
+      log("error", retryMs === null ? `${death.message}; it is not restarted` : `${death.message}; it is restarted`);
       if (holder.generation !== null) options.onDeath(holder.generation, death, retryMs);
     },
     onRestored: () => {
@@ -265,7 +262,7 @@ function channelNotes(plugin: string, settings: unknown, { channels }: Contribut
   const names = channels.map(({ name }) => name);
   return Object.keys(settings)
     .filter((name) => !names.includes(name))
-    .map((name) => note(`${key}.${name}: the plugin brings no such channel${didYouMean(name, names)}`));
+    .map((name) => note(`${key}.${name}: the plugin has no such channel${didYouMean(name, names)}`));
 }
 
 /** The programs that a manifest lists as tools. A tool whose program is missing is skipped. */
@@ -289,7 +286,7 @@ async function programProblem(command: string, root: string, env: Environment): 
   if (command.includes("/")) {
     const path = resolve(root, command);
     const where = isAbsolute(command) ? "" : " in the plugin's folder";
-    if (!(await isFile(path))) return `its program ${command} is not there${where}`;
+    if (!(await isFile(path))) return `its program ${command} was not found${where}`;
     return (await findProgram(path, "")) === null ? `its program ${command} is not executable (chmod +x)` : null;
   }
   const found = await findProgram(command, env.PATH ?? "").catch(() => null);

@@ -72,7 +72,7 @@ class Order {
     for (const [name, range] of Object.entries(found.manifest?.requires ?? {})) {
       const other = this.#byName.get(name);
       if (other === undefined)
-        return `it requires the plugin "${name}" ${range}, which is not there${didYouMean(name, this.#byName.keys())}`;
+        return `it requires the plugin "${name}" ${range}, which was not found${didYouMean(name, this.#byName.keys())}`;
       const problem = this.visit(other);
       if (problem !== null) return `it requires the plugin "${name}", which cannot be used: ${problem}`;
       const version = other.found.manifest?.version ?? "";

@@ -62,7 +62,7 @@ export class Plugins {
     this.#failures = new HookFailures(options.redact);
     this.#watch = new FolderWatch({
       onChange: () => void this.reload().catch(() => {}),
-      onError: (error) => options.log.warn("changed plugins may go unseen", { error: errorText(error) }),
+      onError: (error) => options.log.warn("changed plugins may go unnoticed", { error: errorText(error) }),
     });
   }
 
@@ -310,7 +310,7 @@ export class Plugins {
     generation
       .retire()
       .catch((error: unknown) =>
-        this.#options.log.warn("an old plugin could not be ended", { error: errorText(error) }),
+        this.#options.log.warn("an old plugin could not be stopped", { error: errorText(error) }),
       )
       .finally(() => this.#retiring.delete(generation));
   }
@@ -344,7 +344,7 @@ export class Plugins {
           generation.fail();
           this.#options.gates.settle(this.#holders());
           this.#letGo(generation, message);
-          record({ type: "plugin.failed", plugin, reason: `it keeps ending: ${message}`, running: false });
+          record({ type: "plugin.failed", plugin, reason: `it keeps stopping: ${message}`, running: false });
         } else record({ type: "plugin.restarting", plugin, reason: message });
       },
       onRestored: (generation: Generation) => {

@@ -257,7 +257,7 @@ export class Pool {
     if (!fits || (await this.#leases.isStale(tx, row))) {
       throw new AegisError(
         "closed",
-        `Agent ${reference} has changed since: its tools, model or prompt are others now.`,
+        `Agent ${reference} has changed since: its tools, model or prompt are different now.`,
         {
           hint: "call agent with the whole task",
         },

@@ -55,7 +55,7 @@ export async function insertTask(
     });
   }
   if (input.check !== undefined && input.check.by !== "person" && settings.check !== undefined) {
-    throw new AegisError("forbidden", `refused: queue "${queue}" has a check of its own`, {
+    throw new AegisError("forbidden", `refused: queue "${queue}" has its own check`, {
       hint: "leave out the check; only a person may replace it",
     });
   }

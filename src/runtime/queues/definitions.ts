@@ -41,7 +41,7 @@ export class QueueDefinitions {
     const queue = await this.find(from, name);
     if (queue) return queue;
     if (name === mergeQueueName)
-      throw new AegisError("invalid", `"${name}" is the queue of landings: it takes no tasks`, {
+      throw new AegisError("invalid", `"${name}" is the queue of landings: it accepts no tasks`, {
         hint: "land the work of a session with: aegis land <session>",
       });
     const names = await this.names(from);

@@ -46,7 +46,7 @@ export type WaitLimits = { signal: AbortSignal; timeoutMs?: number | undefined }
 
 export type Enqueued = {
   task: TaskView;
-  /** 0 if it started at once. */
+  /** 0 if it started immediately. */
   queued_position: number;
   duplicate: boolean;
 };

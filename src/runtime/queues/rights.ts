@@ -124,7 +124,7 @@ function checkProducer(queue: string, { rights, producers }: QueueSettings, { ag
   const names = producers ?? [];
   if (isNamed({ plugin: null }, agent, names)) return;
   const name = agent.plugin === null ? agent.slug : `${agent.plugin}:${agent.slug}`;
-  throw new AegisError("forbidden", `refused: queue "${queue}" takes no tasks from the agent "${name}"`, {
+  throw new AegisError("forbidden", `refused: queue "${queue}" accepts no tasks from the agent "${name}"`, {
     hint: names.length === 0 ? "its producers name no agent" : `its producers are: ${names.join(", ")}`,
   });
 }

@@ -101,7 +101,7 @@ export class Commands {
           void this.#carryOut(command);
         }
       } catch (error) {
-        if (!signal.aborted) log.warn("commands of other nodes could not be read", { error: errorText(error) });
+        if (!signal.aborted) log.warn("commands from other nodes could not be read", { error: errorText(error) });
       }
     }
   }

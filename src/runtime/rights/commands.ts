@@ -16,7 +16,7 @@ const runningCommands: ScopedTool = {
 /** The reason why the agent may not have commands run, or null. */
 export function commandRefusal(agent: ScopedAgent): string | null {
   const decision = scopeOf(agent)(runningCommands);
-  return decision.allowed ? null : `the agent "${agent.slug}" may not have commands run: ${decision.reason}`;
+  return decision.allowed ? null : `the agent "${agent.slug}" may not run commands: ${decision.reason}`;
 }
 
 /** Asks a person wherever the agent would have to ask for a command of its own. Returns the reason of a refusal. */

@@ -46,7 +46,7 @@ export function withheldTool(
   settings: SubagentSettings,
 ): string | null {
   const rules = rulesFor(agent, settings);
-  if (!rules.enabled && subagentTools.includes(tool)) return "subagents are switched off here (subagents.enabled)";
+  if (!rules.enabled && subagentTools.includes(tool)) return "subagents are disabled here (subagents.enabled)";
   if (place === null || !spawningTools.includes(tool)) return null;
   // The starter's rules apply as well: its maximum depth denies all of these tools.
   const denied = place.limits?.deny_tools ?? [];
@@ -76,7 +76,7 @@ function narrowed(rules: SpawnRules, settings: SubagentSettings): SpawnRules {
 
 export function checkEnabled(rules: SpawnRules): void {
   if (rules.enabled) return;
-  throw new AegisError("forbidden", "refused: subagents are switched off here", {
+  throw new AegisError("forbidden", "refused: subagents are disabled here", {
     hint: "subagents.enabled in the configuration allows them",
   });
 }

@@ -35,7 +35,7 @@ export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: De
   const [current] = open;
   if (current === undefined) return claimed(tx, firing, "claimed", context.now);
   if (overlap === "skip") {
-    return skipped(tx, firing, `the firing of ${stamp(current.slot)} was not over (${current.id})`, context.now);
+    return skipped(tx, firing, `the firing of ${stamp(current.slot)} had not ended (${current.id})`, context.now);
   }
   if (overlap === "kill") return replace(tx, firing, open, context.now);
   const waiting = open.filter((one) => one.status === "waiting").length;
@@ -61,7 +61,7 @@ export async function claimManual(
   const open = await tx.firings.unfinished(name);
   const [current] = open;
   if (current !== undefined && settings.on_overlap === "skip") {
-    throw new AegisError("conflict", `"${name}" is still at work: the firing ${current.id} is not over`, {
+    throw new AegisError("conflict", `"${name}" is still running: the firing ${current.id} has not ended`, {
       hint: "wait for it, or let firings queue with on_overlap: queue",
     });
   }

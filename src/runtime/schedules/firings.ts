@@ -42,7 +42,7 @@ export class Firings {
     this.#options = options;
     this.#work = new Drains<FiringId>(
       (id, signal) => this.#advance(id, signal),
-      (id, error) => options.log.error("a firing could not be looked after", { firing: id, error: errorText(error) }),
+      (id, error) => options.log.error("a firing could not be processed", { firing: id, error: errorText(error) }),
     );
     this.#forget = options.store.onCommit((events) => this.#notice(events), effectTypes, "all", this.#watched);
   }
@@ -81,7 +81,7 @@ export class Firings {
       if (deadline === null || deadline > now) continue;
       const firing = await this.#options.store.read.firings.get(id);
       if (firing === null || firing.ended_at !== null || firing.stopping !== null) continue;
-      const stopping = `timeout: it was not done within ${firing.timeout} s`;
+      const stopping = `timeout: it did not finish within ${firing.timeout} s`;
       await this.#options.store.transact((tx) => tx.firings.update(id, { stopping }));
       this.wake(id);
     }

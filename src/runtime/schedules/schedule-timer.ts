@@ -60,7 +60,7 @@ export class ScheduleTimer {
     try {
       return await work();
     } catch (error) {
-      log.error("schedules could not be looked after; trying again", { error: errorText(error) });
+      log.error("schedules could not be processed; trying again", { error: errorText(error) });
       return clock.now() + retryMs;
     }
   }
@@ -86,7 +86,7 @@ export class ScheduleTimer {
 
   #noticeJump(ms: number): void {
     if (Math.abs(ms) < jumpMs) return;
-    const how = ms > 0 ? "the clock went on without Aegis, or was set forward" : "the clock was set back";
+    const how = ms > 0 ? "the clock advanced without Aegis, or was set forward" : "the clock was set back";
     this.#options.log.warn(how, { by_seconds: Math.round(Math.abs(ms) / 1_000) });
   }
 }

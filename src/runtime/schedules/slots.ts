@@ -55,7 +55,7 @@ export function decide(
   const decisions = slots.map((slot): Decision => {
     if (!late(slot) && slot === newest) return { slot, what: "fire", late: false };
     if (catchesUp || (settings.missed === "once" && slot === newest)) return { slot, what: "fire", late: true };
-    const reason = settings.missed === "once" ? `missed; made up for by the slot of ${stamp(newest)}` : missedReason;
+    const reason = settings.missed === "once" ? `missed; replaced by the slot of ${stamp(newest)}` : missedReason;
     return { slot, what: "skip", reason };
   });
   const [first] = slots;

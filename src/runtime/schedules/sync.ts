@@ -26,7 +26,7 @@ async function keep(tx: StoreTx, name: string, settings: ScheduleSettings, now: 
   const row = before === null ? newRow(name, settings, now) : changedRow(before, settings, now);
   const cancelled = settings.enabled
     ? 0
-    : await skipWaiting(tx, await tx.firings.unfinished(name), "the schedule was switched off", now);
+    : await skipWaiting(tx, await tx.firings.unfinished(name), "the schedule was disabled", now);
   const kept = { ...row, fires: row.fires - cancelled };
   await tx.schedules.put(kept);
   const type = before === null ? "schedule.added" : "schedule.changed";

@@ -278,8 +278,8 @@ export class Conversations {
   async #startable(ref: string, folder: string | null, inert: Agent | null): Promise<Agent> {
     const { agents } = this.#options;
     if (agents.loadAgent(ref) === null) {
-      const fix = "aegis agent list shows the agents there are; aegis close <session> ends the session";
-      throw new DriverError({ code: "start", message: `the session cannot go on: ${missingAgent(ref)}`, fix });
+      const fix = "aegis agent list shows the agents; aegis close <session> closes the session";
+      throw new DriverError({ code: "start", message: `the session cannot continue: ${missingAgent(ref)}`, fix });
     }
     try {
       const agent = agents.startable(ref);

@@ -94,7 +94,7 @@ export class Delivery {
     const end = await this.#deliver(interrupted);
     const diedIdle = wasOpen && end.error?.code === "died" && !this.#recorder.isAnswering;
     if (!diedIdle || this.#signal.aborted) return end;
-    await this.#recorder.note("The harness had ended just before it was sent this. It was started again.");
+    await this.#recorder.note("The harness had exited just before this was sent. It was restarted.");
     // The turn may also have ended directly before the failure.
     return this.#deliver(await this.#ownInterruption());
   }
@@ -215,7 +215,7 @@ export class Delivery {
   async #join(message: Message): Promise<Steered> {
     if (this.#isOver || this.#conversation === null) return { joined: false, why: null };
     if (this.#conversation.steer === undefined)
-      return { joined: false, why: "its harness takes no message in the middle of a turn" };
+      return { joined: false, why: "its harness accepts no message in the middle of a turn" };
     const { session, turn, messages, unanswered } = this.#begun;
     const { transact } = this.#options;
     const addition = this.#addition([message], [...unanswered, ...messages, ...this.#offered]);

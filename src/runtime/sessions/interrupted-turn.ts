@@ -169,7 +169,7 @@ export const interruptionNotes: Readonly<Record<Verdict, string | null>> = {
   again:
     "Aegis had stopped in the middle of this, and the agent has no record of it: it was sent again, marked as such.",
   repeat: "Aegis had stopped while this was sent: it was sent again, marked as a possible repetition.",
-  continue: "Aegis had stopped in the middle of this. The agent has the message and was told to go on.",
+  continue: "Aegis had stopped in the middle of this. The agent has the message and was told to continue.",
 };
 
 /** The reasons for reporting messages as lost instead of sending them again, if the agent's `on_crash` is `fail`. */

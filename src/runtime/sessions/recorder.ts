@@ -254,7 +254,9 @@ export class TurnRecorder {
     if (text !== null) return this.#append({ type, message, text });
     if (this.#toldLimit) return;
     this.#toldLimit = true;
-    await this.note("The agent has said more in this turn than is stored. Only its last message is kept from now on.");
+    await this.note(
+      "The agent has written more in this turn than Aegis stores. Only its last message is kept from now on.",
+    );
   }
 
   /** The answer is stored regardless of the turn's limit. */

@@ -137,7 +137,7 @@ export class Sessions {
 
   async rename(id: SessionId, handle: string): Promise<void> {
     if (!handlePattern.test(handle)) {
-      throw new AegisError("invalid", `"${handle}" is no handle: ${handleExpected}`);
+      throw new AegisError("invalid", `"${handle}" is not a valid handle: ${handleExpected}`);
     }
     await this.#options.store.transact(async (tx) => {
       const row = await liveRow(tx, id);

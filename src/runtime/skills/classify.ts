@@ -55,7 +55,7 @@ export class Classifier {
       return namesIn(await untilAborted(ask({ model, system, prompt }, limit), limit));
     } catch (error) {
       if (!signal.aborted)
-        log.warn("the skill classifier gave no answer; words decide", { model, error: errorText(error) });
+        log.warn("the skill classifier gave no answer; the ranking decides", { model, error: errorText(error) });
       return null;
     }
   }

@@ -125,7 +125,8 @@ export class SkillDelivery {
       const context = [...(news === "" ? [] : [news]), ...parts];
       return context.length === 0 ? null : { context: wrap(context) };
     } catch (error) {
-      if (!signal.aborted) log.warn("a turn goes without skills", { session: turn.session, error: errorText(error) });
+      if (!signal.aborted)
+        log.warn("a turn continues without skills", { session: turn.session, error: errorText(error) });
       return null;
     }
   }

@@ -182,6 +182,6 @@ function collision(winner: Skill, loser: Skill): SkillDiagnostic {
     skill: winner.name,
     file: loser.file,
     line: null,
-    message: `another "${winner.name}" with other text stands in front of it: ${place(winner)}`,
+    message: `another "${winner.name}" with different text takes precedence: ${place(winner)}`,
   };
 }

@@ -103,7 +103,7 @@ function textList(value: unknown, name: string, fail: (problem: string) => void)
   if (value === undefined) return [];
   const items = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : null;
   if (items === null || !items.every((item) => typeof item === "string" || typeof item === "number")) {
-    fail(`metadata: expected ${name} to be a list of names; what else was there is left out`);
+    fail(`metadata: expected ${name} to be a list of names; the rest is left out`);
     return (items ?? []).filter((item) => typeof item === "string");
   }
   return items.map((item) => String(item).trim()).filter((item) => item !== "");

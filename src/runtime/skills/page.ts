@@ -20,7 +20,7 @@ export function parsePage(origin: PageOrigin, room?: Buffer): ParsedSkill {
     const name = skill?.name ?? fallbackName;
     const size = cut + (cut === 0 ? 0 : headBytes);
     const notes: SkillDiagnostic[] = [];
-    if (broken) notes.push(note("warning", "repair", name, "holds bytes that are no UTF-8 text"));
+    if (broken) notes.push(note("warning", "repair", name, "contains bytes that are not UTF-8 text"));
     if (size > maxPageBytes) {
       const message = `is ${size} bytes long; agents get the first ${maxPageBytes} of them`;
       notes.push(note("warning", "cap", name, message));

@@ -33,8 +33,7 @@ export class SkillRouter {
     const all = await skills.of({ skills: null }, signal);
     const own = current === null ? all : await skills.of(current, signal);
     const { found, problem } = findMentions(text, all.names);
-    if (problem !== null)
-      throw new AegisError("not_found", problem, { hint: "aegis skill list shows which there are" });
+    if (problem !== null) throw new AegisError("not_found", problem, { hint: "aegis skill list shows them" });
     const [named] = found;
     const called = named === undefined ? await this.#about(text, all, signal) : [named.skill];
     for (const skill of called) {

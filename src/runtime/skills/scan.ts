@@ -123,7 +123,7 @@ class Walk {
       else if (entry.isSymbolicLink()) this.#linked(path);
       else if (!entry.isDirectory()) continue;
       else if (depth < this.#limits.depth) yield* this.#folder(path, depth + 1);
-      else this.#note("warning", "depth", path, `is not read: it lies more than ${this.#limits.depth} folders deep`);
+      else this.#note("warning", "depth", path, `is not read: it is more than ${this.#limits.depth} folders deep`);
     }
   }
 
@@ -135,7 +135,7 @@ class Walk {
       const below = this.#peek(inner);
       const page = below.find(({ name }) => mainPage.test(name));
       if (page !== undefined) {
-        const message = `lies inside the skill ${basename(folder)} and is no skill of its own; move it beside that one`;
+        const message = `is inside the skill ${basename(folder)} and is not a separate skill; move it beside that one`;
         this.#note("warning", "nesting", join(inner, page.name), message);
       } else if (depth < nestingDepth) this.#nested(folder, below, inner, depth + 1);
     }
@@ -170,7 +170,7 @@ class Walk {
     const others = entries.filter((entry) => entry.isDirectory() && !resourceFolders.has(entry.name.toLowerCase()));
     const path = join(folder, page.name);
     if (others.length > 0 || this.#root.folder === folder) {
-      this.#note("warning", "name", path, "is taken for an index, not for a skill: a skill's page is called SKILL.md");
+      this.#note("warning", "name", path, "is treated as an index, not as a skill: a skill's page is called SKILL.md");
       return false;
     }
     this.#note("warning", "name", path, "expected SKILL.md; it is taken as the skill's page");

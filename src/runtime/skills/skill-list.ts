@@ -121,11 +121,11 @@ function namesWithin(names: readonly string[], budget: number): { listed: string
 function noteOf({ shortened, nameOnly, left }: Omit<Listed, "lines">, { canSearch }: SkillListOptions): string {
   const parts = [
     shortened > 0 ? `${shortened} descriptions are shortened` : "",
-    nameOnly > 0 ? `${nameOnly} skills stand here by name only` : "",
+    nameOnly > 0 ? `${nameOnly} skills are listed by name only` : "",
     left > 0 ? `${left} more are not listed` : "",
   ].filter((part) => part !== "");
   if (parts.length === 0) return "";
-  return `Note: to save room ${parts.join(", ")}.${canSearch ? " Ask `search_skills` for what they are about." : ""}`;
+  return `Note: to save space ${parts.join(", ")}.${canSearch ? " Ask `search_skills` for what they are about." : ""}`;
 }
 
 function lineLength(name: string, description: number): number {

@@ -252,7 +252,7 @@ function unknownNames(
     skill: null,
     file: null,
     line: null,
-    message: `the agent ${agent ?? ""} names a skill "${name}" that is not there${didYouMean(name, state.byKey.keys())}`,
+    message: `the agent ${agent ?? ""} names a skill "${name}" that does not exist${didYouMean(name, state.byKey.keys())}`,
   }));
 }
 

@@ -18,7 +18,7 @@ export const subagentFailures: FailureTexts = {
   cancelled: "its turn was interrupted",
   refused: "it refused the task",
   truncated: "it reached a limit",
-  lost: "interrupted: Aegis stopped while it was at work",
+  lost: "interrupted: Aegis stopped while it was working",
   failed: "its turn failed",
 };
 

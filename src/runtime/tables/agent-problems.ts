@@ -12,17 +12,17 @@ export function rejectedConfig(ref: string, problems: readonly string[]): AegisE
   const lines = problems.map((problem) => `\n  ${problem}`).join("");
   return new AegisError(
     "not_found",
-    `no agent "${ref}" in the configuration in force; the changed one was rejected:${lines}`,
-    { hint: "correct it: the running daemon reads it again at once", details: { problems: [...problems] } },
+    `no agent "${ref}" in the current configuration; the changed one was rejected:${lines}`,
+    { hint: "correct it: the running daemon reads it again immediately", details: { problems: [...problems] } },
   );
 }
 
 /** Names become paths, pool keys and command-line words, so every name is validated, regardless of its source. */
 export function checkName({ slug, plugin }: AgentProfile): void {
   if (slug.length > slugMaxLength || !slugPattern.test(slug))
-    throw new AegisError("invalid", `"${slug.slice(0, 80)}" is no name for an agent`, {
+    throw new AegisError("invalid", `"${slug.slice(0, 80)}" is not a valid agent name`, {
       hint: `expected lower-case letters and digits joined by - or _, at most ${slugMaxLength}`,
     });
   if (plugin !== null && (plugin === "" || /[:/\\\0]/.test(plugin)))
-    throw new AegisError("invalid", `"${plugin.slice(0, 80)}" is no name for a plugin`);
+    throw new AegisError("invalid", `"${plugin.slice(0, 80)}" is not a valid plugin name`);
 }

@@ -24,7 +24,7 @@ export class CommandTable {
     const { name, plugin } = command;
     for (const other of this.#commands)
       if (other.plugin === plugin && other.name === name)
-        throw new AegisError("conflict", `the plugin "${plugin}" cannot bring a command "/${name}" twice`);
+        throw new AegisError("conflict", `the plugin "${plugin}" cannot define a command "/${name}" twice`);
     this.#commands.add(command);
     return () => void this.#commands.delete(command);
   }

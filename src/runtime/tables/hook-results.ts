@@ -97,7 +97,7 @@ function commandLine(value: unknown): string[] {
 function environment(value: unknown): Record<string, string | null> {
   if (!isObject(value)) throw wrong("env", "an object of strings", value);
   const entries = Object.entries(value).map(([name, one]) => {
-    if (name === "" || /[=\0]/.test(name)) throw new HookResultError(`env: "${name}" is no name of a variable`);
+    if (name === "" || /[=\0]/.test(name)) throw new HookResultError(`env: "${name}" is not a valid variable name`);
     return [name, one === null ? null : withoutNul(`env.${name}`, one)] as const;
   });
   return Object.fromEntries(entries);

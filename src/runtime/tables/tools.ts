@@ -140,9 +140,9 @@ export class ToolTable {
     const { name } = tool;
     const other = this.#tools.get(name);
     if (other !== undefined)
-      throw new AegisError("conflict", `${ownerOf(tool)} cannot bring a tool "${name}": ${ownerOf(other)} has one`);
+      throw new AegisError("conflict", `${ownerOf(tool)} cannot provide a tool "${name}": ${ownerOf(other)} has one`);
     if (tool.plugin !== undefined && isReservedTool(name))
-      throw new AegisError("conflict", `${ownerOf(tool)} cannot bring a tool "${name}": the name is Aegis's own`);
+      throw new AegisError("conflict", `${ownerOf(tool)} cannot provide a tool "${name}": the name is Aegis's own`);
     this.#tools.set(name, tool);
     this.#version++;
     return () => {

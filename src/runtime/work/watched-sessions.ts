@@ -42,7 +42,7 @@ export class WatchedSessions<Work> {
       },
       (session, error) => {
         if (this.#stop.signal.aborted) return;
-        options.log.error(`a ${options.name} could not be looked after`, { session, error: errorText(error) });
+        options.log.error(`a ${options.name} could not be checked`, { session, error: errorText(error) });
       },
     );
     const hints = new Set([...endEvents, ...(options.alsoAfter ?? [])]);

@@ -243,7 +243,7 @@ function settingsOf({ name, config }: Pick<Workflow, "name" | "config">, project
     const where = `workflows.${name}.${key}`;
     if (!Object.hasOwn(config, key)) {
       const keys = Object.keys(config);
-      throw new AegisError("invalid", `${where} is no setting of this workflow${didYouMean(key, keys)}`, {
+      throw new AegisError("invalid", `${where} is not a setting of this workflow${didYouMean(key, keys)}`, {
         hint: keys.length === 0 ? "it has none" : `it has: ${keys.join(", ")}`,
       });
     }

@@ -75,7 +75,7 @@ async function login(
   [plainName, hostName]: readonly string[],
 ): Promise<void> {
   if (incoming.method !== "POST")
-    throw new AegisError("method_not_allowed", `${loginPath} takes only POST`, { hint: "aegis web prints a link" });
+    throw new AegisError("method_not_allowed", `${loginPath} accepts only POST`, { hint: "aegis web prints a link" });
   const foreign = foreignSite(incoming);
   if (foreign !== null) throw foreign;
   // A form cannot send JSON, and a foreign page may not without a preflight.
@@ -96,7 +96,7 @@ async function login(
 function foreignSite(request: IncomingMessage): AegisError | null {
   const site = headerOf(request, "sec-fetch-site");
   if (site === undefined || site === "same-origin" || site === "none") return null;
-  return new AegisError("forbidden", `requests of another site are refused (Sec-Fetch-Site: ${site})`);
+  return new AegisError("forbidden", `requests from another site are refused (Sec-Fetch-Site: ${site})`);
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

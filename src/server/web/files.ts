@@ -52,7 +52,7 @@ const encodings = [
 export async function serveFile(path: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   try {
     if (incoming.method !== "GET" && incoming.method !== "HEAD")
-      throw new AegisError("method_not_allowed", `${path} takes only GET and HEAD`);
+      throw new AegisError("method_not_allowed", `${path} accepts only GET and HEAD`);
     const file = path === "/" ? "index.html" : `assets/${await assetName(path.slice("/assets/".length))}`;
     const accepted = String(incoming.headers["accept-encoding"] ?? "");
     const encoding = encodings.find(([name]) => new RegExp(`\\b${name}\\b`).test(accepted));

@@ -13,7 +13,7 @@ export function postgresError(error: unknown, where: string): unknown {
   if (code === null) return isConnectionLoss(error) ? unreachable(error, where) : internal(error, where);
   if (code.startsWith("23")) return new ConstraintError(constraintKind(code), error as Error);
   if (code === "53100")
-    return new AegisError("storage_full", `the disk of ${where} is full: nothing of this was stored`, {
+    return new AegisError("storage_full", `the disk of ${where} is full: nothing was stored`, {
       hint: "free some space on the database server and try again; everything accepted before is intact",
       cause: error,
     });

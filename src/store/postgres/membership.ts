@@ -135,7 +135,7 @@ export class Membership implements StoreMembership {
     this.fence();
     for (const listener of [...this.#fencedListeners]) listener();
     return new StoreOverError(`node "${this.node}" lost its lease: another node has taken over its work`, {
-      hint: "the node joins again by itself; nothing of this was stored",
+      hint: "the node joins again by itself; nothing was stored",
     });
   }
 

@@ -21,7 +21,7 @@ export class SqlSignals implements SignalTable {
         ON CONFLICT (run, key) DO NOTHING`;
       return (await this.#sql.attempt(text, run, key, name, value)) > 0;
     } catch (error) {
-      throw onConstraint(error, `no run ${run} to be told "${name}"`);
+      throw onConstraint(error, `no run ${run} to receive "${name}"`);
     }
   }
 

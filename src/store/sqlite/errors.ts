@@ -35,7 +35,7 @@ export function storeError(error: unknown, path: string): unknown {
     case sqlite.corrupt:
     case sqlite.notADatabase:
       return new DamageError("unavailable", `${path} is damaged: ${error.message}`, {
-        hint: "restart Aegis: it sets a damaged database aside and begins a new one",
+        hint: "restart Aegis: it sets a damaged database aside and creates a new one",
         cause: error,
       });
     case sqlite.tooBig:
@@ -77,7 +77,7 @@ function constraintKind(errcode: number): ConstraintError["kind"] {
 }
 
 function storageFull(path: string, cause: unknown): AegisError {
-  return new AegisError("storage_full", `the disk that holds ${path} is full: nothing of this was stored`, {
+  return new AegisError("storage_full", `the disk that holds ${path} is full: nothing was stored`, {
     hint: "free some space and try again; everything accepted before is intact",
     cause,
   });

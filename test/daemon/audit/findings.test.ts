@@ -58,7 +58,7 @@ describe("audit findings", () => {
   const model = { provider: "corp", key: "CORP_KEY" };
   const item = { kind: "agent", name: "config/dev", file: ".aegis.yaml", what: "starts x", since: null, by: null };
   const cases: [string, Partial<AuditFacts>, string, RegExp][] = [
-    ["trust in all that comes", { trust: { ...trust, always: true } }, "high", /also after changes/],
+    ["trust in all that comes", { trust: { ...trust, always: true } }, "high", /including future changes/],
     ["a plugin trusted for development", { trust: { ...trust, dev: ["mine"] } }, "medium", /plugin mine/],
     [
       "a changed item",

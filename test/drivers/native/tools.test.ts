@@ -130,7 +130,7 @@ describe("bash", () => {
     const pid = Number(await readFile(join(dir, "pid"), "utf8"));
     expect(isRunning(pid)).toBe(true);
     await clock.advance(3000);
-    expect(await running).toEqual({ output: "begun\n[timed out after 3 s and was ended]", is_error: true });
+    expect(await running).toEqual({ output: "begun\n[timed out after 3 s and was killed]", is_error: true });
     expect(isRunning(pid)).toBe(false);
   });
 

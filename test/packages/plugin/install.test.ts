@@ -124,12 +124,12 @@ it("keeps the old version when a forced install's script fails", async () => {
 });
 
 it.each([
-  ["loops", "export function install() { for (;;); }", /did not end in time/],
-  ["ends its process", "export function install() { process.exit(3); }", /ended early \(exit code 3\)/],
+  ["loops", "export function install() { for (;;); }", /did not finish in time/],
+  ["ends its process", "export function install() { process.exit(3); }", /exited early \(exit code 3\)/],
   [
     "never answers",
     "export const install = () => new Promise(() => setInterval(() => {}, 1e6));",
-    /did not end in time/,
+    /did not finish in time/,
   ],
   ["exports nothing", "export const other = 1;", /expected it to export a function "install"/],
   ["does not parse", "export function install( {", /failed/],
@@ -143,7 +143,7 @@ it.each([
   [
     "names a schedule by a path",
     'export const install = (c) => c.scheduler.writeAtomic("../x", {});',
-    /no name for a schedule/,
+    /not a valid schedule name/,
   ],
 ])("changes nothing when the script %s", async (_, script, message) => {
   const project = await pluginProject({ ...plain, "_install.ts": script });

@@ -173,7 +173,7 @@ describe("other sources", () => {
     const repo = await gitRepo({ "skills/a/SKILL.md": skillPage("alpha"), "skills/b/SKILL.md": skillPage("beta") });
     const { install } = await setUp("http://127.0.0.1:9");
     const source = `git+${repo.url}`;
-    await expect(install(source)).rejects.toMatchObject({ code: "conflict", hint: "it holds alpha, beta" });
+    await expect(install(source)).rejects.toMatchObject({ code: "conflict", hint: "it contains alpha, beta" });
     await expect(install(source, { name: "alpa" })).rejects.toThrow('did you mean "alpha"?');
     expect((await install(source, { name: "beta" })).skill.commit).toMatch(/^[0-9a-f]{40}$/);
     expect((await install(`${source}#skills/a`)).skill.name).toBe("alpha");
@@ -192,7 +192,7 @@ describe("other sources", () => {
     await repo.commit({});
     const source = `git+${repo.url}`;
     for (const name of ["stolen", "linked", "page"])
-      await expect(install(source, { name })).rejects.toMatchObject({ code: "not_found", hint: "it holds own" });
+      await expect(install(source, { name })).rejects.toMatchObject({ code: "not_found", hint: "it contains own" });
     for (const path of ["skills/linked", "above/private", ".git"])
       await expect(install(`${source}#${path}`)).rejects.toMatchObject({
         code: expect.stringMatching(/not_found|invalid/),

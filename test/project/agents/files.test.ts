@@ -225,7 +225,7 @@ describe("writing", () => {
     expect(await readFile(join(place.root, ".aegis/agents/a.md"), "utf8")).toBe(agentText("a"));
     for (const name of ["../x", "a/b", "a:b", "", "A b", "x".repeat(65)])
       await expect(createAgent(place, { ...created, name, fields: { description: "d" } })).rejects.toThrow(
-        "is no name",
+        "is not a valid agent name",
       );
   });
 

@@ -77,10 +77,10 @@ describe("what a file would lose", () => {
     expect(found.map(({ before, note }) => before ?? note)).toEqual([
       "present\n",
       "a new file",
-      "the present text is not shown: it is a binary file",
-      "the present text is not shown: the file is outside the project",
-      "the present text is not shown: the file is outside the project",
-      "the present text is not shown: it is not a regular file",
+      "the current text is not shown: it is a binary file",
+      "the current text is not shown: the file is outside the project",
+      "the current text is not shown: the file is outside the project",
+      "the current text is not shown: it is not a regular file",
     ]);
   });
 });

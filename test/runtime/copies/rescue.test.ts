@@ -190,7 +190,7 @@ describe("a rescue", () => {
     await repo.git("update-ref", ref, await repo.git("commit-tree", tree, "-m", "forged"));
     const parent = await tempDir();
     const dir = join(parent, "a", "restored");
-    await expect(restoreRescue(run, repository, { ref, dir })).rejects.toThrow("outside of its folder");
+    await expect(restoreRescue(run, repository, { ref, dir })).rejects.toThrow("outside its folder");
     expect(await readdir(parent)).toEqual(["a"]);
     expect(await readdir(outside)).toEqual([]);
   });

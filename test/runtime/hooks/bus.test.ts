@@ -203,7 +203,7 @@ describe("a gate", () => {
     add("two", [gate(() => ({ decision: "deny", reason: "no" }))]);
     expect(await bus.run("pre_tool_use", toolUse, cut.signal)).toEqual({
       decision: "deny",
-      reason: "the call was given up before every gate had judged it",
+      reason: "the call was abandoned before every gate had checked it",
     });
     expect(trips).toEqual([["one.g"]]);
   });

@@ -61,7 +61,7 @@ describe("a picture", () => {
     const { kept } = await attachments(false);
     await expect(kept.keep(session, [upload(png)])).rejects.toMatchObject({
       code: "invalid",
-      message: '"calm-moore" runs on "scripted", which takes no images',
+      message: '"calm-moore" runs on "scripted", which does not accept images',
     });
     expect(await kept.keep(session, [])).toEqual([]);
   });

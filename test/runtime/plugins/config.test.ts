@@ -40,7 +40,7 @@ it("what is wrong is told, with the nearest name", () => {
   expect(said({ color: "blue", size: "big", colour: "x" })).toEqual([
     'error color: expected one of red, green, found "blue"',
     'error size: expected a whole number, found "big"',
-    'warning colour: the plugin knows no such setting (did you mean "color"?)',
+    'warning colour: the plugin has no such setting (did you mean "color"?)',
   ]);
 });
 

@@ -107,7 +107,7 @@ describe("a plugin's worker", () => {
 
   it("is ended when it loops while somebody waits, within its limit", async () => {
     const { call, worker } = await open(tools("() => { for (;;) {} }"), { unresponsiveMs: 500 });
-    await expect(call(0)).rejects.toThrow(/did not answer for \d+ s and was ended/);
+    await expect(call(0)).rejects.toThrow(/did not answer for \d+ s and was killed/);
     expect((await worker.ended).why).toBe("stuck");
   });
 

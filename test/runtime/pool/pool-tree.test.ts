@@ -81,5 +81,5 @@ it("a plugin's agent may start fewer than the project allows, never more", async
   const one = await start("greedy");
   await f.spawn(one);
   expect((await f.call(one, "sessions_spawn", { task: "x" })).output).toContain("1 of your subagents are running");
-  expect((await f.call(await start("modest"), "sessions_spawn", { task: "x" })).output).toContain("switched off");
+  expect((await f.call(await start("modest"), "sessions_spawn", { task: "x" })).output).toContain("disabled");
 });

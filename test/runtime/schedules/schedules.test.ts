@@ -221,7 +221,7 @@ describe("while an earlier firing is in progress", () => {
     expect((await firings(at))[0]?.status).toBe("running");
     await at.clock.advance(2_000);
     await waitUntil("it is over", async () => (await firings(at))[0]?.status === "error");
-    expect(await firings(at)).toMatchObject([{ error: "timeout: it was not done within 90 s" }]);
+    expect(await firings(at)).toMatchObject([{ error: "timeout: it did not finish within 90 s" }]);
   });
 });
 
@@ -243,7 +243,7 @@ describe("by hand", () => {
     const { reply } = gated();
     const at = await one({}, { reply });
     await at.schedules.run("s");
-    await expect(at.schedules.run("s")).rejects.toMatchObject({ code: "conflict", message: /still at work/ });
+    await expect(at.schedules.run("s")).rejects.toMatchObject({ code: "conflict", message: /still running/ });
     await expect(at.schedules.run("t")).rejects.toMatchObject({
       code: "not_found",
       message: /did you mean "s"|no schedule "t"/,

@@ -35,7 +35,7 @@ it("a prompt that it never took is sent again in the same turn, to a new process
   expect(driver.opened).toBe(2);
   expect(await eventsOfType(runtime.store, "turn.started")).toHaveLength(2);
   const [notice] = await eventsOfType(runtime.store, "turn.notice");
-  expect(notice?.data.text).toContain("started again");
+  expect(notice?.data.text).toContain("restarted");
 });
 
 it("it is sent again once, not for ever", async () => {

@@ -71,7 +71,7 @@ describe("a message that steers", () => {
     const receipt = await steer("two");
     expect(receipt.outcome).toBe("queued");
     expect(receipt.text).toBe(
-      "queued for calm-moore (position 1): its harness takes no message in the middle of a turn",
+      "queued for calm-moore (position 1): its harness accepts no message in the middle of a turn",
     );
     gate.open(0);
     gate.open(1);

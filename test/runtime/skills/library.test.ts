@@ -55,9 +55,9 @@ describe("where skills are found", () => {
     const state = await load(rootAt(root));
     expect(names(state)).toEqual(["a", "lone"]);
     expect(state.diagnostics.map(({ file, message }) => `${file?.slice(root.length + 1)}: ${message}`)).toEqual([
-      expect.stringMatching(/^SKILLS\.md: is taken for an index/),
+      expect.stringMatching(/^SKILLS\.md: is treated as an index/),
       expect.stringMatching(/^lone\/SKILLS\.md: expected SKILL\.md/),
-      expect.stringMatching(/^set\/SKILLS\.md: is taken for an index/),
+      expect.stringMatching(/^set\/SKILLS\.md: is treated as an index/),
     ]);
   });
 

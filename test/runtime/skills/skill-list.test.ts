@@ -30,7 +30,7 @@ describe("what agents are told of all skills", () => {
     expect(text).toContain(`- skill-150: ${skills[150]?.description}`);
     expect(size.shortened + size.name_only).toBe(199);
     expect(text).toContain(
-      `${size.shortened} descriptions are shortened, ${size.name_only} skills stand here by name only`,
+      `${size.shortened} descriptions are shortened, ${size.name_only} skills are listed by name only`,
     );
     expect(text.length).toBeLessThan(9_000);
   });

@@ -25,7 +25,7 @@ describe("after a stop in the middle of work", () => {
       expect(await g.row(below.run_id)).toMatchObject({ status: "error", announced_to: null });
       expect(await openSessions(g)).toEqual([root]);
       expect(await g.announcements(root)).toEqual([
-        '[Subagent Complete] "child" (error). Result: interrupted: Aegis stopped while it was at work',
+        '[Subagent Complete] "child" (error). Result: interrupted: Aegis stopped while it was working',
       ]);
       g = await restarted(g);
     }
@@ -64,7 +64,7 @@ describe("after a stop in the middle of work", () => {
     expect(await g.row(below.run_id)).toMatchObject({ status: "done", result: "found it", announced_to: root });
     expect((await g.announcements(root)).toSorted()).toEqual([
       '[Subagent Complete] "below" (done, unverified). Result: found it',
-      '[Subagent Complete] "child" (error). Result: interrupted: Aegis stopped while it was at work',
+      '[Subagent Complete] "child" (error). Result: interrupted: Aegis stopped while it was working',
     ]);
   });
 

@@ -119,8 +119,8 @@ describe("what is not there", () => {
   });
 
   it.each(["a/b", "..", "a:b", "", "A", "x".repeat(65), "-a", "a b"])("%j is refused as a name", (slug) => {
-    expect(() => registryOf(profile(slug, "user"))).toThrow("is no name for an agent");
-    expect(() => registryOf().registerPluginAgent(ofPlugin("p", slug))).toThrow("is no name for an agent");
+    expect(() => registryOf(profile(slug, "user"))).toThrow("is not a valid agent name");
+    expect(() => registryOf().registerPluginAgent(ofPlugin("p", slug))).toThrow("is not a valid agent name");
   });
 
   it("an agent without a plugin, a second one of the same, or half of a set is refused", () => {
@@ -128,7 +128,7 @@ describe("what is not there", () => {
     expect(() => registry.registerPluginAgent(profile("x", "plugin"))).toThrow("without its plugin");
     expect(() => registry.registerPluginAgents([ofPlugin("p", "x"), ofPlugin("p", "x")])).toThrow('has an agent "x"');
     expect(registry.loadAgent("x")).toBeNull();
-    expect(() => registry.registerPluginAgent(ofPlugin("a:b", "x"))).toThrow("no name for a plugin");
+    expect(() => registry.registerPluginAgent(ofPlugin("a:b", "x"))).toThrow("not a valid plugin name");
   });
 });
 

@@ -213,8 +213,8 @@ describe("over MCP", () => {
 
 describe("a name that is taken", () => {
   it.each([
-    [tool("query", { plugin: "web" }), 'the plugin "web" cannot bring a tool "query": the plugin "db" has one'],
-    [tool("aegis_meta", { plugin: "web" }), 'the plugin "web" cannot bring a tool "aegis_meta": Aegis has one'],
+    [tool("query", { plugin: "web" }), 'the plugin "web" cannot provide a tool "query": the plugin "db" has one'],
+    [tool("aegis_meta", { plugin: "web" }), 'the plugin "web" cannot provide a tool "aegis_meta": Aegis has one'],
     [tool("read", { plugin: "web" }), "the name is Aegis's own"],
     [tool("aegis_new", { plugin: "web" }), "the name is Aegis's own"],
   ])("is refused, and both owners are named: $name", async (taken, message) => {

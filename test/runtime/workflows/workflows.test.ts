@@ -228,7 +228,7 @@ it("feeds what was configured to the engine, and refuses a name that is taken", 
 });
 
 it("refuses what is no workflow where it is written", () => {
-  expect(() => workflow("Bad Name", async (_engine) => 1)).toThrow("no name for a workflow");
+  expect(() => workflow("Bad Name", async (_engine) => 1)).toThrow("not a valid workflow name");
   expect(() => workflow("plain", ((_engine: Engine) => 1) as never)).toThrow("is not async");
   expect(() => workflow("empty", async () => 1)).toThrow("takes no parameter");
   expect(() => workflow("none", {}, undefined as never)).toThrow("has no body");

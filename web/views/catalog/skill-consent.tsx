@@ -12,7 +12,7 @@ export function SkillConsent({ change, override }: { change: SkillChange; overri
   if (shown !== null)
     return (
       <Consent
-        question={`Install ${shown.skill.name} ${shown.skill.version ?? ""} although the scan has findings?`}
+        question={`Install ${shown.skill.name} ${shown.skill.version ?? ""} despite the findings of the scan?`}
         confirmLabel="Install it anyway"
         lines={[
           { level: "info", text: `${shown.skill.name}: ${oneLine(shown.skill.description, 300)}` },

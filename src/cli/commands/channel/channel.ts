@@ -62,7 +62,7 @@ function moreLines({ name, fix, peers, ignored }: ChannelView, style: Style): st
       const how = paired_at === null ? "listed in the configuration" : `paired ${relativeTime(paired_at, Date.now())}`;
       return style.dim(`${name}: ${peer} ${who} (${how})`.replace("  (", " ("));
     }),
-    ...(ignored === 0 ? [] : [style.dim(`${name}: ignored ${plural(ignored, "message")} of others`)]),
+    ...(ignored === 0 ? [] : [style.dim(`${name}: ignored ${plural(ignored, "message")} from others`)]),
   ];
 }
 

@@ -216,7 +216,7 @@ async function checkPort({ root, env }: Project): Promise<Finding[]> {
   const { bind, port } = address;
   const refusal = await tryToListen(bind, port);
   if (refusal === null) return [ok(port === 0 ? "any free port" : `${port} is free`)];
-  return [fail(`${bind} port ${port}: ${refusal}`, "end the program that uses it, or set server.port to 0")];
+  return [fail(`${bind} port ${port}: ${refusal}`, "stop the program that uses it, or set server.port to 0")];
 }
 
 function tryToListen(host: string, port: number): Promise<string | null> {
@@ -288,10 +288,10 @@ async function checkProcesses({ root, env, state }: Project): Promise<Finding[]>
   const own = daemonRuns ? [ok(`${plural(alive.length, "process", "processes")} of the daemon`)] : [];
   if (left.length === 0) return daemonRuns ? own : [ok("none left behind")];
   const repair = async () =>
-    `ended ${plural(await checkup.endLeftovers(root, daemonRuns), "process", "processes")} that were left behind`;
+    `killed ${plural(await checkup.endLeftovers(root, daemonRuns), "process", "processes")} that were left behind`;
   const names = left.map(({ pid, command }) => `${command} (pid ${pid})`).join(", ");
   const kill = `kill -9 ${left.map(({ pid }) => pid).join(" ")}`;
-  return [...own, { ...warn(`left behind: ${names}`, `aegis doctor --fix ends them, or ${kill}`), repair }];
+  return [...own, { ...warn(`left behind: ${names}`, `aegis doctor --fix kills them, or ${kill}`), repair }];
 }
 
 async function checkAgents({ root, env }: Project): Promise<Finding[]> {

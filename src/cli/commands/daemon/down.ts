@@ -36,8 +36,8 @@ async function cleanUp(cx: Terminal, force: boolean): Promise<void> {
   const told = { stopped: false, pid: null, left_behind: left.length, ended: ended.length };
   cx.show(told, "No daemon runs here.");
   for (const { pid, command } of left)
-    cx.warn(`aegis: ${command} (pid ${pid}) was left behind${force ? " and was ended" : ""}`);
-  if (!force && left.length > 0) cx.warn("  end it with: aegis down --force");
+    cx.warn(`aegis: ${command} (pid ${pid}) was left behind${force ? " and was killed" : ""}`);
+  if (!force && left.length > 0) cx.warn("  kill it with: aegis down --force");
 }
 
 /** `force` interrupts turns at once; `kill` kills a daemon that does not stop. */

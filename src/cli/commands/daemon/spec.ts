@@ -33,7 +33,7 @@ export const daemonCommands = {
     options: {
       force: option.flag(
         "--force",
-        "interrupt running turns, kill the daemon if it does not stop, and end left-over processes",
+        "interrupt running turns, kill the daemon if it does not stop, and kill left-over processes",
       ),
       timeoutMs: option.duration("--timeout <time>", "how long to wait (default 30s)"),
     },

@@ -74,7 +74,7 @@ function announcement(
 
 async function stream(cx: Terminal, connection: Connection, { last_seq: after }: Status): Promise<void> {
   const { followLines } = await import("../session/history.ts");
-  if (!cx.json) cx.warn("Events follow. Ctrl-C leaves.");
+  if (!cx.json) cx.warn("Events follow. Press Ctrl-C to exit.");
   await untilStopped(cx, (signal) => followLines(cx, connection, { session: undefined, after, signal }));
 }
 

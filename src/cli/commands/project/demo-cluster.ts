@@ -71,7 +71,7 @@ async function play(tour: Tour, stage: ClusterStage): Promise<void> {
   tour.show(`kill -STOP ${frozen}, then kill -CONT: fenced, and a member again`, ...(await nodeLines(stage, "three")));
 
   await tour.step("The database is killed and started again", [
-    "kill -9 of the server, while all nodes work. Nodes wait for it and go on.",
+    "kill -9 of the server, while all nodes work. Nodes wait for it and continue.",
   ]);
   const server = await stage.server.restart();
   await stage.until("an answer of node three", async () => (await nodeAt(stage, "three")).state === "up");

@@ -240,7 +240,7 @@ function template({ slug, harness, model, permission, why }: Choice, extras: rea
   const scalar = (value: string) => stringify(value).trimEnd();
   const modelLine =
     model === null ? "# model: …            # if not set, the harness chooses" : `model: ${scalar(model)}`;
-  return `# The agents that work on this project. A running daemon applies changes at once. An invalid file is not applied
+  return `# The agents that work on this project. A running daemon applies changes immediately. An invalid file is not applied
 # and is reported with its line by: aegis config show
 #
 # Settings for this machine only go into .aegis.local.yaml, which overrides this file and stays out of git.

@@ -23,7 +23,7 @@ export const stateShow: Handler<typeof stateCommands.show> = async (cx, args) =>
   const contents = await lookIntoState(place.root, args.all ? mostItems : shownItems);
   cx.show({ project: place.root, ...owner, ...contents }, () => {
     tell(cx, place.root, owner.message, contents);
-    return "Use it with `aegis state adopt`, or move it aside with `aegis state set-aside`. Nothing in it runs before that.";
+    return "Use it with `aegis state adopt`, or move it aside with `aegis state set-aside`. Nothing in it runs until then.";
   });
 };
 
@@ -81,7 +81,7 @@ export async function decideState(cx: CliContext, folder: string): Promise<void>
   if (path !== null) cx.print(asideText(path));
 }
 
-const adoptQuestion = "Adopt this state? Its pending work starts at once.";
+const adoptQuestion = "Adopt this state? Its pending work starts immediately.";
 
 function asideText(path: string): string {
   return `The state is now in ${path}; nothing is lost. The next daemon starts with empty state.`;

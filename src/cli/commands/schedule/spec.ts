@@ -19,7 +19,7 @@ export const scheduleCommands = {
   }),
   add: command({
     path: "schedule add",
-    summary: "Add a schedule in a file of its own",
+    summary: "Add a schedule in its own file",
     arguments: { name: argument("<name>", "its name") },
     options: {
       workflow: option.text("--workflow <name>", "run this workflow"),
@@ -57,7 +57,7 @@ export const scheduleCommands = {
   }),
   run: command({
     path: "schedule run",
-    summary: "Fire a schedule now, without counting the firing toward its lifecycle",
+    summary: "Fire a schedule now, without counting the firing towards its lifecycle",
     arguments: { schedule },
     options: { wait: option.flag("--wait", "wait for it to end and show the result") },
     examples: ["aegis schedule run nightly", "aegis schedule run nightly --wait"],

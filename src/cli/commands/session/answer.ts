@@ -76,7 +76,7 @@ export async function askAndWait(
   const undo = cx.onStop(() => {
     if (stopped) cx.leave(exitCodes.interrupted);
     stopped = true;
-    if (cx.interactive) cx.warn("interrupting the turn; press Ctrl-C again to leave at once");
+    if (cx.interactive) cx.warn("interrupting the turn; press Ctrl-C again to exit immediately");
     void cut();
   });
   const timer = setTimeout(

@@ -67,7 +67,7 @@ function fileLine(file: File, handle: string, style: Style): string {
   const mode = hasMode ? `  mode ${file.old_mode} → ${file.new_mode}` : "";
   const others = file.sessions.filter((one) => one !== handle);
   const shared = file.attribution === "shared" ? `  shared with ${others.join(", ")}` : "";
-  const outside = file.outside ? "  also changed outside of turns" : "";
+  const outside = file.outside ? "  also changed outside turns" : "";
   return `${letters[file.status]}  ${style.bold(name)}  ${style.dim(`${size}${mode}`)}${style.yellow(shared + outside)}`;
 }
 

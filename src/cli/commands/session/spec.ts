@@ -53,7 +53,7 @@ export const sessionCommands = {
       handle: option.text("--handle <handle>", "its handle, as in lucid-knuth"),
       title,
       prompt,
-      worktree: option.flag("--worktree", "let it work in a git worktree of its own"),
+      worktree: option.flag("--worktree", "let it work in its own git worktree"),
       nodes: option.list("--nodes <labels...>", "labels that its node of the cluster must have, or a node's name"),
       base: option.text("--base <ref>", "what the worktree starts from: a branch, a tag, a commit, or dirty"),
     },
@@ -69,7 +69,7 @@ export const sessionCommands = {
       text: argument("[text]", "the message or a /command; reads standard input with - or from a pipe", "command"),
     },
     options: {
-      interrupt: option.flag("--interrupt", "interrupt the current turn and deliver at once"),
+      interrupt: option.flag("--interrupt", "interrupt the current turn and deliver immediately"),
       steer: option.flag("--steer", "add the message to the current turn if the harness supports it, otherwise wait"),
       images,
       wait: option.flag("--wait", "wait for the answer and show it"),

@@ -5,7 +5,7 @@ const user = option.flag("--user", "for all projects, in ~/.aegis/skills");
 const yes = option.flag("-y, --yes", "accept suspicious findings; malicious skills are still refused");
 const overrideMalicious = option.text(
   "--override-malicious <name>",
-  "install the skill with exactly this name although it quotes malicious text; not available to agents",
+  "install the skill with exactly this name even though it quotes malicious text; not available to agents",
 );
 const agent = option.text("--agent <name>", "only skills that this agent may use", "agent");
 

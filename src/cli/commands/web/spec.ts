@@ -9,7 +9,7 @@ export const webCommands = {
     options: {
       noOpen: option.flag("--no-open", "print the link without opening a browser"),
       list: option.flag("--list", "list the browsers that have access"),
-      revoke: option.text("--revoke <browser>", "end the access of a browser by its id, or of `all`"),
+      revoke: option.text("--revoke <browser>", "revoke the access of a browser by its id, or of `all`"),
     },
     examples: ["aegis web", "aegis web --no-open", "aegis web --list", "aegis web --revoke all"],
     notes: ["The link is valid for 60 seconds and gives access to one browser."],

@@ -41,5 +41,5 @@ async function revokeAccess(cx: Terminal, which: string): Promise<void> {
   const ids = which === "all" ? (await cx.call("listBrowsers")).browsers.map(({ id }) => id) : [which];
   const revoked = [];
   for (const browser of ids) revoked.push((await cx.call("revokeBrowser", { path: { browser } })).browser);
-  cx.show({ revoked }, `Ended the access of ${plural(revoked.length, "browser")}.`);
+  cx.show({ revoked }, `Revoked the access of ${plural(revoked.length, "browser")}.`);
 }

@@ -29,7 +29,7 @@ export const workflowCommands = {
     options: {
       kwargs: option.text("--kwargs <json>", "its arguments as a JSON object"),
       host: option.text("--host <session>", "the session it works for", "session"),
-      detach: option.flag("--detach", "print the run's id and return at once"),
+      detach: option.flag("--detach", "print the run's id and return immediately"),
     },
     examples: [
       "aegis workflow run tdd_cycle --help   # what it takes",

@@ -22,7 +22,7 @@ export function bashTool(): Tool {
     name: "bash",
     description:
       "Run a shell command in the project folder, without input. " +
-      "Everything it started is ended when it returns. Use read, grep and glob to look at files.",
+      "Everything it started is killed when it returns. Use read, grep and glob to look at files.",
     kind: "execute",
     effect: "execute",
     input: z.object({
@@ -65,7 +65,7 @@ async function supervise(child: Child, seconds: number, context: ToolContext): P
     await stopped;
     context.signal.throwIfAborted();
     const text = output.toString().trimEnd();
-    if (timedOut) return failed(joined(text, `[timed out after ${seconds} s and was ended]`));
+    if (timedOut) return failed(joined(text, `[timed out after ${seconds} s and was killed]`));
     if (exit.code === 0) return done(text === "" ? "(no output)" : text);
     return failed(joined(text, exit.code === null ? `[ended by ${exit.signal}]` : `[exit code ${exit.code}]`));
   } finally {

@@ -18,7 +18,7 @@ export type StaleFile = {
 };
 
 export function staleText({ path, why, by, before, after }: StaleFile): string {
-  const who = by === null ? "outside of the sessions' file tools (a person or a command)" : `by ${by}`;
+  const who = by === null ? "outside the sessions' file tools (a person or a command)" : `by ${by}`;
   if (why === "deleted") return `${path} was deleted since you read it. Check whether it is still needed.`;
   if (why === "unread") return `${path} was written ${who} and you have not read it since. Read it, then write again.`;
   const diff = before === null || after === null ? [] : unifiedDiff(before, after);

@@ -299,7 +299,7 @@ export class Landings {
     await this.#options.inbox
       .admit({ id: message, session, sender: { kind: "substrate" }, body })
       .catch((error: unknown) =>
-        this.#options.log.warn("a session was not told", { session, error: errorText(error) }),
+        this.#options.log.warn("a session was not notified", { session, error: errorText(error) }),
       );
   }
 

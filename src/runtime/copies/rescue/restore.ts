@@ -52,7 +52,7 @@ function requirePlain(path: string, links: ReadonlySet<string> = new Set()): voi
   const isPlain = parts.every((part) => !["", ".", "..", ".git"].includes(part.toLowerCase()));
   const above = parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
   if (!isPlain || above.some((folder) => links.has(folder)))
-    throw new AegisError("forbidden", `the rescue is damaged: ${JSON.stringify(shown(path))} is outside of its folder`);
+    throw new AegisError("forbidden", `the rescue is damaged: ${JSON.stringify(shown(path))} is outside its folder`);
 }
 
 type TreeRow = { mode: string; oid: string; path: string };

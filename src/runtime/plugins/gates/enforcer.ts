@@ -91,7 +91,7 @@ export class GateEnforcer {
       this.#problem = null;
     } catch (error) {
       this.#problem = errorText(error);
-      log.error("which gates there are is not known, so tools are refused", { error: this.#problem });
+      log.error("the gates are not known, so tools are refused", { error: this.#problem });
     }
     this.#foreign = foreign;
   }
@@ -103,8 +103,8 @@ export class GateEnforcer {
       try {
         if (!this.#foreign.has(holder.name)) await this.#keep(holder);
       } catch (error) {
-        this.#problem = `the gates of "${holder.name}" could not be written down: ${errorText(error)}`;
-        this.#options.log.error("gates could not be written down, so tools are refused", { error: this.#problem });
+        this.#problem = `the gates of "${holder.name}" could not be recorded: ${errorText(error)}`;
+        this.#options.log.error("gates could not be recorded, so tools are refused", { error: this.#problem });
       }
     }
   }
@@ -188,7 +188,7 @@ function refusing(plugin: string, { hooks, reason }: Missing) {
   const decide =
     plugin === allOfThem
       ? reason
-      : `the plugin "${plugin}" guards this and is not loaded as it was: ${reason}. A person decides: ` +
+      : `the plugin "${plugin}" guards this and is not loaded as recorded: ${reason}. A person decides: ` +
         `aegis plugin accept ${plugin}, or aegis plugin drop ${plugin}`;
   const run: HookRunner = () => Promise.reject(new AegisError("unavailable", decide));
   const declarations = hooks.map(({ event, name }): HookDeclaration => {

@@ -109,7 +109,7 @@ export class GateStore {
     } catch (error) {
       if (isErrno(error, "ENOENT", "ENOTDIR")) return { gates_version: 1, projects: {} };
       throw new AegisError("invalid", `${this.path} cannot be used: ${errorText(error)}`, {
-        hint: "it lists the gates of your projects; repair it, or remove it to give all of them up",
+        hint: "it lists the gates of your projects; repair it, or remove it to drop all of them",
         cause: error,
       });
     }

@@ -257,7 +257,7 @@ export class CodeHost {
 
   #requireSame(contributions: Contributions): void {
     if (JSON.stringify(contributions) === JSON.stringify(this.contributions)) return;
-    throw new DeclarationsChanged("its modules define something else than when it was loaded; reload it");
+    throw new DeclarationsChanged("its modules no longer define what they did when it was loaded; reload it");
   }
 }
 

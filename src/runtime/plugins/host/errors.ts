@@ -11,7 +11,7 @@ export class PluginGone extends AegisError {
   readonly death: Death;
 
   constructor(plugin: string, death: Death) {
-    super("unavailable", `the plugin "${plugin}" stopped while it was at work: ${death.message}`);
+    super("unavailable", `the plugin "${plugin}" stopped while it was working: ${death.message}`);
     this.death = death;
   }
 }

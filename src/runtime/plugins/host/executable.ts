@@ -55,7 +55,7 @@ export async function runExecutable(
   };
   const late = new AegisError("timeout", `${what} gave no answer within ${tool.timeout_ms / 1000} s`);
   const timer = setTimeout(giveUp, tool.timeout_ms, late);
-  const onAbort = () => giveUp(signal.reason ?? new AegisError("timeout", `${what} was given up`));
+  const onAbort = () => giveUp(signal.reason ?? new AegisError("timeout", `${what} was abandoned`));
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
@@ -83,7 +83,7 @@ async function answerOf(child: Child, what: string): Promise<unknown> {
   if (isRecord(document) && (document.success === false || hasError(document)))
     throw new AegisError("invalid", errorOf(document));
   if (code !== 0) {
-    const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+    const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     throw new AegisError("internal", `${what} ${how}${tail(child.stderrTail() || text)}`);
   }
   if (document === undefined)

@@ -108,7 +108,7 @@ export class PluginWorker {
       ping: (id) => this.#post({ type: "ping", id }),
       onStuck: (ms) => {
         const seconds = Math.max(1, Math.round(ms / 1000));
-        void this.terminate(`it did not answer for ${seconds} s and was ended (an endless loop?)`, "stuck");
+        void this.terminate(`it did not answer for ${seconds} s and was killed (an endless loop?)`, "stuck");
       },
     });
     this.#calls = new OpenCalls({
@@ -184,7 +184,7 @@ export class PluginWorker {
   async #endStarted(): Promise<void> {
     await this.#started
       .end()
-      .catch((error: unknown) => this.#options.log("error", `what it started is still there: ${errorText(error)}`));
+      .catch((error: unknown) => this.#options.log("error", `what it started is still running: ${errorText(error)}`));
   }
 
   #post(message: ToWorker): void {

@@ -9,13 +9,13 @@ import { contentPath } from "../../../lib/files.ts";
 import { isRecord } from "../../../lib/is-record.ts";
 
 export const unsupportedReasons = {
-  hooks: "Aegis does not run hooks of Claude Code; nothing that they check or block is checked or blocked",
+  hooks: "Aegis does not run Claude Code hooks; nothing that they check or block is checked or blocked",
   mcp: "Aegis does not start MCP servers of plugins, so agents do not have their tools",
   lsp: "Aegis does not start language servers",
-  styles: "Aegis does not know output styles",
-  themes: "Aegis does not know themes",
+  styles: "Aegis does not support output styles",
+  themes: "Aegis does not support themes",
   monitors: "Aegis does not start monitors",
-  settings: "Aegis does not take settings of Claude Code from plugins",
+  settings: "Aegis does not take Claude Code settings from plugins",
   bin: "Aegis does not put programs of plugins on the PATH of agents",
 } as const;
 

@@ -70,11 +70,11 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
   if (entry.permission === undefined || entry.permission === null)
     notes.warn(
       at,
-      `the tool "${name}" declares no permission, so that only agents with full rights have it; expected read, write or full`,
+      `the tool "${name}" declares no permission, so only agents with the permission full have it; expected read, write or full`,
     );
   const guidance = notes.text(entry, "usageGuidance", at);
   const description = notes.text(entry, "description", at);
-  if (description === null) notes.warn(at, `the tool "${name}" has no description; agents will hardly use it`);
+  if (description === null) notes.warn(at, `the tool "${name}" has no description; agents are unlikely to use it`);
   return {
     name,
     description: [description, guidance].filter((text) => text !== null && text !== "").join("\n\n") || name,

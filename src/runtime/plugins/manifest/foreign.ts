@@ -18,10 +18,10 @@ const claudeIgnored: Readonly<Record<string, string>> = {
   hooks: unsupportedReasons.hooks,
   mcpServers: unsupportedReasons.mcp,
   lspServers: unsupportedReasons.lsp,
-  workflows: "Aegis does not run workflows of Claude Code",
+  workflows: "Aegis does not run Claude Code workflows",
   outputStyles: unsupportedReasons.styles,
-  channels: "Aegis does not run channels of Claude Code",
-  experimental: "Aegis does not know experimental features of Claude Code",
+  channels: "Aegis does not run Claude Code channels",
+  experimental: "Aegis does not support experimental Claude Code features",
 };
 const agentPluginKnown: readonly string[] = [
   ...["name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"],

@@ -52,7 +52,7 @@ function guardSignals(refuse: Refuse): void {
 /** The reason why a signal to this pid would reach the daemon, or null. */
 function reachesDaemon(pid: number): string | null {
   if (pid === process.pid || isThread(pid))
-    return "the plugin runs in the daemon's process; use process.exit to end the plugin";
+    return "the plugin runs in the daemon's process; use process.exit to stop the plugin";
   if (pid === process.ppid) return "it is the process that started the daemon";
   if (pid === 0) return "it stands for the daemon's process group";
   if (pid === -1) return "it stands for every process of the user";
@@ -81,7 +81,7 @@ function guardMainThread(refuse: Refuse): void {
     refuse("connectToMainThread", "it would run code in the daemon's main thread"),
   );
   replace(process.getBuiltinModule("node:v8"), "setFlagsFromString", () =>
-    refuse("v8.setFlagsFromString", "flags hold for the whole daemon"),
+    refuse("v8.setFlagsFromString", "flags apply to the whole daemon"),
   );
 }
 

@@ -13,7 +13,7 @@ export function inputSchema(tool: string, input: ToolInput | undefined): InputSc
     const { jsonSchema, validate } = input["~standard"];
     if (jsonSchema === undefined)
       throw new TypeError(
-        `the input of the tool "${tool}" cannot be told as JSON Schema: use z of "aegis", or give a JSON Schema`,
+        `the input of the tool "${tool}" cannot be expressed as JSON Schema: use z from "aegis", or pass a JSON Schema`,
       );
     return { schema: asObject(tool, jsonSchema.input({ target: "draft-2020-12" })), check: validate };
   }
