@@ -1,7 +1,7 @@
 /**
- * The port of channels through which people talk to sessions. A channel knows the wire of one service; the host
- * (`conversation/`) owns everything else: who may speak, which place talks to which session, commands, asks, the durable
- * inbox and outbox, and retries. Slack or Discord is another implementation of this port.
+ * The port of channels through which people talk to sessions. A channel speaks the protocol of one service; the host
+ * (`conversation/`) owns everything else: who may speak, which place talks to which session, commands, asks, the
+ * durable inbox and outbox, and retries. Slack or Discord is another implementation of this port.
  *
  * Methods that talk to the service throw `ChannelFault`. Faults and logs contain no secret.
  */

@@ -1,6 +1,6 @@
 /**
  * The configured channels of a project: starts them, stops them, and replaces those whose settings changed. A channel's
- * code is loaded when the channel is configured, so that a project without channels pays nothing for them.
+ * code is loaded when the channel is configured, so that a project without channels has no cost for them.
  */
 import type { ChannelView, Pairing } from "../contract/channel.ts";
 import { AegisError, isAegisError } from "../contract/errors.ts";

@@ -1,4 +1,4 @@
-/** The failures of a channel, by what Aegis does about them. Messages contain no secret. */
+/** The failures of a channel, by how Aegis handles them. Messages contain no secret. */
 
 /**
  * `unreachable`: try again later. `rate_limited`: wait as long as the service says. `conflict`: another program receives

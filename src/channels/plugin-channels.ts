@@ -1,4 +1,4 @@
-/** The channels that loaded plugins bring, by name. */
+/** The channels that loaded plugins provide, by name. */
 import { AegisError } from "../contract/errors.ts";
 import type { PluginChannel } from "../runtime/plugins/contribute.ts";
 

@@ -1,4 +1,4 @@
-/** Splits long texts at borders, for every channel. Offsets count UTF-16 units, as in JavaScript. */
+/** Splits long texts at boundaries, for every channel. Offsets count UTF-16 units, as in JavaScript. */
 
 export type Span = { offset: number; length: number };
 /** A marked range of a text. The type `pre` is a block of code. */

@@ -1,4 +1,4 @@
-/** A loop's sleep that can be ended early. A wake between two sleeps is not lost. */
+/** A sleep in a loop that can be ended early. A wake between two sleeps is not lost. */
 import type { Clock } from "../lib/clock.ts";
 import { aborted } from "../lib/until-aborted.ts";
 

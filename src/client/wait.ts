@@ -1,4 +1,4 @@
-/** Waits until a message has been answered or cannot be answered any more. */
+/** Waits until a message has been answered or can no longer be answered. */
 import type { Event } from "../contract/event.ts";
 import type { MessageId, SessionId, TurnId } from "../contract/ids.ts";
 import type { Message } from "../contract/message.ts";

@@ -1,4 +1,4 @@
-/** The endpoints of clients: programs that use Aegis over MCP with a credential of their own. */
+/** The endpoints of clients: programs that use Aegis over MCP with their own credential. */
 import { z } from "zod";
 import { endpoint } from "./api-parts.ts";
 import { clientNameSchema, clientSchema } from "./client.ts";

@@ -1,4 +1,4 @@
-/** A channel connects Aegis to a service outside of it: a messenger, webhooks, desktop notifications. */
+/** A channel connects Aegis to an outside service: a messenger, webhooks, desktop notifications. */
 import { z } from "zod";
 
 /**

@@ -26,7 +26,7 @@ export type ErrorBody = {
 };
 
 /**
- * The error of everything that crosses the wire. `code` says what kind of problem it is, `message` describes it, and
+ * The error type for everything that crosses the wire. `code` says what kind of problem it is, `message` describes it, and
  * `hint` says what to do about it.
  *
  * @example

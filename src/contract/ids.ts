@@ -27,7 +27,7 @@ const shape = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$/;
 
 /**
  * Creates an id that sorts by time: a prefix, ten characters of time, then eighty random bits. Send a message, run or
- * firing with an id of your own to make the request safe to repeat.
+ * firing with your own id to make the request safe to repeat.
  *
  * @param now - milliseconds since 1970
  * @example

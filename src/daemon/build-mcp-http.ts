@@ -1,4 +1,4 @@
-/** MCP over HTTP for clients with a credential of their own. Loaded with the first request of one. */
+/** MCP over HTTP for clients with their own credential. Loaded on the first such request. */
 import { clientTokenForm } from "../lib/client-token.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Clients } from "../runtime/clients/clients.ts";

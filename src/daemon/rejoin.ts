@@ -1,4 +1,4 @@
-/** Which errors end a node of a cluster, and which ones it outlasts: it joins again until it succeeds. */
+/** Which errors stop a node of a cluster, and which ones it survives: it tries to join again until it succeeds. */
 import { isAegisError } from "../contract/errors.ts";
 import { isErrno } from "../lib/files.ts";
 import { UnknownStateError } from "../project/state/judge.ts";

@@ -1,4 +1,4 @@
-/** Decides about a call that a harness asks about: plugins judge it first, then the agent's permission or a person. */
+/** Decides about a call that a harness asks about: plugins check it first, then the agent's permission or a person. */
 import { isDeepStrictEqual } from "node:util";
 import type { ConversationHost, PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "./driver.ts";
 

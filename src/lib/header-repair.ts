@@ -1,5 +1,5 @@
 /**
- * Reads the header of a page as its author meant it. Tries strict YAML first, then applies repairs one after the other
+ * Reads the header of a page as its author meant it. Tries strict YAML first, then applies repairs one after another
  * until the result is usable, and reports each repair. Gives up only if the header swallowed the page below it.
  */
 import { readFields, readYaml, tooMuch } from "./frontmatter.ts";

@@ -1,4 +1,4 @@
-/** The user that a process acts for: the home folder and the name. What lies in the home folder is trusted. */
+/** The user that a process acts for: the home folder and the name. The content of the home folder is trusted. */
 import { homedir, userInfo } from "node:os";
 import { isAbsolute } from "node:path";
 import type { Environment } from "./child-env.ts";

@@ -1,4 +1,4 @@
-/** Whether a value is an object with named fields: no array and not null. */
+/** Whether a value is an object with named fields: not an array and not null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 /**
  * Applies a set of changes to a place atomically, even if the process is killed. All new content is prepared in a
  * workspace beside it; writing the journal there is the commit point. Without a journal nothing was changed, and the
- * workspace is deleted once its process has ended. With a journal the changes are applied, and applied again after a
+ * workspace is deleted once its process has exited. With a journal the changes are applied, and applied again after a
  * crash; what cannot be applied is rolled back. A journal decides which files are replaced, so only one signed by the
  * installing user is applied: another one may have come with the folder.
  */

@@ -1,4 +1,4 @@
-/** Defines a channel: a service outside of Aegis through which people talk to sessions. */
+/** Defines a channel: a service outside Aegis through which people talk to sessions. */
 import { didYouMean } from "../lib/nearest.ts";
 import type { PluginContext } from "./context.ts";
 import { type Definition, define } from "./definition.ts";
@@ -118,8 +118,8 @@ const known: readonly string[] = [...texts, "longestText", "pace", ...required, 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
 /**
- * Defines a channel: people talk to sessions through a service that the plugin connects. Aegis owns the rest: who may
- * speak, which place talks to which session, commands, asks, retries, and the durable inbox and outbox. Throws
+ * Defines a channel: people talk to sessions through a service that the plugin connects. Aegis handles the rest: who
+ * may speak, which place talks to which session, commands, asks, retries, and the durable inbox and outbox. Throws
  * `TypeError` if an option is unknown or missing.
  *
  * @example
@@ -182,7 +182,7 @@ export function channelNameProblem(name: string): string | null {
 
 /**
  * Reads what a person typed: `/start <code>` is a pairing code, `/name …` a command, everything else a text. Do not use
- * it for forwarded or quoted text: that belongs into `quoted`.
+ * it for forwarded or quoted text: that belongs in `quoted`.
  *
  * @example
  * ```ts
@@ -209,7 +209,7 @@ export function parseMessage(text: string): ChannelInboundContent {
 export type ChannelFaultKind = "unreachable" | "rate_limited" | "conflict" | "unauthorized" | "blocked" | "rejected";
 
 /**
- * The failure of a channel, by what Aegis does about it. Any other error counts as `unreachable`. The message is shown in
+ * The failure of a channel, by how Aegis handles it. Any other error counts as `unreachable`. The message is shown in
  * `aegis channel list`, so it must not contain a secret.
  *
  * @example

@@ -38,7 +38,7 @@ export type Hook<E extends HookEvent = HookEvent> = Definition<"hook"> & {
 
 /**
  * Defines a hook: a function that observes or changes what happens at one event. Export the result from a module of a
- * plugin. A handler that returns null or nothing leaves everything as it is. Throws `TypeError` for an unknown event or
+ * plugin. A handler that returns null or nothing changes nothing. Throws `TypeError` for an unknown event or
  * option.
  *
  * @example

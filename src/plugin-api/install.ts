@@ -52,7 +52,7 @@ export interface ConfigEdit {
   remove(path: readonly string[]): Promise<boolean>;
 }
 
-/** Schedules in their own files, `.aegis/schedules/<name>.yaml`. A running daemon applies them at once. */
+/** Schedules in their own files, `.aegis/schedules/<name>.yaml`. A running daemon applies them immediately. */
 export interface InstallScheduler {
   /** Returns false and changes nothing if the project already has a schedule with that name. */
   writeAtomic(name: string, entry: Readonly<Record<string, unknown>>): Promise<boolean>;

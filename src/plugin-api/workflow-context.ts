@@ -1,6 +1,6 @@
 /**
- * The context that the body of a workflow gets. Every method with a side effect is a step. Its result is recorded, and a replay
- * of the body after a restart returns the recorded result at once. All times are in seconds.
+ * The context that the body of a workflow gets. Every method with a side effect is a step. Its result is recorded, and
+ * a replay of the body after a restart returns the recorded result immediately. All times are in seconds.
  */
 import type { GroupResult } from "../contract/group.ts";
 import type { Json } from "../contract/run.ts";

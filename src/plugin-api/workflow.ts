@@ -84,7 +84,7 @@ export function workflow(
 }
 
 /**
- * Tells whether a value was made by `workflow()`, also by another copy of this package.
+ * Tells whether `workflow()` made a value, even from another copy of this package.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The server's sockets. Closing the server depends on no client, and clients that say nothing, or never prove who they
- * are, cannot keep others out: past a bound the oldest of them makes room.
+ * The server's sockets. Closing the server depends on no client, and clients that send nothing, or never prove who they
+ * are, cannot keep others out: past a limit, the oldest of them is closed.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Who may talk to the daemon. The token says who; Host and Origin keep web pages out, which can reach loopback through
- * a name of their own. One check for plain requests, streams and upgrades.
+ * Who may talk to the daemon. The token identifies the caller; Host and Origin keep out web pages, which can reach
+ * loopback through their own host name. One check for plain requests, streams and upgrades.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";

@@ -1,4 +1,4 @@
-/** Bounds that keep one client from using up the daemon. */
+/** Limits that keep one client from exhausting the daemon. */
 
 export type ServerLimits = {
   bodyBytes: number;

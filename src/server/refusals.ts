@@ -1,4 +1,4 @@
-/** Errors as responses: typed ones as they are, anything else as an id that the log explains. */
+/** Errors as responses: typed ones unchanged, anything else as an id that the log explains. */
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";

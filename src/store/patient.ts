@@ -1,7 +1,7 @@
 /**
- * A store whose transactions outlast a short loss of the database, as its reads do. The unit of a transaction that was
- * lost on its way is run again: `transact` reports a lost database only once it is certain that nothing was written.
- * Units must therefore change nothing but the store. Callers that must never give up use `createTransact` or, for a whole
+ * A store whose transactions outlast a short loss of the database, as its reads do. If a transaction is lost on its
+ * way, its unit runs again: `transact` reports a lost database only once it is certain that nothing was written. Units
+ * must therefore change nothing but the store. Callers that must never give up use `createTransact` or, for a whole
  * operation, `whileAway`.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";

@@ -3,7 +3,7 @@
  *
  * Reads outside a transaction see committed data only. A transaction awaits nothing but its own `tx`; several that
  * arrive together may share one commit, and each of them still fails or succeeds alone. Transactions are serial: while
- * one runs, no other one of any writer changes what it reads. One gets its first answer when those before it are over.
+ * one runs, no other transaction changes what it reads. Each gets its first answer when all earlier ones have ended.
  *
  * A unit may catch `conflict` or `not_found` and continue. After any other error of a write it cannot commit, even if
  * it catches the error.

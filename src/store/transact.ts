@@ -1,4 +1,4 @@
-/** Writes and other work that must not be lost: a full disk or a database that is away only delays them. */
+/** Writes and other work that must not be lost: a full disk or an unavailable database only delays them. */
 import { AegisError, isAegisError } from "../contract/errors.ts";
 import { type Backoff, backoffMs } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";

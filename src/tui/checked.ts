@@ -1,4 +1,4 @@
-/** What checks said about a task, a run or a subagent. Only the daemon can tell whether a receipt still holds. */
+/** The results of checks of a task, a run or a subagent. Only the daemon knows whether a receipt is still valid. */
 import type { Client } from "../client/client.ts";
 import type { RunId, TaskId } from "../contract/ids.ts";
 import type { ReceiptView } from "../contract/receipt.ts";

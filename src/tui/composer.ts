@@ -1,4 +1,4 @@
-/** The editor of messages: drafts of each session, what was sent before, pasted images, and the external editor. */
+/** The message editor: drafts of each session, what was sent before, pasted images, and the external editor. */
 import { Editor } from "@earendil-works/pi-tui/dist/components/editor.js";
 import type { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
 import type { SessionId } from "../contract/ids.ts";

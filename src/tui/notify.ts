@@ -1,4 +1,4 @@
-/** Tells a person who looks elsewhere that an agent waits: a bell, and the terminal's own notification. */
+/** Notifies a person who is looking elsewhere that an agent is waiting: a bell, and the terminal's own notification. */
 import { plainLine } from "../lib/plain-text.ts";
 
 export type NotifySetting = "off" | "bell" | "all";

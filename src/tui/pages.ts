@@ -1,7 +1,7 @@
 /**
- * The parts of conversations that are in memory. The session on the screen keeps its newest events. A reader who scrolls
- * further back than that reads a part of its own, which moves with the reader: nothing else holds the whole of a long
- * conversation.
+ * The parts of conversations that are in memory. The session on the screen keeps its newest events. A reader who
+ * scrolls further back than that reads a separate part, which moves with the reader: nothing else holds the whole of a
+ * long conversation.
  */
 import type { Client } from "../client/client.ts";
 import { type HistoryWindow, trimSession, trimWindow, withPage, withWindow } from "../client/views/history.ts";

@@ -92,7 +92,7 @@ it("tells the refusals in the plugin's log, also those that the plugin swallows"
 });
 
 it("lets a plugin signal what it has started, and use workers", async () => {
-  expect(await useTool(shared.daemon.client, "harmless")).toContain("killed by SIGKILL");
+  expect(await useTool(shared.daemon.client, "harmless")).toContain("ended by SIGKILL");
 });
 
 it("ends what a plugin has started with the plugin", async () => {

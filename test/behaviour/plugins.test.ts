@@ -196,7 +196,7 @@ describe("a plugin that cannot be loaded", () => {
   it.each([
     ["reserved", "aegis_mine", /the tool "aegis_mine" is left out: .*the name is Aegis's own/],
     ["twin-b", "twin_tool", /the tool "twin_tool" is left out: .*the plugin "twin-a" has one/],
-    ["programs", "not_there", /the tool "not_there" is left out: its program .* is not /],
+    ["programs", "not_there", /the tool "not_there" is left out: its program .* was not found/],
     ["one-bad", "twice", /one-bad\.ts the tool "twice" is left out: there are two tools "twice"/],
     ["one-bad", "no name", /one-bad\.ts the tool "no name" is left out: .*is not a valid tool name/],
     ["one-bad", "bad_schema", /the tool "bad_schema" is left out: the schema of its input cannot be used/],

@@ -83,7 +83,7 @@ it("installs a plugin with bad tools without them, and validate --load finds the
   const wrong = [
     'the tool "bash" is left out: the plugin "partly" cannot provide a tool "bash": the name is Aegis\'s own',
     'the tool "good_tool" is left out: the plugin "partly" cannot provide a tool "good_tool": the plugin "good" has one',
-    'the tool "gone" is left out: its program ./bin/gone is not there',
+    'the tool "gone" is left out: its program ./bin/gone was not found',
     'the tool "odd" is left out: the schema of its input cannot be used',
   ];
   const checked = await aegis("plugin", "validate", "shelf/partly", "--load");

@@ -40,7 +40,7 @@ describe("the external editor", () => {
     await shows("> and a second line");
     pty.type("this will fail");
     pty.type(ctrlG);
-    await shows("ended with 7; the message is unchanged");
+    await shows("exited with 7; the message is unchanged");
     await shows("this will fail");
   });
 });

@@ -1,4 +1,4 @@
-/** Answers of paired people to asks: by a choice that was shown with the ask, or by a reply with text. */
+/** Answers from paired people to asks: by a choice that was shown with the ask, or by a reply with text. */
 import type { Ask } from "../../contract/ask.ts";
 import { isAegisError } from "../../contract/errors.ts";
 import type { AskId } from "../../contract/ids.ts";

@@ -1,4 +1,4 @@
-/** Attachments of people: images go to the agent as images if its harness takes them, other files as paths. */
+/** Attachments from people: images go to the agent as images if its harness accepts them, other files as paths. */
 import { createHash } from "node:crypto";
 import { extname, join, relative } from "node:path";
 import { isAegisError } from "../../contract/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Shows answers while they are written: one message per place, which grows by edits and is removed when the answer
- * itself was sent. An edit notifies a person of nothing, so the answer is always a message of its own. Previews are lossy;
+ * Shows answers while they are written: one message per place, which grows by edits and is removed once the answer
+ * itself is sent. An edit does not notify a person, so the answer is always a separate message. Previews are lossy;
  * only their ids are stored, so that the next start removes those that a crash left behind.
  */
 import type { LiveDelta } from "../../contract/event.ts";

@@ -1,4 +1,4 @@
-/** Shows that a session works, in the places where its answers go. Nothing of it is stored. */
+/** Shows that a session is working, in the places where its answers go. None of it is stored. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { aborted } from "../../lib/until-aborted.ts";

@@ -1,4 +1,4 @@
-/** Starts a channel that a plugin brings, with the settings of the project. */
+/** Starts a channel that a plugin provides, with the settings of the project. */
 
 import { pluginChannelSettingsSchema } from "../../contract/channel-message.ts";
 import { AegisError } from "../../contract/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * The calls of the Bot API that Aegis uses. Errors of the library contain the token in their details, so this module
- * throws errors of its own with the method and Telegram's description only. File links contain the token as well: files
+ * The Bot API calls that Aegis uses. The library's errors contain the token in their details, so this module throws
+ * its own errors with the method and Telegram's description only. File links contain the token as well: files
  * are downloaded here.
  */
 import { Api, GrammyError, HttpError, InputFile } from "grammy";

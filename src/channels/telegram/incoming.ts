@@ -1,7 +1,7 @@
 /**
- * Reads updates of Telegram. Everything that is not a plain message or a press of a person is left out: edits, channel
- * posts, messages of bots, messages sent on behalf of a chat. Forwarded and quoted text is other people's: it is never
- * a command, an answer or a code.
+ * Reads updates of Telegram. Everything that is not a plain message or a person's button press is left out: edits,
+ * channel posts, messages from bots, messages sent on behalf of a chat. Forwarded and quoted text is other people's: it
+ * is never a command, an answer or a code.
  */
 import type { Message, Update, User } from "grammy/types";
 import type { FileRef, Inbound, InboundContent, Quoted } from "../channel.ts";

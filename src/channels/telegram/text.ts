@@ -1,6 +1,7 @@
 /**
- * Converts Markdown to the plain text and entities of the Bot API, and splits it at borders. Text with entities is never
- * parsed by Telegram, so no text of an agent can be refused for its markup. Offsets count UTF-16 units, as in JavaScript.
+ * Converts Markdown to the plain text and entities of the Bot API, and splits it at boundaries. Text with entities is
+ * never parsed by Telegram, so no agent's text can be refused for its markup. Offsets count UTF-16 units, as in
+ * JavaScript.
  */
 import type { Part } from "../channel.ts";
 import { type Marked, type Span, splitMarked } from "../split.ts";

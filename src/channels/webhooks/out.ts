@@ -1,6 +1,7 @@
 /**
- * Outgoing webhooks: one POST per event to an address of the user. Each delivery has an id that stays the same over
- * retries (`webhook-id`), so that the receiver can ignore repetitions, and a signature with the time of the attempt.
+ * Outgoing webhooks: one POST per event to an address that the user names. Each delivery has an id that stays the same
+ * across retries (`webhook-id`), so that the receiver can ignore repetitions, and a signature with the time of the
+ * attempt.
  */
 import type { ChannelView, WebhookEvent } from "../../contract/channel.ts";
 import { AegisError } from "../../contract/errors.ts";

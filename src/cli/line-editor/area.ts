@@ -1,5 +1,5 @@
 /**
- * Draws rows below a program's output, and erases and redraws them when output comes.
+ * Draws rows below a program's output, and erases and redraws them when output arrives.
  * Most terminals rewrap the screen when its width changes, before the program is notified. So this code does not depend
  * on how rows were wrapped. The hidden cursor rests at the end of the output, possibly in the middle of a line.
  * Terminals keep it at its position in the text, and everything after it is the area. Each row of the area is written

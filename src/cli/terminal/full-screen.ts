@@ -1,4 +1,4 @@
-/** The process around a full-screen program: its signals, its suspension, and a terminal that is always given back. */
+/** The process around a full-screen program: its signals, its suspension, and a terminal that is always restored. */
 import { exitCodes } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-/** Runs programs of the user that the terminal app needs: the editor for long messages, and the clipboard's tool. */
+/** Runs the user's programs that the terminal app needs: the editor for long messages, and the clipboard's tool. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -19,7 +19,7 @@ export type ConnectOptions = {
 
 /**
  * Connects to the daemon of a folder. The client reconnects after a restart of the daemon. It talks only to a daemon
- * that the same user started. Throws `AegisError` with the code `unavailable` if no daemon runs or if it cannot start.
+ * that the same user started. Throws `AegisError` with the code `unavailable` if no daemon is running and none can start.
  *
  * @param folder - a folder of the project; default: the current folder
  * @example

@@ -1,4 +1,4 @@
-/** What a session does now, in a few words. The text may contain anything that an agent wrote. */
+/** What a session is doing, in a few words. The text may contain anything that an agent wrote. */
 import type { TurnItems } from "../../contract/turn.ts";
 import type { SessionState, TurnItem, TurnState } from "../state.ts";
 

@@ -1,4 +1,7 @@
-/** Lists everyone and everything besides the user that can give work to this project, with the step that ends it. */
+/**
+ * Lists everyone and everything besides the user that can give work to this project, with the step that revokes the
+ * access.
+ */
 
 import type { Browser } from "../../contract/api-web.ts";
 import type { AuditAccess } from "../../contract/audit.ts";

@@ -1,6 +1,6 @@
 /**
  * Restricts a harness to its agent's tools where no option of the harness does: calls are checked when the harness asks
- * about them, before plugins judge them.
+ * about them, before plugins check them.
  */
 import { type ScopedAgent, scopeOf } from "../../contract/tool-access.ts";
 import { coreTools } from "../../contract/tool-names.ts";

@@ -1,4 +1,4 @@
-/** The app servers in use. Conversations with the same command share one, and the last one to leave ends it. */
+/** The app servers in use. Conversations with the same command share one, and the last one to leave stops it. */
 import type { AskConsent, DriverDeps, SpawnCommand } from "../driver.ts";
 import { AppServer } from "./app-server.ts";
 

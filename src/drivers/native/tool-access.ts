@@ -1,4 +1,4 @@
-/** Decides which of the loop's own tools an agent has. The plane judges its own tools with the same policy. */
+/** Decides which of the loop's own tools an agent has. The plane applies the same policy to its own tools. */
 import { type ScopedAgent, scopeOf } from "../../contract/tool-access.ts";
 import { coreTools as knownTools } from "../../contract/tool-names.ts";
 import type { Tool } from "./tools/tool.ts";

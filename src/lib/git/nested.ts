@@ -1,5 +1,5 @@
 /**
- * Repositories inside of a working tree: submodules and others. Each is entered by itself, because git enters them
+ * Repositories inside a working tree: submodules and others. Each is entered by itself, because git enters them
  * without the overrides that their own configuration requires.
  */
 import { lstat } from "node:fs/promises";

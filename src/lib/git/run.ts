@@ -1,5 +1,5 @@
 /**
- * Runs git for Aegis itself: without a shell, with a fixed environment, and with everything switched off through which a
+ * Runs git for Aegis itself: without a shell, with a fixed environment, and with every feature disabled through which a
  * repository's files could make git start a program. `repository.ts` adds the overrides that depend on the repository.
  */
 import { stat } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Writes a tree object with the files of a working tree: tracked and untracked, not ignored. Uses an index of its own
- * that is kept between snapshots, so the user's index, HEAD and files stay untouched.
+ * Writes a tree object with the files of a working tree: tracked and untracked, not ignored. Uses its own index, which
+ * is kept between snapshots, so the user's index, HEAD and files stay untouched.
  */
 import { copyFile, lstat, mkdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";

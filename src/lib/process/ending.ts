@@ -1,4 +1,4 @@
-/** Ends processes one by one if no group holds them together, and verifies that they are gone. */
+/** Kills processes one by one if no group holds them together, and verifies that they are gone. */
 import { setTimeout as delay } from "node:timers/promises";
 import { errorText, type Logger } from "../log.ts";
 import type { ProcessInfo, ProcessTable } from "./table.ts";

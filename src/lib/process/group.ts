@@ -1,4 +1,4 @@
-/** Ends a process group and verifies that it is gone. */
+/** Kills a process group and verifies that it is gone. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isErrno } from "../files.ts";
 import type { ProcessTable } from "./table.ts";

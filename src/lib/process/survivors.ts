@@ -1,5 +1,5 @@
 /**
- * Finds and ends the processes that an earlier daemon of the same project left running. It touches no other process.
+ * Finds and kills the processes that an earlier daemon of the same project left running. It touches no other process.
  */
 import type { Logger } from "../log.ts";
 import { endProcesses, isSame } from "./ending.ts";

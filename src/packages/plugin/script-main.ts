@@ -1,4 +1,4 @@
-/** The process that runs `_install.ts` or `_uninstall.ts` of a plugin. The installer ends it. */
+/** The process that runs `_install.ts` or `_uninstall.ts` of a plugin. The installer stops it. */
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";

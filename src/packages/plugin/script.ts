@@ -1,6 +1,6 @@
 /**
  * Runs `_install.ts` or `_uninstall.ts` in a separate process with a deadline. The script's requests go into the plan;
- * a script that throws, ends early or times out fails the whole install.
+ * a script that throws, exits early or times out fails the whole install.
  */
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";

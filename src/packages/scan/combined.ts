@@ -1,5 +1,5 @@
 /**
- * Attacks of a program whose parts are on different lines. Each part alone is harmless: a copy of a folder, an upload, a
+ * Attacks in programs whose parts are on different lines. Each part alone is harmless: a copy of a folder, an upload, a
  * connection, an entry of a schedule. The rules ask whether the parts that make an attack are close to each other.
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";

@@ -1,7 +1,7 @@
 /**
- * Lures by signals that are combined. A rule on wording misses a lure in other words; these rules ask what a section
- * does: it names a place outside, it wants something from there run, and that something is not on the page, so that
- * no scan can read it.
+ * Lures by signals that are combined. A rule on wording misses a lure in different words; these rules ask what a
+ * section does: it names an outside place, it wants something from there to be run, and that something is not on the
+ * page, so that no scan can read it.
  */
 import type { HostKind } from "./hosts.ts";
 import type { Hits } from "./lure-hits.ts";

@@ -1,6 +1,6 @@
 /**
  * The vocabulary of lures, by function and in the languages most common in registries. The text is folded: lower case,
- * straight quotes, no invisible characters. Languages without blanks between words have no word boundaries.
+ * straight quotes, no invisible characters. Languages without spaces between words have no word boundaries.
  */
 
 /** Builds a group of Latin words with word boundaries, and other words anywhere. */

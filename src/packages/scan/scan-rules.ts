@@ -1,4 +1,4 @@
-/** The rules of the skill scanner. Lures and multi-line patterns have searches of their own. */
+/** The rules of the skill scanner. Lures and multi-line patterns have their own searches. */
 import { exfiltrationRules } from "./exfiltration-rules.ts";
 import { hasThrowawayHost } from "./hosts.ts";
 import { runRules } from "./run-rules.ts";

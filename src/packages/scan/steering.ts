@@ -1,5 +1,5 @@
 /**
- * Instructions in prose that turn an agent against its user. No sentence of them is an attack alone: a skill may send a
+ * Instructions in prose that turn an agent against its user. No single sentence is an attack: a skill may send a
  * report, write to a memory file or change a setting. The rules ask what comes together in one part of the page.
  */
 import type { FindingSeverity } from "../../contract/skill-install.ts";

@@ -1,4 +1,4 @@
-/** What the findings of a scan mean together. Apart from the scan, whose rules are large. */
+/** What the findings of a scan mean together. Separate from the scan, whose rules are large. */
 import type { FindingSeverity, SkillFinding } from "../../contract/skill-install.ts";
 
 export type Verdict = "clean" | FindingSeverity;

@@ -1,4 +1,4 @@
-/** The check that an agent names for work that it gives away. */
+/** The check that an agent names for work that it delegates. */
 import { type CheckInput, checkInputSchema, checkOf, type NamedCheck } from "../../contract/check.ts";
 import { AegisError } from "../../contract/errors.ts";
 import type { AgentCommands } from "../../runtime/hooks/agent-commands.ts";

@@ -37,7 +37,7 @@ export function fakeContext(over: Partial<ToolContext> = {}): ToolContext & { li
 }
 
 /**
- * Calls a hook with a plausible context of its event. `over` replaces the fields that matter to the test. Returns null if
+ * Calls a hook with a plausible context for its event. `over` replaces the fields that matter to the test. Returns null if
  * the hook returned nothing.
  *
  * @example
@@ -75,7 +75,7 @@ export async function callTool(part: Tool, input: unknown = {}, context: Partial
 }
 
 /**
- * Runs a slash command with the text that was typed after it. `context.session` is null unless the test gives one.
+ * Runs a slash command with the text that was typed after it. `context.session` is null unless the test provides one.
  *
  * @example
  * ```ts

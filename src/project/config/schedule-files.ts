@@ -1,5 +1,5 @@
 /**
- * Manages schedules in files of their own. The daemon and plugin installers write them; a running daemon applies a new
+ * Manages schedules in their own files. The daemon and plugin installers write them; a running daemon applies a new
  * file immediately. Aegis validates the complete configuration before it puts the file in place, so a refused entry
  * changes nothing.
  */

@@ -1,5 +1,5 @@
 /**
- * Loads a plugin like the daemon does and unloads it again, to check its settings, modules, tools, schemas and names.
+ * Loads a plugin as the daemon does and unloads it again, to check its settings, modules, tools, schemas and names.
  * The plugin's contributions go into temporary tables.
  */
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
  * `~/.aegis/projects/<id>.json`: the databases that this user created or adopted, each with its last path, its file
- * identity and its content at the last close. The records lie outside of every project, so that a project folder cannot
+ * identity and its content at the last close. The records are outside every project, so that a project folder cannot
  * forge one.
  */
 import { createHash, randomBytes } from "node:crypto";

@@ -1,8 +1,8 @@
 /**
  * The settings on which the nodes of a cluster agree: those of most live nodes, and in a tie those of the node that
- * joined first. A node with other settings is drifted: it fires no schedules and does not change their rows. The same
- * applies to a node whose clock is wrong, although slots follow the clock of the database: either of them may be the
- * wrong one, and what a slot starts sees the time of the node.
+ * joined first. A node with different settings is drifted: it fires no schedules and does not change their rows. The
+ * same applies to a node whose clock is wrong, although slots follow the clock of the database: either of them may be
+ * the wrong one, and what a slot starts sees the time of the node.
  */
 import { mostClockDifferenceMs } from "../../contract/node.ts";
 import { systemClock } from "../../lib/clock.ts";

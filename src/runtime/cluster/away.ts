@@ -1,6 +1,6 @@
 /**
  * A session is away if its node is lost and its memory or its files are on the machine of that node. It continues when
- * the node is back, or without its memory after `cluster.give_up`. Those who wait for it are told.
+ * the node is back, or without its memory after `cluster.give_up`. Those who wait for it are notified.
  */
 import { isId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";

@@ -1,6 +1,6 @@
 /**
  * Renews the lease of this node. A node that cannot renew it for two thirds of its time stops its work before another
- * node may take over. Times here are those of a clock that cannot be set.
+ * node may take over. Times here come from a monotonic clock.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";

@@ -1,6 +1,6 @@
 /**
  * Takes over the work of nodes whose lease has ended. One transaction ends the membership of the node, settles what it
- * was doing, as a start after a crash does, and moves what can go on here.
+ * was doing, as a start after a crash does, and moves what can continue here.
  */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,5 +1,5 @@
 /**
- * Removes worktrees. Nothing is removed before a rescue of it exists: the reference comes first, then the row, then one
+ * Removes worktrees. Nothing is removed until a rescue of it exists: the reference comes first, then the row, then one
  * rename that takes the folder away, and then the deletion. Every step can be repeated after a crash.
  */
 import { existsSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Commands that Aegis runs for an agent: the check that an agent names, and the commands of a run that an agent started.
- * The gates judge them like a command of the agent itself; without that, an agent could pass every gate through them.
+ * Commands that Aegis runs for an agent: the check that an agent names, and the commands of a run that an agent
+ * started. The gates check them like the agent's own commands; without that, an agent could pass every gate through
+ * them.
  */
 import type { SessionId } from "../../contract/ids.ts";
 import type { ScopedAgent } from "../../contract/tool-access.ts";

@@ -1,6 +1,6 @@
 /**
  * Finds the paths that a shell command names. This is a heuristic: it handles quotes, backslashes, wildcards and
- * braces, but not variables, encodings, scripts or programs that compose a path.
+ * braces, but not variables, encodings, scripts or programs that assemble a path.
  */
 
 /** Returns the path of `paths` that a command names, or whose whole folder it names; null if there is none. */

@@ -1,6 +1,6 @@
 /**
- * Validates the images of messages and stores them as content-addressed files. The nodes of a cluster also store them in
- * the database, because a session may run on another node than the one that received the image.
+ * Validates the images of messages and stores them as content-addressed files. The nodes of a cluster also store them
+ * in the database, because a session may not run on the node that received the image.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

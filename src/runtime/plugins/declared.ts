@@ -1,7 +1,7 @@
 /**
  * Remembers what a plugin's code declared when it was last loaded: hooks, tools, workflows and so on. At the next start
- * Aegis registers these parts at once, and the worker starts in the background. The record is only valid for the same
- * files, settings, environment and version of Aegis, and the worker must confirm it before the first call.
+ * Aegis registers these parts immediately, and the worker starts in the background. The record is only valid for the
+ * same files, settings, environment and version of Aegis, and the worker must confirm it before the first call.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

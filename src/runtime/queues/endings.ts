@@ -1,6 +1,6 @@
 /**
- * Ends attempts and tasks: derives the outcome from the verdict on the worker's session, and tells the producer. One
- * transaction writes the end and the message about it, so that a producer receives each ending exactly once, also
+ * Ends attempts and tasks: derives the outcome from the verdict on the worker's session, and notifies the producer. One
+ * transaction writes the end and the message about it, so that a producer receives each ending exactly once, even
  * across a crash.
  */
 import { isAegisError } from "../../contract/errors.ts";

@@ -1,7 +1,8 @@
 /**
- * Shows the text of agents while they write it, also on other nodes. A node with a live subscriber asks for the text of
- * sessions, and the nodes of these sessions send it as notifications of the database, which stores none of it. The text
- * is encrypted, because every role of a database can listen. Text may be lost: an event with the whole text follows.
+ * Shows the text of agents while they write it, including on other nodes. A node with a live subscriber asks for the
+ * text of sessions, and the nodes of these sessions send it as notifications of the database, which stores none of it.
+ * The text is encrypted, because every role of a database can listen. Text may be lost: an event with the whole text
+ * follows.
  */
 import type { Event, LiveDelta } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";

@@ -1,4 +1,4 @@
-/** Reaches the process of a session on the node where it runs: this one, or another one by a command. */
+/** Reaches the process of a session on the node where it runs: this one, or another one through a command. */
 import type { SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Store } from "../../store/store.ts";

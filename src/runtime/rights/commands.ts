@@ -1,4 +1,4 @@
-/** Decides whether an agent may have a command run that it chose. */
+/** Decides whether Aegis may run a command that an agent chose. */
 import { type ScopedAgent, type ScopedTool, scopeOf } from "../../contract/tool-access.ts";
 import type { PermissionAnswer, PermissionRequest } from "../../drivers/driver.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Records the decision about a slot before any side effect. Everything here is part of the caller's transaction, so that
- * a slot is decided exactly once, also across a crash.
+ * Records the decision about a slot before any side effect. Everything here is part of the caller's transaction, so
+ * that a slot is decided exactly once, even across a crash.
  */
 import { AegisError } from "../../contract/errors.ts";
 import { type FiringId, newId } from "../../contract/ids.ts";

@@ -1,6 +1,6 @@
 /**
  * Limits how many harnesses start in parallel. Starting one uses a processor for a second or more, so a daemon that
- * resumes many sessions at once would otherwise slow all of them down and exceed their start timeouts.
+ * resumes many sessions together would otherwise slow all of them down and exceed their start timeouts.
  */
 import type { Clock } from "../../lib/clock.ts";
 

@@ -1,4 +1,4 @@
-/** Creates, finds, renames and closes sessions. Pending messages are drained one turn after the other. */
+/** Creates, finds, renames and closes sessions. Pending messages are drained one turn after another. */
 import { AegisError } from "../../contract/errors.ts";
 import { type MessageId, newId, type SessionId, type TurnId } from "../../contract/ids.ts";
 import type { Receipt } from "../../contract/message.ts";

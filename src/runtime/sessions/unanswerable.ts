@@ -1,6 +1,6 @@
 /**
  * Notifies agents that their message will not be answered: a plugin blocked it, a crash lost it, or its session was
- * closed. People, queues, runs and groups learn it from the end of the turn or of the session.
+ * closed. People, queues, runs and groups learn this from the end of the turn or of the session.
  */
 import { isAegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";

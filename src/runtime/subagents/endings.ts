@@ -1,6 +1,7 @@
 /**
- * Ends subagents: derives the outcome from the verdict on a session, and tells the parent. One transaction writes the status, the ends of descendants and the announcement, so that each end is
- * announced exactly once, also across a crash.
+ * Ends subagents: derives the outcome from the verdict on a session, and notifies the parent. One transaction writes
+ * the status, the ends of descendants and the announcement, so that each end is announced exactly once, even across a
+ * crash.
  */
 import type { SessionId } from "../../contract/ids.ts";
 import type { CheckReceipt } from "../../contract/receipt.ts";

@@ -1,4 +1,4 @@
-/** Runs the hooks of a batch one after the other, in a plugin's worker or in a test. */
+/** Runs the hooks of a batch one after another, in a plugin's worker or in a test. */
 import { type HookCallResult, type HookContexts, type HookEvent, hookKinds } from "../../contract/hook.ts";
 import { applyResult, ends } from "./hook-compose.ts";
 import { checkResult } from "./hook-results.ts";

@@ -1,6 +1,6 @@
 /**
  * The sessions at work for one part. Checks a session after each event that may have ended its work, enforces its
- * deadline, and waits a limited time for a session that was ended to leave.
+ * deadline, and waits a limited time for an ended session to exit.
  */
 import type { Event } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";

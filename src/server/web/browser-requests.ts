@@ -1,4 +1,4 @@
-/** Requests of browsers: the files of the app, which browser a cookie belongs to, and the exchange of a code. */
+/** Requests from browsers: the files of the app, which browser a cookie belongs to, and the exchange of a code. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError, isAegisError } from "../../contract/errors.ts";
 import { routes } from "../../contract/routes.ts";

@@ -1,6 +1,6 @@
 /**
- * The first reads of the units of one transaction. Equal reads are asked once, and reads that differ only in their
- * values are asked in one statement.
+ * The first reads of the units of one transaction. Identical reads are sent once, and reads that differ only in
+ * their values are sent in one statement.
  */
 import type { Client } from "pg";
 import type { Value } from "../sql/sql.ts";

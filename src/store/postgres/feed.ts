@@ -1,6 +1,6 @@
 /**
- * Publishes the events of all nodes, in order and without gaps. NOTIFY only says that there is more: the events are
- * read from the log. A notification that is lost is made good by the next one and by a look every two seconds.
+ * Publishes the events of all nodes, in order and without gaps. NOTIFY only says that there are new events: they are
+ * read from the log. The next notification, or a check every two seconds, makes up for a lost one.
  */
 import type { Client } from "pg";
 import { AegisError } from "../../contract/errors.ts";

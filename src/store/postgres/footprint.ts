@@ -1,6 +1,6 @@
 /**
- * Which rows a statement of the shared SQL reads or writes, as far as its text tells. What the text does not tell counts
- * as touched, so a statement that is written in an unusual way costs time and never a wrong answer.
+ * Which rows a statement of the shared SQL reads or writes, as far as its text shows. Anything unclear counts as
+ * touched, so an unusual statement costs time but never gives a wrong answer.
  */
 import type { Value } from "../sql/sql.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Finds out what became of a transaction whose answer to COMMIT was lost. The server knows (`pg_xact_status`), unless
- * it is a standby that was promoted since: it gives the ids of transactions that it did not receive to other ones.
+ * Determines the outcome of a transaction whose answer to COMMIT was lost. The server knows (`pg_xact_status`), unless
+ * it is a standby that was promoted since: it reuses the ids of transactions that it did not receive.
  */
 import type { Client } from "pg";
 import { AegisError } from "../../contract/errors.ts";

@@ -1,4 +1,4 @@
-/** Reads committed data on the pool. A read is repeated while the server is away for a moment. */
+/** Reads committed data on the pool. A read is repeated during a short outage of the server. */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import type { QueryResult } from "pg";
 import { AegisError } from "../../contract/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Estimates the clock of the database, which all nodes share. Between two answers of the server it goes on with a clock
- * that cannot be set, so a wrong or changed clock of this machine has no effect.
+ * Estimates the clock of the database, which all nodes share. Between two answers of the server it uses a monotonic
+ * clock, so a wrong or changed clock of this machine has no effect.
  */
 export class ServerClock {
   /** The difference between both clocks. */

@@ -1,7 +1,7 @@
 /**
- * One database transaction, which units use one after the other. It sends as few statements as the isolation of the
- * units allows: one savepoint for many units, and all events in one statement. To undo a unit, it goes back to the
- * savepoint and repeats the writes of the units before, which give the same results under the project's lock.
+ * One database transaction, which units use one after another. It sends as few statements as the isolation of the
+ * units allows: one savepoint for many units, and all events in one statement. To undo a unit, it rolls back to the
+ * savepoint and repeats the writes of the earlier units, which give the same results under the project's lock.
  */
 import type { Client, QueryResult } from "pg";
 import type { Event } from "../../contract/event.ts";

@@ -1,7 +1,7 @@
 /**
  * One unit's handle on the shared transaction. Units of a transaction start together and take turns: until its turn, a
- * unit only gets as far as its first reads, which are sent at once and answered when its turn has come. It is valid only
- * while the unit runs, so that a late call cannot write into another unit's part.
+ * unit only gets as far as its first reads, which are sent immediately and answered when its turn comes. It is valid
+ * only while the unit runs, so that a late call cannot write into another unit's part.
  */
 import type { QueryResult } from "pg";
 import { AegisError } from "../../contract/errors.ts";

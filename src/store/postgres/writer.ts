@@ -1,10 +1,10 @@
 /**
- * Group commit under the project's lock. Units that are queued when the writer runs share one transaction, in which each
- * can be undone alone. The lock makes the units of all nodes serial, which also makes event numbers free of gaps and
- * equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip, and
- * the first reads of all units of a transaction cost one together.
+ * Group commit under the project's lock. Units that are queued when the writer runs share one transaction, in which
+ * each can be undone alone. The lock makes the units of all nodes serial, which also makes event numbers free of gaps
+ * and equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip,
+ * and the first reads of all units of a transaction cost one together.
  *
- * PostgreSQL decides what became of a commit whose answer was lost (`pg_xact_status`). Until that is known, callers
+ * PostgreSQL decides the outcome of a commit whose answer was lost (`pg_xact_status`). Until that is known, callers
  * wait; a unit is never run twice.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";

@@ -1,4 +1,4 @@
-/** Clients with a credential of their own. */
+/** Clients with their own credential. */
 import type { ClientRow, ClientTable } from "../store.ts";
 import { insertInto, insertRow, type Sql } from "./sql.ts";
 

@@ -1,4 +1,4 @@
-/** The pool. Closed sessions are not part of it, so a row needs no end of its own. */
+/** The pool. Closed sessions are not part of it, so a row needs no separate end. */
 import { AegisError } from "../../contract/errors.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { Lease, PooledAgent } from "../../contract/subagent.ts";

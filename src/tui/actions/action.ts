@@ -1,4 +1,4 @@
-/** An action of a person: its keys, where they count, and what it does. Hints, help and palette come from these. */
+/** An action of a person: its keys, where they apply, and what it does. Hints, help and palette come from these. */
 import type { App } from "../app-api.ts";
 
 /**

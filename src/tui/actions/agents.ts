@@ -1,4 +1,4 @@
-/** What can be done to agents, skills and plugins. */
+/** Actions on agents, skills and plugins. */
 import type { Action } from "./action.ts";
 import { onRow } from "./on-row.ts";
 

@@ -1,4 +1,4 @@
-/** Actions of every screen. */
+/** Actions on every screen. */
 import { openSessions } from "../../client/views/team.ts";
 import type { App } from "../app-api.ts";
 import type { Action } from "./action.ts";

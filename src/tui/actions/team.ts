@@ -1,4 +1,4 @@
-/** What can be done to sessions and groups, and the views of the team. */
+/** Actions on sessions and groups, and the views of the team. */
 import type { SessionState } from "../../client/state.ts";
 import type { ApiOutput } from "../../contract/api.ts";
 import type { App } from "../app-api.ts";

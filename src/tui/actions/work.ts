@@ -1,4 +1,4 @@
-/** What can be done to tasks, runs, queues, schedules and subagents: the verbs of the command line. */
+/** Actions on tasks, runs, queues, schedules and subagents: the verbs of the command line. */
 import type { RunState } from "../../client/state.ts";
 import { needsYou } from "../../client/views/needs-you.ts";
 import { timeOfDay } from "../../client/views/words.ts";

@@ -1,4 +1,4 @@
-/** Sentences of Aegis on a screen that has nothing else to show. */
+/** Advice from Aegis on a screen that has nothing else to show. */
 import { plainLine } from "../../lib/plain-text.ts";
 import type { Theme } from "../theme.ts";
 import { wrap } from "./transcript.ts";

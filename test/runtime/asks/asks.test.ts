@@ -88,7 +88,7 @@ describe("an approval", () => {
     const ask = await openAsk(runtime);
     await expect(runtime.asks.answer(ask.id, { choice: "alow", text: "" })).rejects.toThrow(/did you mean "allow"/);
     await expect(runtime.asks.answer(ask.id, { choice: "allow", text: "" }, "stale")).rejects.toThrow(
-      /something else now/,
+      /no longer about what was approved/,
     );
     const results = await Promise.allSettled([
       runtime.asks.answer(ask.id, { choice: "deny", text: "" }, ask.digest),

@@ -37,7 +37,7 @@ describe("the plan", () => {
       "c: ok",
     ]);
     expect(outcome([plugin("a", { requires: { helpr: "*" } }), plugin("helper")])[0]).toBe(
-      'a: it requires the plugin "helpr" *, which is not there (did you mean "helper"?)',
+      'a: it requires the plugin "helpr" *, which was not found (did you mean "helper"?)',
     );
     expect(outcome([plugin("b"), plugin("a", { requires: { b: ">=2" } })])[1]).toMatch(
       /requires the plugin "b" >=2, found 1\.0\.0/,

@@ -121,7 +121,7 @@ describe("a subagent", () => {
 
 describe("a spawn is refused", () => {
   it.each([
-    ["when subagents are off", "subagents: { enabled: false }", "switched off"],
+    ["when subagents are off", "subagents: { enabled: false }", "disabled"],
     ["at the depth limit", "subagents: { max_spawn_depth: 0 }", "you are at depth 0"],
   ])("%s", async (_, config, reason) => {
     const f = await forest({ config: `${config}\n` });
@@ -206,7 +206,7 @@ describe("a spawn is refused", () => {
     const root = await f.root();
     await f.spawn(root);
     const held = { enabled: false, max_spawn_depth: 0, max_children: 1, allow_agents: [] };
-    const reasons = ["switched off", "you are at depth 0", "1 of your subagents are running", "you may not start"];
+    const reasons = ["disabled", "you are at depth 0", "1 of your subagents are running", "you may not start"];
     const left = Object.entries(held);
     for (const reason of [...reasons, "1 of 1 agents ever started"]) {
       const callerAgent = { ...offlineAgent, subagents: Object.fromEntries(left) };

@@ -141,7 +141,7 @@ it("asks a person without a host, and takes the first answer", async () => {
   const [ask] = await runtime.asks.list({ status: "open", limit: 10 });
   if (!ask) throw new Error("no ask");
   expect((await runtime.workflows.runs.view(id)).asks).toEqual([ask.id]);
-  await expect(runtime.asks.answer(ask.id, { choice: null, text: "up" })).rejects.toThrow("no answer");
+  await expect(runtime.asks.answer(ask.id, { choice: null, text: "up" })).rejects.toThrow("not an answer");
   await runtime.asks.answer(ask.id, { choice: "left", text: "" });
   await expect(runtime.asks.answer(ask.id, { choice: "right", text: "" })).rejects.toThrow("answered already");
   expect((await ended(runtime, id)).result).toBe("left");

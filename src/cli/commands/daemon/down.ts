@@ -1,4 +1,4 @@
-/** `aegis down`: stops the daemon and returns after its process has ended. */
+/** `aegis down`: stops the daemon and returns after its process has exited. */
 import { isAegisError } from "../../../contract/errors.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { findProjectRoot, inspectDaemonFile, isSameProcess, removeDaemonFile } from "../../../lib/daemon-file.ts";

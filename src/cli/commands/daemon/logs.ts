@@ -1,4 +1,4 @@
-/** `aegis logs`: shows the daemon's log, even if no daemon runs. */
+/** `aegis logs`: shows the daemon's log, even if no daemon is running. */
 import { daemonLogPath, findProjectRoot } from "../../../lib/daemon-file.ts";
 import { isErrno } from "../../../lib/files.ts";
 import { logLine } from "../../format/log-line.ts";

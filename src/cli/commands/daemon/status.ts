@@ -1,6 +1,6 @@
 /**
- * `aegis status`, and `aegis` without arguments: shows what runs here and what to do next. Loads no schemas, to be
- * fast.
+ * `aegis status`, and `aegis` without arguments: shows what is running here and what to do next. Loads no schemas, to
+ * be fast.
  */
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";

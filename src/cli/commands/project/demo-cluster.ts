@@ -1,4 +1,4 @@
-/** `aegis demo --cluster`: three nodes lose one of them, then another for a while, then their database. */
+/** `aegis demo --cluster`: a cluster of three nodes loses one node, then another for a while, then its database. */
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,6 @@
-/** `aegis changes`: shows what the turns of a session changed, from git where there is one, else from recorded edits. */
+/**
+ * `aegis changes`: shows what the turns of a session changed, from git where available, otherwise from recorded edits.
+ */
 import type { ApiOutput } from "../../../contract/api.ts";
 import type { Event, EventOf } from "../../../contract/event.ts";
 import type { TurnId } from "../../../contract/ids.ts";

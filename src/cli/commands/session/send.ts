@@ -1,4 +1,4 @@
-/** `aegis send`: sends a message to a session and prints a receipt at once, or waits for the answer. */
+/** `aegis send`: sends a message to a session and prints a receipt immediately, or waits for the answer. */
 import { showOutcome } from "../../format/command-table.ts";
 import type { Handler } from "../../program/command.ts";
 import { given } from "../../program/given.ts";

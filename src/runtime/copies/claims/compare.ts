@@ -1,4 +1,4 @@
-/** Decides whether a write is based on the present content of a file. */
+/** Decides whether a write is based on the current content of a file. */
 import type { SessionId } from "../../../contract/ids.ts";
 import type { FileChange } from "../../../drivers/driver.ts";
 import type { FileWriteRow } from "../../../store/store.ts";

@@ -1,7 +1,7 @@
 /**
  * Which session holds which file. A request gets all of its files or none, in order of arrival; a request that could
- * never be granted, because sessions would wait for each other in a circle, is refused at once. Everything is in memory:
- * a hold must not outlive the daemon that watches over it.
+ * never be granted, because sessions would wait for each other in a circle, is refused immediately. Everything is in
+ * memory: a hold must not outlive the daemon that watches over it.
  */
 import type { SessionId } from "../../../contract/ids.ts";
 import type { Clock } from "../../../lib/clock.ts";

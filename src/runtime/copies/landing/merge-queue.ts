@@ -1,6 +1,6 @@
 /**
- * The order of landings: one at a time on this node, first in, first out. A landing of a session that works waits for
- * the end of the turn and lets others pass. People see, pause, resume, drain and cancel it like the queues of tasks.
+ * The order of landings: one at a time on this node, first in, first out. A landing of a session that is working waits
+ * for the end of the turn and lets others pass. People see, pause, resume, drain and cancel it like task queues.
  */
 import { AegisError } from "../../../contract/errors.ts";
 import type { LandingId } from "../../../contract/ids.ts";

@@ -1,5 +1,5 @@
 /**
- * `~/.aegis/gates.json`: the plugins of each project that hold gates or strict hooks. The file lies outside of the
+ * `~/.aegis/gates.json`: the plugins of each project that hold gates or strict hooks. The file is outside the
  * project, so that a change of project files cannot remove a gate.
  */
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,6 @@
-/** Bounds how many plugin workers start at once. A start that a caller waits for does not wait for its turn. */
+/**
+ * Bounds how many plugin workers start at the same time. A start that a caller waits for does not wait for its turn.
+ */
 export type QueuedStart<T> = {
   done: Promise<T>;
   /** Starts now, beyond the bound if necessary. */

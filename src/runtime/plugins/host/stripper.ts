@@ -1,6 +1,6 @@
 /**
- * Strips the types of plugins' TypeScript before their workers need it, in one shared worker that ends when it is idle.
- * This is only an optimization: a plugin's worker can strip types itself.
+ * Strips the types of plugins' TypeScript before their workers need it, in one shared worker that stops when it is
+ * idle. This is only an optimization: a plugin's worker can strip types itself.
  */
 import { readFile, stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";

@@ -1,4 +1,4 @@
-/** Starts, calls, watches and ends a plugin's worker. A worker that stops answering is ended. */
+/** Starts, calls, watches and stops a plugin's worker. A worker that stops answering is killed. */
 import { Worker } from "node:worker_threads";
 import { Consent } from "../../../lib/consent.ts";
 import { errorText } from "../../../lib/log.ts";

@@ -1,7 +1,7 @@
 /**
- * Prevents plugin code from ending or taking over the daemon through the shared process. A worker thread has no process
- * of its own: a signal to its pid hits the daemon, and the inspector and engine flags affect the main thread. A refused
- * call throws and is also reported to the daemon, because the plugin may swallow the error.
+ * Prevents plugin code from killing or taking over the daemon through the shared process. A worker thread has no
+ * separate process: a signal to its pid hits the daemon, and the inspector and engine flags affect the main thread. A
+ * refused call throws and is also reported to the daemon, because the plugin may swallow the error.
  *
  * This is not a sandbox. A plugin runs as the user: a program that it starts, a native addon, a write to the process's
  * memory or a closed descriptor can still end the daemon.
