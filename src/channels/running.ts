@@ -24,10 +24,6 @@ export class Tasks {
   readonly #end = new AbortController();
   readonly #running: Promise<unknown>[] = [];
 
-  get signal(): AbortSignal {
-    return this.#end.signal;
-  }
-
   /** `work` must not reject. */
   add(work: (signal: AbortSignal) => Promise<unknown>): void {
     this.#running.push(work(this.#end.signal));

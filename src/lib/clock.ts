@@ -27,12 +27,7 @@ export const systemClock: Clock = {
 const longestSleepMs = 3_600_000;
 
 /** Resolves when the clock reaches that time, even if the clock is changed meanwhile. */
-export async function sleepUntil(
-  clock: Clock,
-  at: number,
-  signal?: AbortSignal,
-  partMs = longestSleepMs,
-): Promise<void> {
+export async function sleepUntil(clock: Clock, at: number, signal: AbortSignal): Promise<void> {
   for (let left = at - clock.now(); left > 0; left = at - clock.now())
-    await clock.sleep(Math.min(left, partMs), signal);
+    await clock.sleep(Math.min(left, longestSleepMs), signal);
 }

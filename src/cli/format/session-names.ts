@@ -25,10 +25,6 @@ export class SessionNames {
     }
   }
 
-  handle(id: SessionId): string {
-    return this.#known.get(id)?.handle ?? id;
-  }
-
   label(id: SessionId): string {
     const known = this.#known.get(id);
     return known === undefined ? id : sessionLabel(known);

@@ -121,7 +121,7 @@ export class Asks {
   }
 
   /** Withdraws an ask for which no caller waits. */
-  withdraw(id: AskId, reason = "it is no longer needed"): void {
+  withdraw(id: AskId, reason: string): void {
     void this.#settleQuietly(id, { status: "withdrawn", reason });
   }
 

@@ -131,11 +131,6 @@ export class Generation {
     return this.#contributed === null || this.#contributed.tools.has(name);
   }
 
-  /** Whether its code is known, but still being loaded. */
-  get isLoading(): boolean {
-    return this.part.code?.isLoading === true;
-  }
-
   /**
    * Calls back once with the result of loading its code in the background. Hooks wait until the callback has finished,
    * so that they find the parts that the callback registers or removes.

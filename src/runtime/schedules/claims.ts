@@ -46,18 +46,10 @@ export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: De
 }
 
 /** Claims a firing that a person requested. Idempotent by id. */
-export async function claimManual(
-  tx: StoreTx,
-  context: ClaimContext,
-  id?: FiringId,
-): Promise<Claimed & { id: FiringId }> {
+export async function claimManual(tx: StoreTx, context: ClaimContext, id: FiringId): Promise<Claimed> {
   const { name, settings, now } = context;
-  const before = id === undefined ? null : await tx.firings.get(id);
-  if (before !== null) return { id: before.id, firings: [], fires: 0 };
-  const firing = {
-    ...newFiring(context, { slot: now, late: false, manual: true }),
-    ...(id === undefined ? {} : { id }),
-  };
+  if ((await tx.firings.get(id)) !== null) return { firings: [], fires: 0 };
+  const firing = { ...newFiring(context, { slot: now, late: false, manual: true }), id };
   const open = await tx.firings.unfinished(name);
   const [current] = open;
   if (current !== undefined && settings.on_overlap === "skip") {
@@ -65,13 +57,8 @@ export async function claimManual(
       hint: "wait for it, or let firings queue with on_overlap: queue",
     });
   }
-  const done =
-    current === undefined
-      ? await claimed(tx, firing, "claimed", now)
-      : settings.on_overlap === "kill"
-        ? await replace(tx, firing, open, now)
-        : await claimed(tx, firing, "waiting", now);
-  return { ...done, id: firing.id };
+  if (current === undefined) return claimed(tx, firing, "claimed", now);
+  return settings.on_overlap === "kill" ? replace(tx, firing, open, now) : claimed(tx, firing, "waiting", now);
 }
 
 /** Ends every firing that has not started. Returns how many of them counted for the lifecycle. */

@@ -3,7 +3,7 @@
  * derived from the firing's id, so that a crash neither repeats nor loses it.
  */
 import { AegisError } from "../../contract/errors.ts";
-import type { FiringId } from "../../contract/ids.ts";
+import { type FiringId, newId } from "../../contract/ids.ts";
 import type { Firing, ScheduleSettings, ScheduleView } from "../../contract/schedule.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
@@ -87,8 +87,9 @@ export class Schedules {
   }
 
   /** Fires now, independent of the clock. Throws `conflict` if an earlier firing runs and overlaps are skipped. */
-  async run(name: string, { id }: { id?: FiringId | undefined } = {}): Promise<Firing> {
+  async run(name: string, request: { id?: FiringId | undefined } = {}): Promise<Firing> {
     const { settings } = this.#declared(name);
+    const { id = newId("fir", this.#options.clock.now()) } = request;
     const refusal = await this.#options.refusal(name);
     if (refusal !== null) throw new AegisError("forbidden", `the schedule "${name}" does not fire: ${refusal}`);
     const claimed = await this.#inLine(() =>
@@ -100,7 +101,7 @@ export class Schedules {
       }),
     );
     this.#lookAfter(claimed);
-    return this.firing(claimed.id);
+    return this.firing(id);
   }
 
   async list(): Promise<ScheduleView[]> {

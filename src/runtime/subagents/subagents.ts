@@ -55,7 +55,7 @@ export class Subagents {
     options.store.onCommit(
       (events) => {
         const refused = events.some((event) => event.type === "session.closed" && event.data.refused.length > 0);
-        if (refused) this.#inBackground("results could not be passed on", this.#forward());
+        if (refused) this.#inBackground("results could not be passed on", this.forward());
         for (const event of events) {
           if (event.type !== "pool.released" || event.session === null) continue;
           this.#inBackground("the subagents of a pooled agent could not be ended", this.#endBelow(event.session));
@@ -214,13 +214,20 @@ export class Subagents {
   }
 
   /** Passes on results that were sent to a session that cannot read them any more. */
-  forward(): Promise<void> {
-    return this.#forward();
+  async forward(): Promise<void> {
+    const { store, transact, sessions } = this.#options;
+    for (const { run_id } of await store.read.subagents.unheard()) {
+      const reader = await transact(async (tx) => {
+        const row = (await tx.subagents.unheard()).find((one) => one.run_id === run_id);
+        return row === undefined ? null : this.#endings.forward(tx, row);
+      });
+      if (reader !== null) sessions.wake(reader);
+    }
   }
 
   /** Repeats unread announcements and starts to archive ended subagents. Runs after the other recoveries. */
   async start(): Promise<void> {
-    await this.#forward();
+    await this.forward();
     for (const row of this.#unchecked) this.#watch.add(row);
     this.#inBackground("old subagents are no longer archived", this.#sweepForEver());
   }
@@ -273,17 +280,6 @@ export class Subagents {
     const filter = { parent: session, status: "running", archived: false, limit: mostChildren } as const;
     for (const row of await this.#options.store.read.subagents.list(filter)) {
       await this.#end(row, "the task that it was started for was interrupted", session);
-    }
-  }
-
-  async #forward(): Promise<void> {
-    const { store, transact, sessions } = this.#options;
-    for (const { run_id } of await store.read.subagents.unheard()) {
-      const reader = await transact(async (tx) => {
-        const row = (await tx.subagents.unheard()).find((one) => one.run_id === run_id);
-        return row === undefined ? null : this.#endings.forward(tx, row);
-      });
-      if (reader !== null) sessions.wake(reader);
     }
   }
 

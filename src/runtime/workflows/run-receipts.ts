@@ -7,22 +7,18 @@ const mostReceipts = 100;
 const mostShown = 20;
 
 /** Newest first. */
-export async function receiptsOf(
-  read: Pick<StoreReads, "receipts" | "steps">,
-  run: RunId,
-  limit = mostReceipts,
-): Promise<ReceiptRow[]> {
-  const own = await read.receipts.list({ subject: run, limit });
+export async function receiptsOf(read: Pick<StoreReads, "receipts" | "steps">, run: RunId): Promise<ReceiptRow[]> {
+  const own = await read.receipts.list({ subject: run, limit: mostReceipts });
   const steps = await read.steps.list(run, { methods: ["delegate", "enqueue"] });
   const found = [own];
-  for (const { begun, result } of steps.slice(-limit)) {
+  for (const { begun, result } of steps.slice(-mostReceipts)) {
     const subject = taskOf(begun) ?? taskOf(result);
-    if (subject !== null) found.push(await read.receipts.list({ subject, limit }));
+    if (subject !== null) found.push(await read.receipts.list({ subject, limit: mostReceipts }));
   }
   return found
     .flat()
     .sort((a, b) => b.started_at - a.started_at)
-    .slice(0, limit);
+    .slice(0, mostReceipts);
 }
 
 /** One line per check that decided a step, oldest first. A failure that went back to the agent decided nothing. */

@@ -84,10 +84,6 @@ export class CodeHost {
     this.#live = live;
   }
 
-  get isLoading(): boolean {
-    return this.#loading !== null;
-  }
-
   /** Settles when the first worker has loaded. Throws `PluginLoadError`. */
   async loaded(): Promise<void> {
     await this.#live;

@@ -54,10 +54,6 @@ export class TrustStore {
     return (await this.#read()).projects[root] ?? null;
   }
 
-  async projects(): Promise<Record<string, TrustedProject>> {
-    return (await this.#read()).projects;
-  }
-
   /** Changes what is trusted in a project. Null revokes everything. */
   async update(root: string, change: (before: TrustedProject) => TrustDecision | null): Promise<void> {
     const folder = dirname(this.path);
