@@ -6,10 +6,10 @@ import { newId, type SessionId } from "../../contract/ids.ts";
 import type { Starter } from "../../contract/starter.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { SessionRow, Store, StoreTx } from "../../store/store.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 import type { Broadcasts } from "./broadcasts.ts";
 import { liveGroup } from "./find.ts";
 import type { ReducerTable } from "./reducers.ts";
@@ -123,10 +123,7 @@ export class Groups {
     const presets = this.#options.presets();
     const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
     if (preset) return preset;
-    const names = Object.keys(presets);
-    throw new AegisError("not_found", `no preset "${name}"${didYouMean(name, names)}`, {
-      hint: names.length === 0 ? "groups.presets of the configuration is empty" : `presets here: ${names.join(", ")}`,
-    });
+    throw unknownName("preset", name, Object.keys(presets), "groups.presets of the configuration is empty");
   }
 
   async #join(tx: StoreTx, input: NewMembers, recipe: GroupPreset, made: readonly SessionRow[]): Promise<Group> {

@@ -1,6 +1,6 @@
 /** Reducers, which combine several replies into one: built-in ones and those of plugins. */
 import { AegisError } from "../../contract/errors.ts";
-import { didYouMean } from "../../lib/nearest.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 
 export type ReducerReply = { handle: string; text: string };
 
@@ -31,9 +31,7 @@ export class ReducerTable {
   get(name: string): Reducer {
     const reducer = this.#reducers.get(name);
     if (reducer) return reducer;
-    throw new AegisError("not_found", `no reducer "${name}"${didYouMean(name, this.#reducers.keys())}`, {
-      hint: `reducers here: ${this.names.join(", ")}`,
-    });
+    throw unknownName("reducer", name, this.names, "there is none");
   }
 
   get names(): string[] {

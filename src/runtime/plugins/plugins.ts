@@ -3,11 +3,10 @@
  * and replaces it in one step; if it cannot be built, the running one stays.
  */
 import type { Agent } from "../../contract/agent.ts";
-import { AegisError } from "../../contract/errors.ts";
 import type { MissingGate, PluginDetail, PluginDiagnostic, PluginView } from "../../contract/plugin.ts";
 import { errorText } from "../../lib/log.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { Redact } from "../../lib/redact.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 import { comingHolder, detailOf, type Entry, holderOf, viewOf } from "./entry.ts";
 import { scanPlugins } from "./find.ts";
 import { foldersOf } from "./fingerprint.ts";
@@ -164,10 +163,6 @@ export class Plugins {
     });
     // After the plugins' own folders, which are more important if there are too many to watch.
     for (const folder of empty) folders.push(...(await foldersOf(folder, watchedPerEmptyFolder)));
-    if (this.#isClosed) {
-      await Promise.all(ready.map((one) => one.generation?.close()));
-      return;
-    }
     await gates.review(ready.map((one) => comingHolder(one, this.#entries.get(one.found.place))));
     if (this.#isClosed) {
       await Promise.all(ready.map((one) => one.generation?.close()));
@@ -371,9 +366,7 @@ export class Plugins {
     const found = entries.find((entry) => entry.found.name === name);
     if (found) return found;
     const names = entries.map((entry) => entry.found.name);
-    throw new AegisError("not_found", `no plugin "${name}"${didYouMean(name, names)}`, {
-      hint: names.length === 0 ? "this project has no plugins" : `plugins here: ${names.join(", ")}`,
-    });
+    throw unknownName("plugin", name, names, "this project has no plugins");
   }
 }
 

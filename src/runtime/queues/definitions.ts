@@ -4,9 +4,9 @@ import type { TaskId } from "../../contract/ids.ts";
 import { mergeQueueName } from "../../contract/landing.ts";
 import type { QueueSettings } from "../../contract/task.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { QueueReads, Store, StoreTx } from "../../store/store.ts";
 import type { AgentTable } from "../tables/agents.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 
 export type Queue = { name: string; source: "config" | "added"; settings: QueueSettings; paused: boolean };
 
@@ -44,11 +44,7 @@ export class QueueDefinitions {
       throw new AegisError("invalid", `"${name}" is the queue of landings: it accepts no tasks`, {
         hint: "land the work of a session with: aegis land <session>",
       });
-    const names = await this.names(from);
-    throw new AegisError("not_found", `no queue "${name}"${didYouMean(name, names)}`, {
-      hint:
-        names.length === 0 ? "there are no queues; add one with: aegis queue add" : `queues here: ${names.join(", ")}`,
-    });
+    throw unknownName("queue", name, await this.names(from), "there are no queues; add one with: aegis queue add");
   }
 
   async names(from: From): Promise<string[]> {

@@ -7,9 +7,9 @@ import { type FiringId, newId } from "../../contract/ids.ts";
 import type { Firing, ScheduleSettings, ScheduleView } from "../../contract/schedule.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/log.ts";
-import { didYouMean } from "../../lib/nearest.ts";
 import type { FiringFilter, ScheduleRow, Store, StoreTx } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 import { type Claimed, claimManual, claimSlot } from "./claims.ts";
 import { Effects, type EffectsOptions } from "./effects.ts";
 import { Firings } from "./firings.ts";
@@ -174,13 +174,8 @@ export class Schedules {
     if (found !== undefined) return found;
     const held = this.held().find((one) => one.name === name);
     if (held !== undefined) throw new AegisError("forbidden", `the schedule "${name}" has no effect: ${held.reason}`);
-    const names = Object.keys(declared);
-    throw new AegisError("not_found", `no schedule "${name}"${didYouMean(name, names)}`, {
-      hint:
-        names.length === 0
-          ? "there are no schedules; add one with: aegis schedule add"
-          : `schedules here: ${names.join(", ")}`,
-    });
+    const none = "there are no schedules; add one with: aegis schedule add";
+    throw unknownName("schedule", name, Object.keys(declared), none);
   }
 
   async #standUp(): Promise<void> {
