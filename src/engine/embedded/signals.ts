@@ -1,6 +1,8 @@
 /** Matches signals with their receivers. A signal that arrives early waits in the store. */
 import type { RunId } from "../../contract/ids.ts";
 import type { Json } from "../../contract/run.ts";
+import { SerialByKey } from "../../lib/serial.ts";
+import { onAbort } from "../../lib/until-aborted.ts";
 import type { SignalRow, Store } from "../../store/store.ts";
 
 /** Tells other nodes that a signal for a run is there. */
@@ -13,8 +15,7 @@ export class Signals {
   readonly #knocks = new Map<string, Set<() => void>>();
   /** Signals that were delivered to a receiver whose step has not ended yet. No other receiver gets them. */
   readonly #given = new Set<string>();
-  /** The last look for each run and name. */
-  readonly #looks = new Map<string, Promise<SignalRow | null>>();
+  readonly #looks = new SerialByKey();
 
   constructor(store: Store) {
     this.#store = store;
@@ -54,7 +55,7 @@ export class Signals {
     let news = Promise.withResolvers<void>();
     const knock = () => news.resolve();
     this.#knocks.set(`${run}/${name}`, knocks.add(knock));
-    signal.addEventListener("abort", knock, { once: true });
+    const release = onAbort(signal, knock);
     arm(() => {
       isOver = true;
       knock();
@@ -71,7 +72,7 @@ export class Signals {
     } finally {
       knocks.delete(knock);
       if (knocks.size === 0) this.#knocks.delete(`${run}/${name}`);
-      signal.removeEventListener("abort", knock);
+      release();
     }
   }
 
@@ -81,19 +82,10 @@ export class Signals {
   }
 
   /** Looks follow each other, so that the receiver that asked first gets the first signal. */
-  async #look(run: RunId, name: string): Promise<SignalRow | null> {
-    const id = `${run}/${name}`;
-    const before = this.#looks.get(id);
-    const look = (async () => {
-      await before?.catch(() => {});
-      return this.#claim(await this.#store.read.signals.waiting(run, name));
-    })();
-    this.#looks.set(id, look);
-    try {
-      return await look;
-    } finally {
-      if (this.#looks.get(id) === look) this.#looks.delete(id);
-    }
+  #look(run: RunId, name: string): Promise<SignalRow | null> {
+    return this.#looks.run(`${run}/${name}`, async () =>
+      this.#claim(await this.#store.read.signals.waiting(run, name)),
+    );
   }
 
   #claim(rows: readonly SignalRow[]): SignalRow | null {

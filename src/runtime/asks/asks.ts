@@ -10,7 +10,7 @@ import type { PermissionAnswer, PermissionRequest } from "../../drivers/driver.t
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { aborted } from "../../lib/until-aborted.ts";
+import { aborted, onAbort } from "../../lib/until-aborted.ts";
 import type { Store, StoreTx } from "../../store/store.ts";
 import { nodeOf } from "../remote/node-of.ts";
 import { type Action, actionDigest, bounded, type Question } from "./action.ts";
@@ -77,12 +77,11 @@ export class Asks {
         waiters.count === 0 ? this.#settleQuietly(ask.id, { status: "withdrawn", reason }) : Promise.resolve();
       taken.then(() => left.resolve({ status: "withdrawn", answer: null }));
     };
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
+    const release = onAbort(signal, leave);
     try {
       return await Promise.race([waiters.promise, left.promise]);
     } finally {
-      signal.removeEventListener("abort", leave);
+      release();
     }
   }
 
@@ -105,18 +104,16 @@ export class Asks {
     waiter.count += 1;
     this.#expireInTime(ask);
     const left = Promise.withResolvers<never>();
-    const onAbort = () => {
+    const release = onAbort(signal, () => {
       waiter.count -= 1;
       left.reject(signal.reason);
-    };
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
+    });
     try {
       const settled = await Promise.race([waiter.promise, left.promise]);
       this.#timers.signal.throwIfAborted();
       return settled;
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      release();
     }
   }
 

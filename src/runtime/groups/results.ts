@@ -2,6 +2,7 @@
 import { AegisError } from "../../contract/errors.ts";
 import type { Broadcast, BroadcastMember, GroupResult, MemberReply, Replies } from "../../contract/group.ts";
 import { errorText } from "../../lib/log.ts";
+import { onAbort, untilAborted } from "../../lib/until-aborted.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { Reducer, ReducerReply } from "./reducers.ts";
 
@@ -76,20 +77,16 @@ async function combine(reducer: Reducer, replies: readonly ReducerReply[], signa
 }
 
 /** The result of `work`. Throws after the time limit, or when no caller waits. */
-function inTime<T>(work: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+async function inTime<T>(work: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
   const over = new AbortController();
-  const stop = (reason: unknown) => {
-    over.abort(reason);
-    reject(reason);
-  };
-  const onAbort = () => stop(signal.reason);
-  const timer = setTimeout(() => stop(new Error(`it took longer than ${longestReduceMs / 1000} s`)), longestReduceMs);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  else Promise.try(work, over.signal).then(resolve, reject);
-  return promise.finally(() => {
+  const late = new Error(`it took longer than ${longestReduceMs / 1000} s`);
+  const timer = setTimeout(() => over.abort(late), longestReduceMs);
+  const release = onAbort(signal, () => over.abort(signal.reason));
+  try {
+    return await untilAborted(Promise.try(work, over.signal), over.signal);
+  } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  });
+    release();
+  }
 }

@@ -8,6 +8,7 @@ import type { SessionId } from "../../contract/ids.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
+import { SerialByKey } from "../../lib/serial.ts";
 import type { Store } from "../../store/store.ts";
 import type { Transact } from "../../store/transact.ts";
 import { checkBody } from "../inbox/inbox.ts";
@@ -27,22 +28,15 @@ export type MessageReceivedOptions = {
 export class MessageReceivedHooks {
   readonly #options: MessageReceivedOptions;
   /** One call at a time per session, so that hooks see each message once. */
-  readonly #running = new Map<SessionId, Promise<void>>();
+  readonly #serial = new SerialByKey();
 
   constructor(options: MessageReceivedOptions) {
     this.#options = options;
   }
 
   /** Calls the hooks for the session's pending messages that they have not seen, and stores the results. */
-  async show(session: SessionId): Promise<void> {
-    const turn = (this.#running.get(session) ?? Promise.resolve()).then(() => this.#showAll(session));
-    const settled = turn.catch(() => {});
-    this.#running.set(session, settled);
-    try {
-      await turn;
-    } finally {
-      if (this.#running.get(session) === settled) this.#running.delete(session);
-    }
+  show(session: SessionId): Promise<void> {
+    return this.#serial.run(session, () => this.#showAll(session));
   }
 
   /** Returns the message as the hooks left it. */

@@ -13,7 +13,7 @@ import type { FindSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { Generation, type GenerationOptions, pluginPlaces } from "./generation.ts";
-import { PluginLoadError } from "./host/errors.ts";
+import { PluginLoadError, placeText } from "./host/errors.ts";
 import type { StartQueue } from "./host/start-queue.ts";
 import type { Stripper } from "./host/stripper.ts";
 import type { WorkerLimits } from "./host/worker.ts";
@@ -177,6 +177,6 @@ function unchanged(about: Pick<Loaded, "found" | "key" | "folders">): Loaded {
   return { ...about, kind: "unchanged", generation: null };
 }
 
-function placed({ file, line, message }: PluginDiagnostic): string {
-  return file === null ? message : `${file}${line === null ? "" : `:${line}`}: ${message}`;
+function placed(fault: PluginDiagnostic): string {
+  return `${placeText(fault)}${fault.message}`;
 }

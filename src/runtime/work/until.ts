@@ -1,6 +1,7 @@
 /** Waits for a condition on stored data: looks, and looks again after each commit that may have changed the result. */
 import type { Event } from "../../contract/event.ts";
 import { type Clock, sleepUntil } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/until-aborted.ts";
 import type { Store } from "../../store/store.ts";
 
 export type Until<T> = {
@@ -23,7 +24,7 @@ export async function until<T>({ store, clock, look, mayChange, signal, deadline
   const stopListening = store.onCommit((events) => {
     if (events.some(mayChange)) knock();
   });
-  signal.addEventListener("abort", knock, { once: true });
+  const release = onAbort(signal, knock);
   if (deadline !== null) {
     sleepUntil(clock, deadline, over.signal).then(
       () => {
@@ -46,6 +47,6 @@ export async function until<T>({ store, clock, look, mayChange, signal, deadline
   } finally {
     over.abort();
     stopListening();
-    signal.removeEventListener("abort", knock);
+    release();
   }
 }

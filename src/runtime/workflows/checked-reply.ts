@@ -2,9 +2,8 @@
 import { type CheckInput, checkInputSchema, checkOf } from "../../contract/check.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import type { RunContext } from "../../engine/engine.ts";
-import type { Consent } from "../../lib/consent.ts";
 import { PredicateFailed, WorkflowError } from "../../plugin-api/errors.ts";
-import type { WorkflowDeps } from "./deps.ts";
+import type { StepDeps } from "./deps.ts";
 import type { Reply } from "./replies.ts";
 import { checkMayRun } from "./shell-steps.ts";
 
@@ -22,7 +21,7 @@ export type CheckedReply = {
 /** Waits for a reply whose work passes the check. Each failure that goes back is a message with a reply of its own. */
 export async function checkedReply(
   context: RunContext,
-  deps: Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> },
+  deps: StepDeps,
   { key, message, session, check: given, signal, reply }: CheckedReply,
 ): Promise<string> {
   const check = checkOf(given);

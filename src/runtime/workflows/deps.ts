@@ -46,3 +46,11 @@ export type WorkflowDeps = {
   /** The folder for temporary files of steps. */
   scratchDir: string;
 };
+
+/** The dependencies of the steps of one run. */
+export type StepDeps = Omit<WorkflowDeps, "consent"> & {
+  /** Called for each command that the run starts. */
+  consent: () => Promise<Consent>;
+  /** The plugin whose workflow it is; null for a bundled one. */
+  plugin: string | null;
+};

@@ -3,8 +3,8 @@ import { type AegisError, isAegisError } from "../../contract/errors.ts";
 import type { Event } from "../../contract/event.ts";
 import type { MessageId, SessionId } from "../../contract/ids.ts";
 import { RunCancelled, type RunContext } from "../../engine/engine.ts";
-import type { Consent } from "../../lib/consent.ts";
 import { errorText } from "../../lib/log.ts";
+import { onAbort } from "../../lib/until-aborted.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import type { SessionRow } from "../../store/store.ts";
@@ -15,7 +15,7 @@ import { starterOfRun } from "../rights/starter.ts";
 import { answerEvents } from "../work/session-events.ts";
 import { until } from "../work/until.ts";
 import { checkedReply, readCheck } from "./checked-reply.ts";
-import type { WorkflowDeps } from "./deps.ts";
+import type { StepDeps } from "./deps.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import { replyTo } from "./replies.ts";
 
@@ -23,41 +23,27 @@ export type SessionSteps = Pick<WorkflowContext, "spawn" | "send" | "drain" | "c
 
 type Sent = { message: MessageId; session: SessionId; deadline: number | null };
 
-export function sessionSteps(
-  context: RunContext,
-  deps: Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> },
-  own: OwnSessions,
-): SessionSteps {
+export function sessionSteps(context: RunContext, deps: StepDeps, own: OwnSessions): SessionSteps {
   const { store, clock, agents, sessions, inbox, log } = deps;
   const { run } = context;
-  const cause = run.chain === null ? undefined : { chain: run.chain, hops: run.hops };
-  const sender = { kind: "workflow" as const, name: run.workflow, run: run.id, status: null };
+  const { cause, sender } = messagesOf(run);
 
   const waitForReply = async ({ message, session, deadline }: Sent, handle: string, signal: AbortSignal) => {
-    const onAbort = () => {
-      // A stopping daemon leaves the message for the next one; a cancelled run withdraws it.
-      if (signal.reason instanceof RunCancelled) void takeBack(message, session);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      const reply = await until({
-        store,
-        clock,
-        async look() {
-          // The message that a cancelled run takes back must not count as a failure to answer.
-          signal.throwIfAborted();
-          return replyTo(store.read, message, session);
-        },
-        mayChange: ({ session: of, type }) => of === session && (answerEvents.has(type) || type === "session.state"),
-        signal,
-        deadline,
-      });
-      if (reply !== null) return reply;
-      await inbox.cancel(message).catch(() => {});
-      throw new WorkflowError(`${handle} did not answer in time`, { details: { message, session } });
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
+    const reply = await until({
+      store,
+      clock,
+      async look() {
+        // The message that a cancelled run takes back must not count as a failure to answer.
+        signal.throwIfAborted();
+        return replyTo(store.read, message, session);
+      },
+      mayChange: ({ session: of, type }) => of === session && (answerEvents.has(type) || type === "session.state"),
+      signal,
+      deadline,
+    });
+    if (reply !== null) return reply;
+    await inbox.cancel(message).catch(() => {});
+    throw new WorkflowError(`${handle} did not answer in time`, { details: { message, session } });
   };
 
   const takeBack = async (message: MessageId, session: SessionId) => {
@@ -114,7 +100,12 @@ export function sessionSteps(
           async perform({ begun, signal, key }) {
             const sent = begun as Sent;
             sessions.wake(sent.session);
-            const reply = (message: MessageId) => waitForReply({ ...sent, message }, handle, signal);
+            const reply = (message: MessageId) =>
+              whileWanted(
+                signal,
+                () => void takeBack(message, sent.session),
+                () => waitForReply({ ...sent, message }, handle, signal),
+              );
             if (options.check === undefined) return (await reply(sent.message)).text;
             return checkedReply(context, deps, { ...sent, key, check: readCheck(options.check), signal, reply });
           },
@@ -159,12 +150,35 @@ export function sessionSteps(
   };
 }
 
-async function isIdle({ store }: Pick<WorkflowDeps, "store">, id: SessionId): Promise<boolean> {
+async function isIdle({ store }: Pick<StepDeps, "store">, id: SessionId): Promise<boolean> {
   // Read before the state: a turn may take the pending messages in between.
   const pending = await store.read.messages.countPending(id);
   const row = await store.read.sessions.get(id);
   if (!row || row.closed_at !== null) return true;
   return row.state !== "working" && pending === 0;
+}
+
+/** The sender of the messages of a run, and the message that caused them. */
+export function messagesOf({ id, workflow, chain, hops }: RunContext["run"]) {
+  return {
+    sender: { kind: "workflow", name: workflow, run: id, status: null } as const,
+    cause: chain === null ? undefined : { chain, hops },
+  };
+}
+
+/**
+ * Does the work of a step. If the run is cancelled meanwhile, `withdraw` takes back what the step waits for; a stopping
+ * daemon leaves it to the next one.
+ */
+export async function whileWanted<T>(signal: AbortSignal, withdraw: () => void, work: () => Promise<T>): Promise<T> {
+  const release = onAbort(signal, () => {
+    if (signal.reason instanceof RunCancelled) withdraw();
+  });
+  try {
+    return await work();
+  } finally {
+    release();
+  }
 }
 
 /**

@@ -4,21 +4,18 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import type { RunContext } from "../../engine/engine.ts";
 import { childEnv } from "../../lib/child-env.ts";
-import type { Consent } from "../../lib/consent.ts";
 import { makePrivateDir } from "../../lib/files.ts";
 import { errorText } from "../../lib/log.ts";
 import type { Child, Exit } from "../../lib/process.ts";
+import { onAbort } from "../../lib/until-aborted.ts";
 import { PredicateFailed, WorkflowError } from "../../plugin-api/errors.ts";
 import type { BashOptions, BashResult, WorkflowContext } from "../../plugin-api/workflow-context.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import { commandRefusal } from "../rights/commands.ts";
 import { starterOfRun } from "../rights/starter.ts";
-import type { WorkflowDeps } from "./deps.ts";
+import type { StepDeps } from "./deps.ts";
 import { OutputLog } from "./output-log.ts";
 import { ShortenedOutput, shortenedFile } from "./shortened.ts";
-
-/** The dependencies of steps, and the consent that each command of this run needs. */
-export type ShellDeps = Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent> };
 
 export type ShellSteps = Pick<WorkflowContext, "bash" | "bashPredicate">;
 
@@ -33,7 +30,7 @@ const defaultRetries = 3;
 
 export function shellSteps(
   context: RunContext,
-  deps: ShellDeps,
+  deps: StepDeps,
   send: WorkflowContext["send"],
   host: string | null,
 ): ShellSteps {
@@ -82,7 +79,7 @@ export function shellSteps(
  */
 export async function checkMayRun(
   { run }: RunContext,
-  deps: Pick<WorkflowDeps, "store" | "agents" | "commands">,
+  deps: Pick<StepDeps, "store" | "agents" | "commands">,
   command: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -98,7 +95,7 @@ export async function checkMayRun(
 
 type Command = { command: string; options: BashOptions; key: string; signal: AbortSignal };
 
-async function runCommand(context: RunContext, deps: ShellDeps, run: Command): Promise<BashResult> {
+async function runCommand(context: RunContext, deps: StepDeps, run: Command): Promise<BashResult> {
   const { processes, consent, env, root, scratchDir, clock } = deps;
   const { command, options, key, signal } = run;
   signal.throwIfAborted();
@@ -134,7 +131,7 @@ async function runCommand(context: RunContext, deps: ShellDeps, run: Command): P
 
 async function supervise(
   child: Child,
-  options: { signal: AbortSignal; timeoutMs: number | null; clock: WorkflowDeps["clock"]; output: OutputLog },
+  options: { signal: AbortSignal; timeoutMs: number | null; clock: StepDeps["clock"]; output: OutputLog },
 ): Promise<{ exit: Exit; stdout: string; timedOut: boolean }> {
   const { signal, timeoutMs, clock, output } = options;
   const over = new AbortController();
@@ -148,9 +145,7 @@ async function supervise(
       () => {},
     );
   }
-  const onAbort = () => void child.stop();
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const release = onAbort(signal, () => void child.stop());
   try {
     child.stdin.end();
     const stdout = new ShortenedOutput();
@@ -163,7 +158,7 @@ async function supervise(
     return { exit, stdout: stdout.toString(), timedOut };
   } finally {
     over.abort();
-    signal.removeEventListener("abort", onAbort);
+    release();
     await child.stop();
   }
 }

@@ -4,8 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { checkOf, type NamedCheck } from "../../contract/check.ts";
 import type { GroupResult } from "../../contract/group.ts";
 import type { AskId, BroadcastId, RunId, SessionId, TaskId } from "../../contract/ids.ts";
-import { RunCancelled, type RunContext } from "../../engine/engine.ts";
-import type { Consent } from "../../lib/consent.ts";
+import type { RunContext } from "../../engine/engine.ts";
 import { readBrief } from "../../plugin-api/brief.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { GroupWait, WorkflowContext, WorkOptions } from "../../plugin-api/workflow-context.ts";
@@ -15,10 +14,10 @@ import { derivedId } from "../inbox/derived-id.ts";
 import { placeBelow } from "../rights/place.ts";
 import { starterOfRun } from "../rights/starter.ts";
 import { readCheck } from "./checked-reply.ts";
-import type { WorkflowDeps } from "./deps.ts";
+import type { StepDeps } from "./deps.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import { groupsOf, type SpawnedGroup } from "./run-sessions.ts";
-import { expected } from "./session-steps.ts";
+import { expected, messagesOf, whileWanted } from "./session-steps.ts";
 import { checkMayRun } from "./shell-steps.ts";
 
 export type WorkSteps = Pick<
@@ -30,14 +29,10 @@ const defaultAskSeconds = 7 * 86_400;
 /** Timers are limited to 32 bits. */
 const longestAskSeconds = 24 * 86_400;
 
-/** The dependencies, the consent that each command of this run needs, and the plugin whose workflow it is. */
-export type WorkDeps = Omit<WorkflowDeps, "consent"> & { consent: () => Promise<Consent>; plugin: string | null };
-
-export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions): WorkSteps {
+export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions): WorkSteps {
   const { store, agents, queues, groups, broadcasts, asks, sessions, clock } = deps;
   const { run } = context;
-  const cause = run.chain === null ? undefined : { chain: run.chain, hops: run.hops };
-  const sender = { kind: "workflow" as const, name: run.workflow, run: run.id, status: null };
+  const { cause, sender } = messagesOf(run);
 
   /** The run's right to have the command run is checked now, consent at each run of the check. */
   const namedCheck = async (given: WorkOptions["check"], signal: AbortSignal): Promise<NamedCheck | undefined> => {
@@ -117,22 +112,13 @@ export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions)
           async perform({ key, begun, signal }) {
             const { task: id } = begun as { task: TaskId };
             await enqueueTask({ queue, payload, ...options }, { key, waits: true, signal });
-            const onAbort = () => {
-              if (signal.reason instanceof RunCancelled) void queues.cancel(id).catch(() => {});
-            };
-            signal.addEventListener("abort", onAbort, { once: true });
-            try {
-              const task = await queues.wait(id, { signal });
-              if (task?.status === "completed") return task.result ?? "";
-              throw new WorkflowError(
-                `task ${id} ${task?.status ?? "was lost"}: ${task?.error ?? "no reason was given"}`,
-                {
-                  details: { task: id, result: task?.result ?? null },
-                },
-              );
-            } finally {
-              signal.removeEventListener("abort", onAbort);
-            }
+            const withdraw = () => void queues.cancel(id).catch(() => {});
+            const task = await whileWanted(signal, withdraw, () => queues.wait(id, { signal }));
+            if (task?.status === "completed") return task.result ?? "";
+            throw new WorkflowError(
+              `task ${id} ${task?.status ?? "was lost"}: ${task?.error ?? "no reason was given"}`,
+              { details: { task: id, result: task?.result ?? null } },
+            );
           },
         },
       ),
@@ -162,19 +148,11 @@ export function workSteps(context: RunContext, deps: WorkDeps, own: OwnSessions)
           },
           async perform({ begun, signal }) {
             const { ask } = begun as { ask: AskId };
-            const onAbort = () => {
-              if (signal.reason instanceof RunCancelled) asks.withdraw(ask, "the run was cancelled");
-            };
-            signal.addEventListener("abort", onAbort, { once: true });
-            try {
-              const { status, answer } = await asks.settlement(ask, signal);
-              if (status === "answered" && answer) return answer.choice ?? answer.text;
-              const why =
-                status === "expired" ? `no person answered within ${seconds} s` : "the question was withdrawn";
-              throw new WorkflowError(`${why}: ${question}`);
-            } finally {
-              signal.removeEventListener("abort", onAbort);
-            }
+            const withdraw = () => asks.withdraw(ask, "the run was cancelled");
+            const { status, answer } = await whileWanted(signal, withdraw, () => asks.settlement(ask, signal));
+            if (status === "answered" && answer) return answer.choice ?? answer.text;
+            const why = status === "expired" ? `no person answered within ${seconds} s` : "the question was withdrawn";
+            throw new WorkflowError(`${why}: ${question}`);
           },
           async end(tx, _result, key) {
             await tx.asks.markUsed(derivedId("ask", key));

@@ -2,10 +2,9 @@
 import { inspect } from "node:util";
 import type { Json } from "../../contract/run.ts";
 import type { RunContext } from "../../engine/engine.ts";
-import type { Consent } from "../../lib/consent.ts";
 import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { WorkflowContext } from "../../plugin-api/workflow-context.ts";
-import type { WorkflowDeps } from "./deps.ts";
+import type { StepDeps } from "./deps.ts";
 import { OwnSessions } from "./own-sessions.ts";
 import { sessionSteps } from "./session-steps.ts";
 import { shellSteps } from "./shell-steps.ts";
@@ -15,20 +14,15 @@ const longestLine = 20_000;
 
 export function workflowContext(
   context: RunContext,
-  deps: WorkflowDeps,
+  deps: StepDeps,
   about: {
     host: string | null;
     config: Readonly<Record<string, unknown>>;
-    /** The plugin whose workflow it is; null for a bundled one. */
-    plugin: string | null;
-    /** Called for each command that it runs. */
-    consent: () => Promise<Consent>;
   },
 ): WorkflowContext {
   const own = new OwnSessions();
   if (context.run.host !== null && about.host !== null) own.know(about.host, context.run.host);
-  const mine = { ...deps, consent: about.consent };
-  const talk = sessionSteps(context, mine, own);
+  const talk = sessionSteps(context, deps, own);
   return {
     name: context.run.workflow,
     workflowId: context.run.id,
@@ -40,8 +34,8 @@ export function workflowContext(
       return context.signal;
     },
     ...talk,
-    ...shellSteps(context, mine, talk.send, about.host),
-    ...workSteps(context, { ...mine, plugin: about.plugin }, own),
+    ...shellSteps(context, deps, talk.send, about.host),
+    ...workSteps(context, deps, own),
     parallel: (branches) =>
       context.parallel(branches.map((branch) => async () => (typeof branch === "function" ? branch() : branch))),
     checkpoint: (name, payload) => context.checkpoint(name, payload),

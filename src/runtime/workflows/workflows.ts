@@ -11,6 +11,7 @@ import { WorkflowError } from "../../plugin-api/errors.ts";
 import type { Workflow } from "../../plugin-api/workflow.ts";
 import { derivedId } from "../inbox/derived-id.ts";
 import { starterOf } from "../rights/starter.ts";
+import { unknownName } from "../tables/unknown-name.ts";
 import { Arguments, type TextArguments } from "./arguments.ts";
 import type { WorkflowDeps } from "./deps.ts";
 import { placeOfRun, type RunEnds } from "./run-ends.ts";
@@ -84,10 +85,8 @@ export class Workflows {
         await this.#consent(origin);
         const host = context.run.host === null ? null : await this.#hostHandle(context, context.run.host);
         const config = settingsOf(workflow, this.#options.configured()[name] ?? {});
-        return workflow.body(
-          workflowContext(context, this.#options, { ...origin, host, config, consent: () => this.#consent(origin) }),
-          args as never,
-        );
+        const deps = { ...this.#options, plugin: origin.plugin, consent: () => this.#consent(origin) };
+        return workflow.body(workflowContext(context, deps, { host, config }), args as never);
       },
     });
     this.#registered.set(name, known);
@@ -200,10 +199,7 @@ export class Workflows {
   #find(name: string): Registered {
     const found = this.#registered.get(name);
     if (found) return found;
-    const names = [...this.#registered.keys()];
-    throw new AegisError("not_found", `no workflow "${name}"${didYouMean(name, names)}`, {
-      hint: names.length === 0 ? "none is registered" : `workflows here: ${names.join(", ")}`,
-    });
+    throw unknownName("workflow", name, [...this.#registered.keys()], "none is registered");
   }
 
   /** A run that may not continue ends as failed; it can be resumed once the user trusts it. */

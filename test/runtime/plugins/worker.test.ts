@@ -98,7 +98,7 @@ describe("a plugin's worker", () => {
     const waiting = call(2, {}, { signal: stop.signal });
     stop.abort(new Error("not needed"));
     await expect(waiting).rejects.toThrow("not needed");
-    expect(worker.busy).toBe(0);
+    expect(worker.calls.count).toBe(0);
     const pending = expect(call(0)).rejects.toBeInstanceOf(PluginGone);
     await worker.terminate("enough");
     await pending;

@@ -155,8 +155,8 @@ export class CodeHost {
     const isUnderWay = () => {
       const waited = performance.now() - begun;
       if (this.#worker === null) return false;
-      if (this.#worker.performing > 0) return waited < stepMs;
-      return this.#worker.busy > 0 && waited < retireMs;
+      if (this.#worker.calls.performing > 0) return waited < stepMs;
+      return this.#worker.calls.count > 0 && waited < retireMs;
     };
     while (isUnderWay() && !signal.aborted) await systemClock.sleep(pollMs, signal).catch(() => {});
     await this.close();

@@ -11,6 +11,7 @@ import type { Consent } from "../../../lib/consent.ts";
 import { isRecord } from "../../../lib/is-record.ts";
 import { errorText } from "../../../lib/log.ts";
 import type { Child, Processes } from "../../../lib/process.ts";
+import { onAbort } from "../../../lib/until-aborted.ts";
 import { removeBytecode } from "../caches.ts";
 
 export type ExecutableOptions = {
@@ -55,15 +56,13 @@ export async function runExecutable(
   };
   const late = new AegisError("timeout", `${what} gave no answer within ${tool.timeout_ms / 1000} s`);
   const timer = setTimeout(giveUp, tool.timeout_ms, late);
-  const onAbort = () => giveUp(signal.reason ?? new AegisError("timeout", `${what} was abandoned`));
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const release = onAbort(signal, () => giveUp(signal.reason));
   try {
     child.stdin.end(JSON.stringify(input ?? {}));
     return await Promise.race([answerOf(child, what), over.promise]);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    release();
     void child.stop({ graceMs }).catch(() => {});
   }
 }

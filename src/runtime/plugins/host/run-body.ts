@@ -1,6 +1,7 @@
 /** Runs a workflow's body in its plugin's worker and performs its context requests here, in the same branch. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { RunCancelled } from "../../../engine/engine.ts";
+import { onAbort } from "../../../lib/until-aborted.ts";
 import type { PredicateOptions, WorkflowContext } from "../../../plugin-api/workflow-context.ts";
 import type { Outcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
@@ -29,9 +30,8 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
   const enter = (branch: string) => {
     places.set(branch, AsyncLocalStorage.snapshot());
     const { signal } = context;
-    const cut = () => worker.cut({ type: "cut", id: calls.id, branch, reason: toWire(signal.reason) });
-    if (signal.aborted) cut();
-    else signal.addEventListener("abort", cut, { once: true });
+    const cut = () => worker.post({ type: "cut", id: call.id, branch, reason: toWire(signal.reason) });
+    onAbort(signal, cut);
   };
   const onRequest = (request: WorkerRequest) => {
     const within = places.get(request.branch);
@@ -42,7 +42,7 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
       open += 1;
       const settle = (outcome: Outcome) => {
         open -= 1;
-        worker.answer(request.id, outcome);
+        worker.calls.answer(request.id, outcome);
       };
       perform(request).then(
         (value) => settle({ ok: true, value }),
@@ -62,8 +62,7 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
       return context.bashPredicate(command, { ...options, retryWith });
     }
     if (!methods.has(method)) throw new TypeError(`the context has no method "${method}"`);
-    const call = context[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>;
-    return call(...given);
+    return (context[method as (typeof plainMethods)[number]] as (...args: unknown[]) => Promise<unknown>)(...given);
   };
   /**
    * A step whose worker died has not ended; releasing the run ends the wait. A step of a cancelled run is not waited
@@ -71,7 +70,7 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
    */
   const performed = (id: number, value: unknown): Promise<unknown> => {
     const { signal } = context;
-    const work = worker.perform(id, value).catch((error: unknown) => {
+    const work = worker.calls.perform(id, value).catch((error: unknown) => {
       if (error instanceof PluginGone) return untilAborted(signal, () => true);
       throw error;
     });
@@ -99,21 +98,19 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
   };
 
   const { name, workflowId, host, callerHandle, projectRoot, config } = context;
-  const calls = worker.open(
+  const call = worker.calls.begin(
     { kind: "workflow", index, args, about: { name, workflowId, host, callerHandle, projectRoot, config } },
     { timeoutMs: null, signal: context.signal, what: `the workflow "${name}"`, onRequest, onBranch },
   );
   enter("");
-  return { result: calls.result, isWaiting: () => open > 0 };
+  return { result: call.result, isWaiting: () => open > 0 };
 }
 
 /** Rejects with the abort reason if `counts` accepts it. */
 function untilAborted(signal: AbortSignal, counts: (reason: unknown) => boolean): Promise<never> {
   return new Promise((_, reject) => {
-    const onAbort = () => {
+    onAbort(signal, () => {
       if (counts(signal.reason)) reject(signal.reason);
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    });
   });
 }

@@ -9,7 +9,6 @@ import {
   fromWorker,
   type LoadStep,
   type LogLevel,
-  type Outcome,
   type ToWorker,
   type WorkerCall,
   type WorkerData,
@@ -51,7 +50,7 @@ export class PluginWorker {
   readonly ended: Promise<Death>;
   readonly #options: WorkerOptions;
   readonly #worker: Worker;
-  readonly #calls: OpenCalls;
+  readonly calls: OpenCalls;
   readonly #loaded = Promise.withResolvers<Contributions>();
   readonly #end = Promise.withResolvers<Death>();
   #death: Death | null = null;
@@ -104,15 +103,15 @@ export class PluginWorker {
       stream.setEncoding("utf8").on("data", (text: string) => options.log("warn", text.trimEnd()));
     this.#watchdog = new WorkerWatchdog({
       limitMs: options.limits.unresponsiveMs,
-      isBusy: () => this.#calls.count > 0,
-      ping: (id) => this.#post({ type: "ping", id }),
+      isBusy: () => this.calls.count > 0,
+      ping: (id) => this.post({ type: "ping", id }),
       onStuck: (ms) => {
         const seconds = Math.max(1, Math.round(ms / 1000));
         void this.terminate(`it did not answer for ${seconds} s and was killed (an endless loop?)`, "stuck");
       },
     });
-    this.#calls = new OpenCalls({
-      post: (message) => this.#post(message),
+    this.calls = new OpenCalls({
+      post: (message) => this.post(message),
       onBegin: () => this.#watchdog.watch(),
       // Distinguishes a stuck worker from a slow one.
       onGiveUp: () => this.#watchdog.demand(lateMs),
@@ -140,37 +139,9 @@ export class PluginWorker {
     return this.#watchdog.doubt;
   }
 
-  /** The number of running calls. */
-  get busy(): number {
-    return this.#calls.count;
-  }
-
-  /** The number of run steps being performed, including those of released runs. */
-  get performing(): number {
-    return this.#calls.performing;
-  }
-
   /** Rejects with what the plugin threw, `timeout`, the signal's reason, or `PluginGone`. */
   call(call: WorkerCall, options: CallOptions): Promise<unknown> {
-    return this.open(call, options).result;
-  }
-
-  /** Like `call`, for a caller that also sends messages about the call. */
-  open(call: WorkerCall, options: CallOptions): { id: number; result: Promise<unknown> } {
-    return this.#calls.begin(call, options);
-  }
-
-  /** Runs the function that came with a request. */
-  perform(request: number, value: unknown): Promise<unknown> {
-    return this.#calls.perform(request, value);
-  }
-
-  answer(request: number, outcome: Outcome): void {
-    this.#calls.answer(request, outcome);
-  }
-
-  cut(message: Extract<ToWorker, { type: "cut" }>): void {
-    this.#post(message);
+    return this.calls.begin(call, options).result;
   }
 
   /** Ends it now. Running calls fail with `PluginGone`. */
@@ -187,7 +158,8 @@ export class PluginWorker {
       .catch((error: unknown) => this.#options.log("error", `what it started is still running: ${errorText(error)}`));
   }
 
-  #post(message: ToWorker): void {
+  /** Does nothing once the worker has died. */
+  post(message: ToWorker): void {
     if (this.#death === null) this.#worker.postMessage(message);
   }
 
@@ -215,7 +187,7 @@ export class PluginWorker {
         this.#options.log(message.level, message.text);
         break;
       default:
-        this.#calls.take(message);
+        this.calls.take(message);
     }
   }
 
@@ -257,7 +229,7 @@ export class PluginWorker {
     this.#watchdog.stop();
     this.#unwatch();
     this.#fail(new PluginLoadError(death.message, nowhere));
-    this.#calls.fail(new PluginGone(this.plugin, death));
+    this.calls.fail(new PluginGone(this.plugin, death));
   }
 }
 
