@@ -2,9 +2,9 @@
 import { plainReading } from "../drivers/codex/plain-reading.ts";
 import type { Environment } from "../lib/child-env.ts";
 import { configFileName } from "../lib/daemon-file.ts";
+import { homeOf } from "../lib/home.ts";
 import { localFileName } from "../project/config/files.ts";
 import { harnessPaths } from "../project/trust/harness-files.ts";
-import { homeOf } from "../project/trust/project-trust.ts";
 import { createFileGuard, type FileGuard, type GuardedPath } from "../runtime/hooks/file-guard.ts";
 
 /** Project files in addition to harness settings. */

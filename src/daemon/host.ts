@@ -1,11 +1,11 @@
 /** The services that the daemon offers to the conversation of one session. */
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../drivers/driver.ts";
 import type { Clock } from "../lib/clock.ts";
-import { projectIn } from "../lib/git/repository.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { StagedWrites } from "../lib/staged-writes.ts";
 import type { ConsentCheck } from "../project/trust/judge.ts";
 import type { ConversationHooks } from "../runtime/hooks/conversation.ts";
+import { worktreeFolder } from "../runtime/hooks/file-guard.ts";
 import { recordMemoryLoss } from "../runtime/sessions/memory.ts";
 import { asStartFailure } from "../runtime/sessions/refused-start.ts";
 import type { Toolset } from "../runtime/tables/toolset.ts";
@@ -44,10 +44,7 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
   const toAsk = new Set<string>();
   const nameOf = ({ call, tool }: { call: string | null; tool: string }) => call ?? tool;
   /** The session's worktree, if it has one. */
-  const folder = async () => {
-    const dir = (await store.read.worktrees.get(session.id))?.dir ?? null;
-    return dir === null ? null : projectIn(dir, options.root);
-  };
+  const folder = () => worktreeFolder(store, session.id, options.root);
   const failed = (what: string) => (error: unknown) =>
     log.error(what, { session: session.id, error: errorText(error) });
   return {

@@ -42,6 +42,14 @@ export type DaemonOptions = OpenProjectOptions & {
   outages: Outages;
 };
 
+/** The files that show the event log, by their folder. */
+const mirrors = {
+  queues: createQueueMirror,
+  workflows: createRunMirror,
+  schedules: createScheduleMirror,
+  tools: createToolMirror,
+};
+
 /** How long running turns may continue after the first stop request. */
 const drainDeadlineMs = 10_000;
 
@@ -113,14 +121,10 @@ async function runUntilStopped(
   runtime.sessions.rest();
   await runtime.lifecycle.recover();
   const { redact } = secrets;
-  const mirror = await createQueueMirror({ store, dir: join(stateDir, "queues"), redact, log });
-  scope.defer(() => mirror.close());
-  const runMirror = await createRunMirror({ store, dir: join(stateDir, "workflows"), redact, log });
-  scope.defer(() => runMirror.close());
-  const scheduleMirror = await createScheduleMirror({ store, dir: join(stateDir, "schedules"), redact, log });
-  scope.defer(() => scheduleMirror.close());
-  const toolMirror = await createToolMirror({ store, dir: join(stateDir, "tools"), redact, log });
-  scope.defer(() => toolMirror.close());
+  for (const [folder, create] of Object.entries(mirrors)) {
+    const mirror = await create({ store, dir: join(stateDir, folder), redact, log });
+    scope.defer(() => mirror.close());
+  }
   const ledgers = await createLedgers({ store, dir: stateDir, log });
   scope.defer(() => ledgers.close());
 

@@ -1,4 +1,5 @@
 /** Inspects a project without a running daemon. Read-only, except for ending leftover processes. */
+
 import { existsSync } from "node:fs";
 import type { Agent, AgentDiagnostic } from "../contract/agent.ts";
 import type { Harness } from "../contract/api.ts";
@@ -7,6 +8,7 @@ import type { ModelSettings } from "../drivers/native/models.ts";
 import { systemClock } from "../lib/clock.ts";
 import { storePath } from "../lib/daemon-file.ts";
 import { findProgram } from "../lib/find-program.ts";
+import { homeOf } from "../lib/home.ts";
 import { silentLogger } from "../lib/log.ts";
 import type { Processes } from "../lib/process.ts";
 import { projectProcesses } from "../lib/project-processes.ts";
@@ -30,7 +32,6 @@ import { probeOnce } from "./harnesses/probe-cache.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readSettings } from "./settings.ts";
 import { stateOwner, statePlace } from "./state/decide.ts";
-import { homeOf } from "./trust/project-trust.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

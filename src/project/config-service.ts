@@ -2,9 +2,11 @@
  * Holds the current settings and replaces them when the config files change. An invalid edit keeps the previous
  * settings.
  */
+
 import type { ApiOutput } from "../contract/api.ts";
 import { AegisError } from "../contract/errors.ts";
 import { detectNativeModel } from "../drivers/native/detect.ts";
+import { homeOf } from "../lib/home.ts";
 import { errorText, type Logger } from "../lib/log.ts";
 import type { DriverTable } from "../runtime/tables/drivers.ts";
 import { AgentFiles } from "./agents/files.ts";
@@ -14,7 +16,7 @@ import { probeOnce } from "./harnesses/probe-cache.ts";
 import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
 import { Contents } from "./trust/contents.ts";
-import { homeOf, type ProjectTrust } from "./trust/project-trust.ts";
+import type { ProjectTrust } from "./trust/project-trust.ts";
 import { type TrustedSettings, trustedSettings, type Untrusted, untrustedLine } from "./trust/trusted-settings.ts";
 
 export type ConfigServiceOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {

@@ -1,6 +1,7 @@
 /**
  * Creates the plugin installer of a project for CLI commands. It needs no daemon; a running daemon notices the changes.
  */
+
 import { mkdir } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
@@ -10,6 +11,7 @@ import type { Environment } from "../../lib/child-env.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { configFileName } from "../../lib/daemon-file.ts";
 import { isInside } from "../../lib/files.ts";
+import { homeOf } from "../../lib/home.ts";
 import { silentLogger } from "../../lib/log.ts";
 import { createProcesses } from "../../lib/process.ts";
 import type { TreeLimits } from "../../lib/tree-rules.ts";
@@ -32,7 +34,7 @@ import { declaredSecrets } from "../config/secret-settings.ts";
 import { publicConfig } from "../config/show.ts";
 import { claimState } from "../state/hold.ts";
 import { requireKey } from "../state/judge.ts";
-import { buildTrust, homeOf } from "../trust/project-trust.ts";
+import { buildTrust } from "../trust/project-trust.ts";
 import { alone, projectPlace } from "./places.ts";
 import { tryStaged } from "./try-staged.ts";
 

@@ -1,10 +1,11 @@
 /** Creates the record of the gates of a project's plugins, for the daemon and for commands that run without one. */
+
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../../lib/child-env.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isInside } from "../../lib/files.ts";
-import { userName } from "../../lib/home.ts";
+import { homeOf, userName } from "../../lib/home.ts";
 import type { Logger } from "../../lib/log.ts";
 import { GateEnforcer, type GateNews } from "../../runtime/plugins/gates/enforcer.ts";
 import { GateStore } from "../../runtime/plugins/gates/store.ts";
@@ -12,7 +13,7 @@ import { TrustStore } from "../../runtime/plugins/trust/store.ts";
 import { itemKey, pluginHash } from "../../runtime/plugins/trust/trust.ts";
 import type { HookTable } from "../../runtime/tables/hooks.ts";
 import { withLock } from "../config/lock.ts";
-import { homeOf, trustPath } from "../trust/project-trust.ts";
+import { trustPath } from "../trust/project-trust.ts";
 
 export type BuildGatesOptions = {
   /** The project's real path. */

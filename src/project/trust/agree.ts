@@ -1,8 +1,10 @@
 /** The operations of `aegis trust`: list what a project would run, trust it and revoke that trust. Needs no daemon. */
+
 import { realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AegisError } from "../../contract/errors.ts";
 import type { Environment } from "../../lib/child-env.ts";
+import { homeOf } from "../../lib/home.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { itemKey, type TrustItem, type Verdict } from "../../runtime/plugins/trust/trust.ts";
 import { AgentFiles } from "../agents/files.ts";
@@ -12,7 +14,7 @@ import { loadConfig } from "../config/load.ts";
 import { formatProblem } from "../config/problem.ts";
 import { Contents } from "./contents.ts";
 import { allOf, commandItems, pluginItems, projectItems } from "./items.ts";
-import { buildTrust, homeOf } from "./project-trust.ts";
+import { buildTrust } from "./project-trust.ts";
 
 export type Judged = { item: TrustItem; verdict: Verdict };
 

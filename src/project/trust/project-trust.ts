@@ -10,8 +10,6 @@ import { TrustStore } from "../../runtime/plugins/trust/store.ts";
 import { createTrust, type Trust } from "../../runtime/plugins/trust/trust.ts";
 import { withLock } from "../config/lock.ts";
 
-export { homeOf };
-
 export type ProjectTrust = { root: string; trust: Trust; store: TrustStore };
 
 export function trustPath(home: string): string {

@@ -223,9 +223,7 @@ export class Landings {
       );
       return this.#put(row, { state: "conflict", old, tip, files: unresolved, detail: "conflict markers are left" });
     }
-    const subject = session.title === "" ? `Work of ${session.handle}` : session.title;
-    const message = `${subject}\n\nAegis-Session: ${session.id}\n`;
-    const planned = await plan(repository, { old, tip, how: row.how, message });
+    const planned = await plan(repository, { old, tip, how: row.how, message: messageOf(session) });
     if (planned.state === "nothing") return this.#put(row, { state: "nothing", old, tip });
     if (planned.state === "ready") {
       await holdCommit(repository, row.id, planned.next);
@@ -247,8 +245,7 @@ export class Landings {
     const { tree, head: own } = await this.#options.boundaries.now(dir);
     const parent = own ?? head;
     if (tree === (await treeOf(repository, parent))) return parent;
-    const subject = session.title === "" ? `Work of ${session.handle}` : session.title;
-    return commitTree(repository, { tree, parents: [parent], message: `${subject}\n\nAegis-Session: ${session.id}\n` });
+    return commitTree(repository, { tree, parents: [parent], message: messageOf(session) });
   }
 
   /** Files of the session's last conflict that still have markers. */
@@ -314,4 +311,9 @@ export class Landings {
     });
     return next;
   }
+}
+
+/** The message of a commit with the work of a session. */
+function messageOf({ id, handle, title }: SessionRow): string {
+  return `${title === "" ? `Work of ${handle}` : title}\n\nAegis-Session: ${id}\n`;
 }

@@ -8,6 +8,7 @@ import { type Landing, type LandingState, mergeQueueName, openLandings } from ".
 import type { QueueView } from "../../../contract/task.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { errorText, type Logger } from "../../../lib/log.ts";
+import { Drains } from "../../../lib/serial.ts";
 import type { Store, StoreTx } from "../../../store/store.ts";
 import { isHere } from "../../remote/node-of.ts";
 import { until } from "../../work/until.ts";
@@ -31,12 +32,17 @@ export class MergeQueue {
   readonly #stopped = new Set<LandingId>();
   /** Landings that may not have ended, of every node. */
   readonly #open = new Set<LandingId>();
-  #isRunning = false;
-  #isNudged = false;
+  readonly #work: Drains<typeof mergeQueueName>;
 
   constructor(options: MergeQueueOptions) {
     this.#options = options;
-    const { store } = options;
+    const { store, signal, log } = options;
+    this.#work = new Drains(
+      () => this.#runAll(),
+      (_, error) => {
+        if (!signal.aborted) log.error("the merge queue stopped", { error: errorText(error) });
+      },
+    );
     store.onCommit(
       (events) => {
         for (const event of events)
@@ -78,25 +84,12 @@ export class MergeQueue {
 
   /** Starts the next landing if none runs. */
   nudge(): void {
-    this.#isNudged = true;
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#pump();
+    if (!this.#options.signal.aborted) this.#work.wake(mergeQueueName);
   }
 
-  async #pump(): Promise<void> {
-    const { signal, log } = this.#options;
-    try {
-      while (this.#isNudged && !signal.aborted) {
-        this.#isNudged = false;
-        for (let row = await this.#next(); row !== null && !signal.aborted; row = await this.#next())
-          await this.#run(row);
-      }
-    } catch (error) {
-      if (!signal.aborted) log.error("the merge queue stopped", { error: errorText(error) });
-    } finally {
-      this.#isRunning = false;
-    }
+  async #runAll(): Promise<void> {
+    const { signal } = this.#options;
+    for (let row = await this.#next(); row !== null && !signal.aborted; row = await this.#next()) await this.#run(row);
   }
 
   async #run(row: Landing): Promise<void> {
