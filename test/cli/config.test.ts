@@ -49,28 +49,37 @@ queues:
   build: {agent: dev}
 `;
 
+/** The options of `config queue add` without a value. */
+const noQueue = {
+  agent: "dev",
+  maxParallel: undefined,
+  check: undefined,
+  checkRetries: undefined,
+  checkTimeoutMs: undefined,
+};
+
 describe("aegis config", () => {
   it("shows the resolved configuration, where it comes from, and no secret", async () => {
     const { root } = await createProject({ ".aegis.yaml": team, ".aegis/queues/late.yaml": "agent: dev\n" });
     const text = terminal(root);
-    expect(await config.configShow(text.cx, { harnesses })).toBe(0);
+    expect(await config.configShow(text.cx)).toBe(0);
     expect(text.out()).toContain("# from: .aegis.yaml\n# from: .aegis/queues/late.yaml\n");
     expect(text.out()).not.toContain("sk-live");
     expect(parse(text.out())).toMatchObject({ default_agent: "dev", queues: { late: { max_parallel: 1 } } });
     const json = terminal(root, { json: true });
-    await config.configShow(json.cx, { harnesses });
+    await config.configShow(json.cx);
     expect(json.answer()).toMatchObject({ root, problems: [], config: { agents: { dev: { model: "big" } } } });
   });
 
   it("shows every problem with its path from here, and fails", async () => {
     const { root } = await createProject({ ".aegis.yaml": "agnets: {}\npool: {max: 0}\n", "sub/x": "" });
     const text = terminal(join(root, "sub"));
-    expect(await config.configShow(text.cx, { harnesses })).toBe(2);
+    expect(await config.configShow(text.cx)).toBe(2);
     expect(text.err()).toMatch(/^\.\.\/\.aegis\.yaml:1:1 agnets: .*\n\.\.\/\.aegis\.yaml:2:13 pool\.max: /);
     const json = terminal(root, { json: true });
-    expect(await config.configShow(json.cx, { harnesses })).toBe(2);
+    expect(await config.configShow(json.cx)).toBe(2);
     expect(json.answer()).toMatchObject({ config: null, problems: [{ line: 1 }, { line: 2, column: 13 }] });
-    await expect(config.configGet(terminal(root).cx, { harnesses, key: "pool" })).rejects.toThrow("agnets");
+    await expect(config.configGet(terminal(root).cx, { key: "pool" })).rejects.toThrow("agnets");
   });
 
   it.each([
@@ -86,10 +95,10 @@ describe("aegis config", () => {
   ])("gets %s", async (key, printed, value) => {
     const { root } = await createProject({ ".aegis.yaml": team });
     const text = terminal(root);
-    expect(await config.configGet(text.cx, { harnesses, key })).toBe(0);
+    expect(await config.configGet(text.cx, { key })).toBe(0);
     expect(text.out()).toBe(printed);
     const json = terminal(root, { json: true });
-    await config.configGet(json.cx, { harnesses, key });
+    await config.configGet(json.cx, { key });
     expect(json.answer()).toEqual(value);
   });
 
@@ -100,14 +109,14 @@ describe("aegis config", () => {
     ["a..b", "expected keys joined by dots"],
   ])("refuses to get %s", async (key, message) => {
     const { root } = await createProject({ ".aegis.yaml": team });
-    await expect(config.configGet(terminal(root).cx, { harnesses, key })).rejects.toThrow(message);
+    await expect(config.configGet(terminal(root).cx, { key })).rejects.toThrow(message);
   });
 
   it("sets values as YAML, keeps comments, and tells which file changed", async () => {
     const project = await createProject({ ".aegis.yaml": team });
     const set = async (key: string, value: string, local = false) => {
       const text = terminal(project.root);
-      await config.configSet(text.cx, { harnesses, key, value, local });
+      await config.configSet(text.cx, { key, value, local });
       return text;
     };
     expect((await set("agents.dev.model", "small")).out()).toBe("set agents.dev.model (.aegis.yaml)\n");
@@ -130,43 +139,39 @@ describe("aegis config", () => {
     const project = await createProject({ ".aegis.yaml": team });
     const json = terminal(project.root, { json: true });
     const rev = { slug: "rev", harness: "claude-code", model: "sonnet", effort: "high", permission: "read" };
-    expect(await config.configAgentAdd(json.cx, { harnesses, ...rev })).toBe(0);
+    expect(await config.configAgentAdd(json.cx, rev)).toBe(0);
     expect(json.answer()).toEqual({ ok: true, file: join(project.root, ".aegis.yaml"), changed: true });
     const list = terminal(project.root);
-    await config.configAgentList(list.cx, { harnesses });
+    await config.configAgentList(list.cx);
     expect(list.out()).toMatch(/dev \*\s+codex\s+big\s+-\s+auto\nrev\s+claude-code\s+sonnet\s+high\s+read\n/);
     expect(list.out()).not.toContain("sk-live");
-    await expect(config.configAgentAdd(terminal(project.root).cx, { harnesses, ...rev })).rejects.toThrow(
-      "already declared",
-    );
-    const codx = config.configAgentAdd(terminal(project.root).cx, { harnesses, slug: "x", harness: "codx" });
+    await expect(config.configAgentAdd(terminal(project.root).cx, rev)).rejects.toThrow("already declared");
+    const codx = config.configAgentAdd(terminal(project.root).cx, { ...rev, slug: "x", harness: "codx" });
     await expect(codx).rejects.toThrow('found "codx" (did you mean "codex"?)');
-    await config.configDefaultAgent(terminal(project.root).cx, { harnesses, slug: "rev" });
-    await expect(config.configDefaultAgent(terminal(project.root).cx, { harnesses, slug: "rve" })).rejects.toThrow(
+    await config.configDefaultAgent(terminal(project.root).cx, { slug: "rev" });
+    await expect(config.configDefaultAgent(terminal(project.root).cx, { slug: "rve" })).rejects.toThrow(
       'did you mean "rev"?',
     );
-    const inUse = config.configAgentRemove(terminal(project.root).cx, { harnesses, slug: "dev" });
+    const inUse = config.configAgentRemove(terminal(project.root).cx, { slug: "dev" });
     await expect(inUse).rejects.toThrow(
       /nothing was changed[\s\S]*queues\.build\.agent: expected the name of a declared agent, found "dev"/,
     );
-    const asDefault = config.configAgentRemove(terminal(project.root).cx, { harnesses, slug: "rev" });
+    const asDefault = config.configAgentRemove(terminal(project.root).cx, { slug: "rev" });
     await expect(asDefault).rejects.toThrow(/default_agent: expected the name of a declared agent, found "rev"/);
-    await expect(config.configAgentRemove(terminal(project.root).cx, { harnesses, slug: "dve" })).rejects.toMatchObject(
-      {
-        code: "not_found",
-        message: expect.stringContaining('did you mean "dev"?'),
-      },
-    );
-    await config.configQueueRemove(terminal(project.root).cx, { harnesses, name: "build" });
-    expect(await config.configAgentRemove(terminal(project.root).cx, { harnesses, slug: "dev" })).toBe(0);
+    await expect(config.configAgentRemove(terminal(project.root).cx, { slug: "dve" })).rejects.toMatchObject({
+      code: "not_found",
+      message: expect.stringContaining('did you mean "dev"?'),
+    });
+    await config.configQueueRemove(terminal(project.root).cx, { name: "build" });
+    expect(await config.configAgentRemove(terminal(project.root).cx, { slug: "dev" })).toBe(0);
     expect(await project.read()).toMatch(/^# my team\n/);
   });
 
   it("adds and lists queues and plugin folders", async () => {
     const project = await createProject({ ".aegis.yaml": team });
-    await config.configQueueAdd(terminal(project.root).cx, { harnesses, name: "docs", agent: "dev", maxParallel: 3 });
+    await config.configQueueAdd(terminal(project.root).cx, { ...noQueue, name: "docs", maxParallel: 3 });
     const list = terminal(project.root, { json: true });
-    await config.configQueueList(list.cx, { harnesses });
+    await config.configQueueList(list.cx);
     expect(list.answer()).toMatchObject({
       queues: [
         { name: "build", agent: "dev" },
@@ -174,9 +179,8 @@ describe("aegis config", () => {
       ],
     });
     const checked = {
-      harnesses,
+      ...noQueue,
       name: "fixes",
-      agent: "dev",
       check: "npm test",
       checkRetries: 0,
       checkTimeoutMs: 90_000,
@@ -185,14 +189,14 @@ describe("aegis config", () => {
     expect(parse(await project.read())).toMatchObject({
       queues: { fixes: { agent: "dev", check: { command: "npm test", max_retries: 0, timeout: 90 } } },
     });
-    const without = { harnesses, name: "other", agent: "dev", checkRetries: 1 };
+    const without = { ...noQueue, name: "other", checkRetries: 1 };
     await expect(config.configQueueAdd(terminal(project.root).cx, without)).rejects.toThrow("need --check");
-    const wrong = { harnesses, name: "other", agent: "dev", check: " " };
+    const wrong = { ...noQueue, name: "other", check: " " };
     await expect(config.configQueueAdd(terminal(project.root).cx, wrong)).rejects.toThrow(
       /nothing was changed[\s\S]*queues\.other\.check/,
     );
-    await config.configPluginDirAdd(terminal(project.root).cx, { harnesses, path: "mine" });
-    await config.configPluginDirRemove(terminal(project.root).cx, { harnesses, path: ".aegis/plugins" });
+    await config.configPluginDirAdd(terminal(project.root).cx, { path: "mine" });
+    await config.configPluginDirRemove(terminal(project.root).cx, { path: ".aegis/plugins" });
     expect(parse(await project.read())).toMatchObject({ plugin_dirs: ["mine"] });
   });
 });
@@ -251,7 +255,7 @@ describe("aegis init", () => {
 
   it("keeps the settings of one machine out of git as they are made", async () => {
     const { root, read } = await createProject({ ".git/HEAD": "", ".aegis.yaml": "" });
-    await config.configSet(terminal(root).cx, { harnesses, key: "pool.max", value: "9", local: true });
+    await config.configSet(terminal(root).cx, { key: "pool.max", value: "9", local: true });
     expect(await read(".gitignore")).toContain(".aegis.local.yaml\n");
   });
 

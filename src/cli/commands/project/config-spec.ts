@@ -1,8 +1,6 @@
 /** Commands that show and edit the configuration. They need no daemon. */
 import { argument, command, type Exit, option } from "../../program/command.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
 import { queueCheck } from "../queue/check-options.ts";
-import type { ConfigArgs } from "./config.ts";
 
 const key = argument("<key>", "as in server.port or agents.dev.model");
 const agent = argument("<agent>", "an agent's name", "agent");
@@ -14,14 +12,14 @@ export const configCommands = {
     path: "config show",
     summary: "Show all settings and the files they come from",
     examples: ["aegis config show"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configShow(cx, known)),
+    run: (cx): Exit => import("./config.ts").then((it) => it.configShow(cx)),
   }),
   get: command({
     path: "config get",
     summary: "Show one setting",
     arguments: { key },
     examples: ["aegis config get server.port"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configGet(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configGet(cx, args)),
   }),
   set: command({
     path: "config set",
@@ -29,14 +27,14 @@ export const configCommands = {
     arguments: { key, value: argument("<value>", "a value as in YAML: 3, true, [a, b]") },
     options: { local: option.flag("--local", "only on this machine, in .aegis.local.yaml") },
     examples: ["aegis config set server.port 4321", "aegis config set agents.dev.model opus --local"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configSet(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configSet(cx, args)),
   }),
   defaultAgent: command({
     path: "config default-agent",
     summary: "Set the agent to use when none is named",
     arguments: { slug: agent },
     examples: ["aegis config default-agent dev"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configDefaultAgent(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configDefaultAgent(cx, args)),
   }),
   agentAdd: command({
     path: "config agent add",
@@ -51,20 +49,20 @@ export const configCommands = {
       permission: option.text("--permission <rights>", "read, write, full or auto", ["read", "write", "full", "auto"]),
     },
     examples: ["aegis config agent add reviewer claude-code --permission read"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configAgentAdd(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configAgentAdd(cx, args)),
   }),
   agentRemove: command({
     path: "config agent remove",
     summary: "Remove an agent",
     arguments: { slug: agent },
     examples: ["aegis config agent remove reviewer"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configAgentRemove(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configAgentRemove(cx, args)),
   }),
   agentList: command({
     path: "config agent list",
     summary: "List the declared agents",
     examples: ["aegis config agent list"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configAgentList(cx, known)),
+    run: (cx): Exit => import("./config.ts").then((it) => it.configAgentList(cx)),
   }),
   queueAdd: command({
     path: "config queue add",
@@ -78,46 +76,33 @@ export const configCommands = {
       "aegis config queue add reviews reviewer --max-parallel 2",
       'aegis config queue add fixes dev --check "npm test"',
     ],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configQueueAdd(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configQueueAdd(cx, args)),
   }),
   queueRemove: command({
     path: "config queue remove",
     summary: "Remove a queue",
     arguments: { name: queue },
     examples: ["aegis config queue remove reviews"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configQueueRemove(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configQueueRemove(cx, args)),
   }),
   queueList: command({
     path: "config queue list",
     summary: "List the declared queues",
     examples: ["aegis config queue list"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configQueueList(cx, known)),
+    run: (cx): Exit => import("./config.ts").then((it) => it.configQueueList(cx)),
   }),
   pluginDirAdd: command({
     path: "config plugin-dir add",
     summary: "Add a folder to search for plugins",
     arguments: { path: dir },
     examples: ["aegis config plugin-dir add tools/plugins"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configPluginDirAdd(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configPluginDirAdd(cx, args)),
   }),
   pluginDirRemove: command({
     path: "config plugin-dir remove",
     summary: "Remove a folder from the plugin search path",
     arguments: { path: dir },
     examples: ["aegis config plugin-dir remove tools/plugins"],
-    run: (cx, args): Exit => edit(cx, args, (it, known) => it.configPluginDirRemove(cx, known)),
+    run: (cx, args): Exit => import("./config.ts").then((it) => it.configPluginDirRemove(cx, args)),
   }),
 };
-
-type Config = typeof import("./config.ts");
-
-/** Adds the harness names that validation needs. */
-async function edit<A>(
-  cx: Terminal,
-  args: A,
-  run: (it: Config, known: A & ConfigArgs) => Promise<number>,
-): Promise<number> {
-  const [it, { projectOf }] = await Promise.all([import("./config.ts"), import("./project-of.ts")]);
-  const { harnesses } = await projectOf(cx);
-  return run(it, { ...args, harnesses });
-}

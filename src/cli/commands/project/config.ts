@@ -2,21 +2,22 @@
 import { join, relative } from "node:path";
 import { stringify } from "yaml";
 import { AegisError, isAegisError } from "../../../contract/errors.ts";
-import { findProjectRoot } from "../../../lib/daemon-file.ts";
 import { didYouMean } from "../../../lib/nearest.ts";
-import { columns } from "../../format/columns.ts";
+import { table } from "../../format/columns.ts";
+import type { Args } from "../../program/command.ts";
+import { given } from "../../program/given.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
-import { type CheckArgs, checkGiven } from "../queue/check-given.ts";
+import { checkGiven } from "../queue/check-given.ts";
+import type { configCommands } from "./config-spec.ts";
 import { ignoreInGit } from "./git-ignore.ts";
+import { type Project, projectOf } from "./project-of.ts";
 
-/** The caller knows the drivers and passes the harness names that agents may use. */
-export type ConfigArgs = { harnesses: readonly string[] };
-
-export async function configShow(cx: CliContext, args: ConfigArgs): Promise<number> {
+export async function configShow(cx: CliContext): Promise<number> {
   const { loadConfig } = await import("../../../project/config/load.ts");
   const { publicConfig } = await import("../../../project/config/show.ts");
   const { declaredSecrets } = await import("../../../project/config/secret-settings.ts");
-  const { root, files, config, problems } = await loadConfig({ cwd: cx.cwd, harnesses: args.harnesses });
+  const { harnesses } = await projectOf(cx);
+  const { root, files, config, problems } = await loadConfig({ cwd: cx.cwd, harnesses });
   const shown = config === null ? null : publicConfig(config, await declaredSecrets({ root, env: cx.env }, config));
   cx.show({ root, files, config: shown, problems }, () => {
     cx.print(`# project: ${root}`);
@@ -29,16 +30,16 @@ export async function configShow(cx: CliContext, args: ConfigArgs): Promise<numb
   return exitCodes.usage;
 }
 
-export async function configGet(cx: CliContext, args: ConfigArgs & { key: string }): Promise<number> {
+export async function configGet(cx: CliContext, args: Args<typeof configCommands.get>): Promise<number> {
   const { parsePath } = await import("../../../project/config/paths.ts");
   const { readPath } = await import("../../../project/config/combine.ts");
   const { publicConfig } = await import("../../../project/config/show.ts");
   const path = parsePath(args.key);
-  const config = await load(cx, args);
+  const config = await load(cx);
   // A command that names one exact value prints it; listings keep secrets masked.
   const exact = readPath(config, path);
   const { declaredSecrets } = await import("../../../project/config/secret-settings.ts");
-  const declared = () => declaredSecrets({ root: project(cx, args).root, env: cx.env }, config);
+  const declared = async () => declaredSecrets(await projectOf(cx), config);
   const value = typeof exact === "object" ? readPath(publicConfig(config, await declared()), path) : exact;
   if (value === undefined) await refuseUnknown(config, path);
   if (cx.json) cx.printJson(value ?? null);
@@ -47,20 +48,18 @@ export async function configGet(cx: CliContext, args: ConfigArgs & { key: string
   return exitCodes.ok;
 }
 
-export async function configSet(
-  cx: CliContext,
-  args: ConfigArgs & { key: string; value: string; local?: boolean },
-): Promise<number> {
+export async function configSet(cx: CliContext, args: Args<typeof configCommands.set>): Promise<number> {
   const { parsePath, parseValue } = await import("../../../project/config/paths.ts");
   const { setValue, isOverriddenLocally } = await import("../../../project/config/changes.ts");
   const { secretKeys, sharedFilesWith } = await import("../../../project/config/secret-settings.ts");
   const path = parsePath(args.key);
   const value = parseValue(args.value);
-  const { root } = project(cx, args);
-  const secrets = await secretKeys({ ...project(cx, args), env: cx.env }, path, value);
-  const local = args.local === true || secrets.length > 0;
+  const project = await projectOf(cx);
+  const { root } = project;
+  const secrets = await secretKeys(project, path, value);
+  const local = args.local || secrets.length > 0;
   const overridden = !local && (await isOverriddenLocally(root, path));
-  const code = await edit(cx, args, `set ${args.key}`, (at) => setValue(at, path, value, { local }));
+  const code = await edit(cx, `set ${args.key}`, (at) => setValue(at, path, value, { local }));
   if (secrets.length > 0) {
     cx.warn(
       `${secrets.join(", ")}: a secret, so it was written to .aegis.local.yaml, which only you can read and git ignores`,
@@ -76,121 +75,115 @@ export async function configSet(
   return code;
 }
 
-export async function configDefaultAgent(cx: CliContext, args: ConfigArgs & { slug: string }): Promise<number> {
-  const { setValue } = await import("../../../project/config/changes.ts");
-  return edit(cx, args, `the default agent is now ${args.slug}`, (at) => setValue(at, ["default_agent"], args.slug));
-}
-
-export async function configAgentAdd(
+export async function configDefaultAgent(
   cx: CliContext,
-  args: ConfigArgs & {
-    slug: string;
-    harness: string;
-    model?: string | undefined;
-    effort?: string | undefined;
-    permission?: string | undefined;
-  },
+  args: Args<typeof configCommands.defaultAgent>,
 ): Promise<number> {
+  const { setValue } = await import("../../../project/config/changes.ts");
+  return edit(cx, `the default agent is now ${args.slug}`, (at) => setValue(at, ["default_agent"], args.slug));
+}
+
+export async function configAgentAdd(cx: CliContext, args: Args<typeof configCommands.agentAdd>): Promise<number> {
   const { addEntry } = await import("../../../project/config/changes.ts");
-  const { slug, harness, model, effort, permission } = args;
-  const entry = given({ harness, model, effort, permission });
-  return edit(cx, args, `added agent ${slug}`, (at) => addEntry(at, "agents", slug, entry));
+  const { slug, ...fields } = args;
+  const entry = given(fields);
+  return edit(cx, `added agent ${slug}`, (at) => addEntry(at, "agents", slug, entry));
 }
 
-export async function configAgentRemove(cx: CliContext, args: ConfigArgs & { slug: string }): Promise<number> {
+export async function configAgentRemove(
+  cx: CliContext,
+  args: Args<typeof configCommands.agentRemove>,
+): Promise<number> {
   const { removeEntry } = await import("../../../project/config/changes.ts");
-  return edit(cx, args, `removed agent ${args.slug}`, (at) => removeEntry(at, "agents", args.slug));
+  return edit(cx, `removed agent ${args.slug}`, (at) => removeEntry(at, "agents", args.slug));
 }
 
-export async function configAgentList(cx: CliContext, args: ConfigArgs): Promise<number> {
+export async function configAgentList(cx: CliContext): Promise<number> {
   const { publicConfig } = await import("../../../project/config/show.ts");
-  const config = publicConfig(await load(cx, args), new Set());
+  const config = publicConfig(await load(cx), new Set());
   const agents = Object.entries(config.agents).map(([slug, agent]) => ({
     slug,
     ...agent,
     default: slug === config.default_agent,
   }));
-  if (cx.json) cx.printJson({ agents });
-  else if (agents.length === 0) cx.print("No agents are declared. Add one with: aegis config agent add");
-  else
-    table(
-      cx,
-      ["AGENT", "HARNESS", "MODEL", "EFFORT", "RIGHTS", "DESCRIPTION"],
-      agents.map((agent) => [
-        agent.default ? `${agent.slug} *` : agent.slug,
-        agent.harness ?? `(${agent.extends})`,
-        agent.model ?? "-",
-        agent.effort ?? "-",
-        agent.permission ?? "-",
-        agent.description,
-      ]),
-    );
+  cx.show({ agents }, () => {
+    if (agents.length === 0) return ["No agents are declared. Add one with: aegis config agent add"];
+    return table(cx, ["AGENT", "HARNESS", "MODEL", "EFFORT", "RIGHTS", "DESCRIPTION"], agents, (agent) => [
+      agent.default ? `${agent.slug} *` : agent.slug,
+      agent.harness ?? `(${agent.extends})`,
+      agent.model ?? "-",
+      agent.effort ?? "-",
+      agent.permission ?? "-",
+      agent.description,
+    ]);
+  });
   return exitCodes.ok;
 }
 
-export async function configQueueAdd(
-  cx: CliContext,
-  args: ConfigArgs & CheckArgs & { name: string; agent: string; maxParallel?: number | undefined },
-): Promise<number> {
+export async function configQueueAdd(cx: CliContext, args: Args<typeof configCommands.queueAdd>): Promise<number> {
   const { addEntry } = await import("../../../project/config/changes.ts");
   const entry = given({ agent: args.agent, max_parallel: args.maxParallel, ...checkGiven(args) });
-  return edit(cx, args, `added queue ${args.name}`, (at) => addEntry(at, "queues", args.name, entry));
+  return edit(cx, `added queue ${args.name}`, (at) => addEntry(at, "queues", args.name, entry));
 }
 
-export async function configQueueRemove(cx: CliContext, args: ConfigArgs & { name: string }): Promise<number> {
+export async function configQueueRemove(
+  cx: CliContext,
+  args: Args<typeof configCommands.queueRemove>,
+): Promise<number> {
   const { removeEntry } = await import("../../../project/config/changes.ts");
-  return edit(cx, args, `removed queue ${args.name}`, (at) => removeEntry(at, "queues", args.name));
+  return edit(cx, `removed queue ${args.name}`, (at) => removeEntry(at, "queues", args.name));
 }
 
-export async function configQueueList(cx: CliContext, args: ConfigArgs): Promise<number> {
-  const config = await load(cx, args);
+export async function configQueueList(cx: CliContext): Promise<number> {
+  const config = await load(cx);
   const queues = Object.entries(config.queues).map(([name, queue]) => ({ name, ...queue }));
-  if (cx.json) cx.printJson({ queues });
-  else if (queues.length === 0) cx.print("No queues are declared. Add one with: aegis config queue add");
-  else
-    table(
-      cx,
-      ["QUEUE", "AGENT", "PARALLEL"],
-      queues.map((queue) => [queue.name, queue.agent, String(queue.max_parallel)]),
-    );
+  cx.show({ queues }, () => {
+    if (queues.length === 0) return ["No queues are declared. Add one with: aegis config queue add"];
+    return table(cx, ["QUEUE", "AGENT", "PARALLEL"], queues, (queue) => [
+      queue.name,
+      queue.agent,
+      String(queue.max_parallel),
+    ]);
+  });
   return exitCodes.ok;
 }
 
-export async function configPluginDirAdd(cx: CliContext, args: ConfigArgs & { path: string }): Promise<number> {
+export async function configPluginDirAdd(
+  cx: CliContext,
+  args: Args<typeof configCommands.pluginDirAdd>,
+): Promise<number> {
   const { addPluginDir } = await import("../../../project/config/changes.ts");
-  return edit(cx, args, `plugins are now also loaded from ${args.path}`, (at) => addPluginDir(at, args.path));
+  return edit(cx, `plugins are now also loaded from ${args.path}`, (at) => addPluginDir(at, args.path));
 }
 
-export async function configPluginDirRemove(cx: CliContext, args: ConfigArgs & { path: string }): Promise<number> {
+export async function configPluginDirRemove(
+  cx: CliContext,
+  args: Args<typeof configCommands.pluginDirRemove>,
+): Promise<number> {
   const { removePluginDir } = await import("../../../project/config/changes.ts");
-  return edit(cx, args, `plugins are no longer loaded from ${args.path}`, (at) => removePluginDir(at, args.path));
+  return edit(cx, `plugins are no longer loaded from ${args.path}`, (at) => removePluginDir(at, args.path));
 }
 
-type Project = { root: string; harnesses: readonly string[] };
 type Problem = { file: string; line: number; column: number; key: string; message: string };
 
-function project(cx: CliContext, args: ConfigArgs): Project {
-  return { root: findProjectRoot(cx.cwd), harnesses: args.harnesses };
-}
-
-async function load(cx: CliContext, args: ConfigArgs) {
+async function load(cx: CliContext) {
   const { loadConfig } = await import("../../../project/config/load.ts");
-  const { root, config, problems } = await loadConfig({ cwd: cx.cwd, harnesses: args.harnesses });
+  const { harnesses } = await projectOf(cx);
+  const { root, config, problems } = await loadConfig({ cwd: cx.cwd, harnesses });
   if (config !== null) return config;
   throw await wrong(cx, root, "the configuration has problems:", problems);
 }
 
 async function edit(
   cx: CliContext,
-  args: ConfigArgs,
   done: string,
   change: (at: Project) => Promise<{ file: string; changed: boolean }>,
 ): Promise<number> {
-  const at = project(cx, args);
+  const at = await projectOf(cx);
   const { problemsOf } = await import("../../../project/config/edit.ts");
   try {
     const { editAsOwner } = await import("../../../project/trust/agree.ts");
-    const { file, changed } = await editAsOwner({ ...at, env: cx.env }, () => change(at));
+    const { file, changed } = await editAsOwner(at, () => change(at));
     cx.show(
       { ok: true, file: join(at.root, file), changed },
       changed ? `${done} (${relative(cx.cwd, join(at.root, file))})` : `nothing to change: ${done}`,
@@ -229,15 +222,6 @@ async function refuseUnknown(config: unknown, path: readonly (string | number)[]
   throw new AegisError("invalid", `no key "${path.join(".")}"${didYouMean(last, names)}`, {
     ...(names.length === 0 ? {} : { hint: `keys there: ${names.join(", ")}` }),
   });
-}
-
-function given(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}
-
-function table(cx: CliContext, header: readonly string[], rows: readonly (readonly string[])[]): void {
-  const cells = (texts: readonly string[]) => texts.map((text) => ({ text }));
-  for (const line of columns(cells(header), rows.map(cells), cx.columns)) cx.print(line);
 }
 
 function toYaml(value: unknown): string {
