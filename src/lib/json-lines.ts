@@ -43,9 +43,14 @@ export function jsonLines(text: string): LineOf {
       expectsKey = false;
     } else if (open.at(-1) === "list") mark();
   }
-  return (wanted) => {
-    for (let length = wanted.length; length > 0; length--) {
-      const found = lines.get(JSON.stringify(wanted.slice(0, length)));
+  return nearestLine(lines);
+}
+
+/** `lines` has the line of each path, as JSON. */
+export function nearestLine(lines: ReadonlyMap<string, number>): LineOf {
+  return (path) => {
+    for (let length = path.length; length > 0; length--) {
+      const found = lines.get(JSON.stringify(path.slice(0, length)));
       if (found !== undefined) return found;
     }
     return null;

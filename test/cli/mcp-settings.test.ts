@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { edited, settingsFile, snippet } from "../../src/cli/commands/mcp/install.ts";
-import { installTargets } from "../../src/cli/commands/mcp/targets.ts";
+import { installTargets } from "../../src/cli/commands/mcp/spec.ts";
 
 const entry = { command: "/usr/bin/node", args: ["/aegis/cli.js", "--project", "/p", "mcp", "--client", "x"] };
 const on = (platform: NodeJS.Platform, env: Record<string, string> = {}) => ({

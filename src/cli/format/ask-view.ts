@@ -1,4 +1,5 @@
 /** Asks for people: as one line, and in full. Text from agents is always on its own line or behind a bar. */
+import { textField } from "../../client/views/activity.ts";
 import type { Ask, AskChange } from "../../contract/ask.ts";
 import type { Sender } from "../../contract/message.ts";
 import { unifiedDiff } from "../../lib/unified-diff.ts";
@@ -200,10 +201,4 @@ function without(value: unknown, shown: ReadonlySet<unknown>): unknown {
     .map(([key, entry]) => [key, without(entry, shown)] as const)
     .filter(([, entry]) => entry !== undefined);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
-}
-
-function textField(value: unknown, key: string): string | null {
-  if (typeof value !== "object" || value === null) return null;
-  const field = Object.entries(value).find(([name]) => name === key)?.[1];
-  return typeof field === "string" ? field : null;
 }

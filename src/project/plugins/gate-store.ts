@@ -5,15 +5,14 @@ import { join } from "node:path";
 import type { Environment } from "../../lib/child-env.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isInside } from "../../lib/files.ts";
-import { homeOf, userName } from "../../lib/home.ts";
+import { homeOf } from "../../lib/home.ts";
 import type { Logger } from "../../lib/log.ts";
 import { GateEnforcer, type GateNews } from "../../runtime/plugins/gates/enforcer.ts";
 import { GateStore } from "../../runtime/plugins/gates/store.ts";
-import { TrustStore } from "../../runtime/plugins/trust/store.ts";
 import { itemKey, pluginHash } from "../../runtime/plugins/trust/trust.ts";
 import type { HookTable } from "../../runtime/tables/hooks.ts";
 import { withLock } from "../config/lock.ts";
-import { trustPath } from "../trust/project-trust.ts";
+import { trustStore } from "../trust/project-trust.ts";
 
 export type BuildGatesOptions = {
   /** The project's real path. */
@@ -31,12 +30,7 @@ export function gateStore(root: string, env: Environment): GateStore {
 
 export function buildGates({ root, env, hooks, record, log }: BuildGatesOptions): GateEnforcer {
   const home = homeOf(env);
-  const trusted = new TrustStore({
-    path: trustPath(home),
-    exclusive: withLock,
-    now: () => systemClock.now(),
-    user: userName(),
-  });
+  const trusted = trustStore(home);
   const own = join(home, ".aegis", "plugins");
   return new GateEnforcer({
     store: gateStore(root, env),

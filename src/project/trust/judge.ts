@@ -30,7 +30,7 @@ export type JudgeOptions = {
 };
 
 /** Tells a person how to review and trust it. */
-export const wayToAgree = "see what it is, and agree to it, with: aegis trust";
+const wayToAgree = "see what it is, and agree to it, with: aegis trust";
 
 export class ConsentCheck {
   readonly #options: JudgeOptions;

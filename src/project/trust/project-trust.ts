@@ -12,19 +12,15 @@ import { withLock } from "../config/lock.ts";
 
 export type ProjectTrust = { root: string; trust: Trust; store: TrustStore };
 
-export function trustPath(home: string): string {
-  return join(home, ".aegis", "trust.json");
+export function trustStore(home: string): TrustStore {
+  const path = join(home, ".aegis", "trust.json");
+  return new TrustStore({ path, exclusive: withLock, now: () => systemClock.now(), user: userName() });
 }
 
 export async function buildTrust(root: string, env: Environment): Promise<ProjectTrust> {
   const home = homeOf(env);
   const real = await realpath(root);
-  const store = new TrustStore({
-    path: trustPath(home),
-    exclusive: withLock,
-    now: () => systemClock.now(),
-    user: userName(),
-  });
+  const store = trustStore(home);
   const own = join(home, ".aegis", "plugins");
   const ownDirs = [await realpath(own).catch(() => own)];
   const installedHash = async (plugin: string) =>

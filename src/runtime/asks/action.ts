@@ -1,7 +1,7 @@
 /** The content of an ask: its digest, and the bounded part that is stored for a person. */
-import { createHash } from "node:crypto";
 import type { Ask, AskChange } from "../../contract/ask.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
+import { textDigest } from "../../lib/text-digest.ts";
 
 export type Action = Pick<
   Ask,
@@ -26,7 +26,7 @@ const longestQuestion = 10_000;
 export function actionDigest(action: Action, agent: string | null): string {
   const { session, kind, question, reason, gate, tool, detail, changes, cwd, options } = action;
   const covered = { session, agent, kind, question, reason, gate, tool, detail, changes, cwd, options };
-  return sha256(canonicalJson(covered));
+  return textDigest(canonicalJson(covered));
 }
 
 /** Returns the action to store and the number of omitted characters. */
@@ -61,7 +61,7 @@ class Cutter {
     if (text.length <= length) return text;
     const rest = text.length - length;
     this.omitted += rest;
-    return `${text.slice(0, length)}… [${rest} more characters are not shown; SHA-256 of the whole text: ${sha256(text)}]`;
+    return `${text.slice(0, length)}… [${rest} more characters are not shown; SHA-256 of the whole text: ${textDigest(text)}]`;
   }
 
   deep(value: unknown, length: number): unknown {
@@ -70,8 +70,4 @@ class Cutter {
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, this.deep(entry, length)]));
   }
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

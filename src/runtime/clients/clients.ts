@@ -2,13 +2,13 @@
  * Identifies clients: programs that use Aegis over MCP. A client either keeps a random credential, of which Aegis stores
  * the hash, or was started by a command of the user, which derived a credential from the daemon's token.
  */
-import { createHash } from "node:crypto";
 import type { Client } from "../../contract/client.ts";
 import { AegisError } from "../../contract/errors.ts";
 import { nameInDerivedToken, randomClientToken } from "../../lib/client-token.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errorText, type Logger } from "../../lib/log.ts";
 import { didYouMean } from "../../lib/nearest.ts";
+import { textDigest } from "../../lib/text-digest.ts";
 import type { ClientRow, Store, StoreTx } from "../../store/store.ts";
 
 export type ClientsOptions = { store: Store; clock: Pick<Clock, "now">; log: Logger };
@@ -55,7 +55,7 @@ export class Clients {
 
   /** The client that the token belongs to, or null. Looking up the hash prevents a timing attack on the token. */
   nameOf(token: string): string | null {
-    const row = this.#byHash.get(hashOf(token));
+    const row = this.#byHash.get(textDigest(token));
     if (row !== undefined) {
       this.#used(row);
       return row.name;
@@ -72,7 +72,7 @@ export class Clients {
     const token = randomClientToken();
     const row: ClientRow = {
       name,
-      token_hash: hashOf(token),
+      token_hash: textDigest(token),
       created_at: this.#options.clock.now(),
       last_used_at: null,
     };
@@ -119,8 +119,4 @@ export class Clients {
 
 function publicClient({ name, created_at, last_used_at }: ClientRow): Client {
   return { name, created_at, last_used_at };
-}
-
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

@@ -17,7 +17,7 @@ export type PluginConfig = {
   problems: ConfigProblem[];
 };
 
-export type ConfigProblem = { level: PluginDiagnostic["level"]; key: string; message: string };
+type ConfigProblem = { level: PluginDiagnostic["level"]; key: string; message: string };
 
 /** The settings of the channels that a plugin brings. Aegis reads them, not the plugin. */
 export const channelSettings = "channels";

@@ -55,7 +55,7 @@ export type PageCommand = {
   body: string;
 };
 
-export type PluginReducerRun = (replies: readonly { handle: string; text: string }[]) => Promise<unknown>;
+type PluginReducerRun = (replies: readonly { handle: string; text: string }[]) => Promise<unknown>;
 
 /** The targets of contributions. Each `add` returns its undo function and throws `conflict` for a name in use. */
 export type PluginTables = {

@@ -33,7 +33,6 @@ export type GenerationOptions = {
   /** Warnings about its settings. */
   notes: readonly PluginDiagnostic[];
   order: number;
-  number: number;
   projectRoot: string;
   dataDir: string;
   cacheDir: string;

@@ -5,7 +5,7 @@ import { didYouMean } from "../../lib/nearest.ts";
 import type { FoundPlugin } from "./find.ts";
 import { placeText } from "./host/errors.ts";
 
-export type Refusal = { status: "failed" | "disabled"; reason: string };
+type Refusal = { status: "failed" | "disabled"; reason: string };
 
 export type Planned = { found: FoundPlugin; refusal: Refusal | null };
 

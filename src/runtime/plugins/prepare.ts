@@ -106,7 +106,7 @@ export async function prepare(
     const inputs = found.modules.length === 0 ? null : await inputsOf(found, config, options);
     const known = inputs === null || eager ? null : await options.declared.find(found.place, inputs);
     const background = known === null ? null : { declared: known, starts: options.starts };
-    const generation = await load({ found, manifest, config, notes, order, background }, before, options, watcher);
+    const generation = await load({ found, manifest, config, notes, order, background }, options, watcher);
     if (inputs !== null && known === null)
       await options.declared.keep(found.place, inputs, generation.part.contributions, config.secrets);
     return { ...about, kind: "loaded", generation };
@@ -126,7 +126,6 @@ export function faultOf(error: unknown): { reason: string; diagnostics: PluginDi
 
 function load(
   about: Pick<GenerationOptions, "found" | "manifest" | "config" | "notes" | "order" | "background">,
-  before: Entry | null,
   options: LoaderOptions,
   watcher: Watcher,
 ): Promise<Generation> {
@@ -135,7 +134,6 @@ function load(
   for (const secret of config.secrets) options.addSecret(secret);
   return Generation.load({
     ...about,
-    number: (before?.loads ?? 0) + 1,
     projectRoot: options.projectRoot,
     dataDir: places.data(found.name),
     cacheDir: options.cacheDir,

@@ -55,7 +55,7 @@ export type WorkflowDeclaration = {
   place: Place;
 };
 
-export type CommandDeclaration = { name: string; description: string; argumentHint: string | null };
+type CommandDeclaration = { name: string; description: string; argumentHint: string | null };
 
 export type ChannelDeclaration = {
   name: string;
@@ -67,7 +67,7 @@ export type ChannelDeclaration = {
 };
 
 /** The functions of a channel that the daemon calls. `check` only proves that the worker answers. */
-export const channelMethods = [
+const channelMethods = [
   ...(["connect", "receive", "send", "ask", "typing", "attach", "openThread", "acknowledge"] as const),
   "check",
 ] as const;

@@ -52,7 +52,7 @@ function createError(base: string | null, name: string, message: string): Error 
 }
 
 /** The value as JSON, or null if it is not JSON. */
-export function plain(value: unknown): unknown {
+function plain(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value ?? null) ?? "null") as unknown;
   } catch {

@@ -107,14 +107,8 @@ export class Pool {
     const turn = await openTurn(this.#options.store.read, call.caller.id);
     return this.#perform({ ...call, turn }, body, async (tx) => {
       const place = await this.#place(tx, call, rules, profile);
-      const acquired = await this.#leases.acquire(tx, {
-        profile,
-        place,
-        holder: call.caller,
-        lease: call.message,
-        fresh: call.fresh,
-      });
-      return { session: acquired.session, closed: acquired.closed };
+      const { caller: holder, message: lease, fresh } = call;
+      return this.#leases.acquire(tx, { profile, place, holder, lease, fresh });
     });
   }
 
@@ -196,7 +190,7 @@ export class Pool {
     body: string,
     take: (tx: StoreTx) => Promise<{ session: SessionId; closed: Closed[] }>,
   ): Promise<PoolAnswer> {
-    const { store, inbox, sessions } = this.#options;
+    const { store, transact, inbox, sessions } = this.#options;
     const { message: id, sender, cause } = call;
     const { session, closed, repeated } = await store.transact(async (tx) => {
       const before = await tx.messages.get(id);
@@ -220,17 +214,13 @@ export class Pool {
       return { result, agent_id: session };
     } finally {
       // The next daemon start releases what could not be released now.
-      if (!this.#stop.signal.aborted) await this.#release(session, id);
+      if (!this.#stop.signal.aborted) this.#leave(await transact((tx) => this.#leases.release(tx, session, id)));
     }
-  }
-
-  async #release(session: SessionId, lease: MessageId): Promise<void> {
-    this.#leave(await this.#options.transact((tx) => this.#leases.release(tx, session, lease)));
   }
 
   /** The place of a pooled agent in the caller's tree. Throws if the tree has no room. */
   async #place(tx: StoreTx, { caller, callerAgent }: PoolCall, rules: SpawnRules, profile: Agent): Promise<Place> {
-    checkChildren(rules, await tx.subagents.children(caller.id));
+    await checkChildren(tx, rules, caller.id);
     // The caller's agent as of its turn, which may be older than the profile.
     const starter = { ...(await starterOf(tx, caller.id, this.#options.agents)), agent: callerAgent };
     await checkBudget(tx, rules, starter.root);

@@ -43,7 +43,7 @@ export async function acceptStarter(
   await checkTime(tx, starter, rules, now);
   const { live, spawned, waiting } = await tx.subagents.totals(starter.root);
   const needsRoom = waits || starter.depth > 0;
-  if (needsRoom) checkChildren(rules, await tx.subagents.children(starter.session));
+  if (needsRoom) await checkChildren(tx, rules, starter.session);
   await checkUsed(tx, rules, starter.root, { ...(needsRoom ? { live } : {}), spawned: spawned + waiting });
   const { session, root, depth, limits } = starter;
   return { session, root, depth, agent: starter.agent, limits, own_rights };
@@ -71,7 +71,7 @@ export async function roomFor(from: StoreReads, task: Task, options: RightsOptio
   });
   if (never !== null) return { never };
   const wait = await objection(async () => {
-    checkChildren(rules, await from.subagents.children(session));
+    await checkChildren(from, rules, session);
     await checkUsed(from, rules, root, { live });
   });
   return wait === null ? "yes" : { wait, starter: session };

@@ -33,7 +33,7 @@ export async function admit(
 ): Promise<Place> {
   const rules = rulesFor(starter.agent, settings);
   checkDepth(rules, starter);
-  checkChildren(rules, await tx.subagents.children(starter.session));
+  await checkChildren(tx, rules, starter.session);
   checkAllowed(rules, starter.agent, agent);
   await checkTime(tx, starter, rules, now);
   await checkBudget(tx, rules, starter.root);

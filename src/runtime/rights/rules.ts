@@ -9,7 +9,7 @@ import { offlineHarness } from "../tables/agents.ts";
 import { isNamed } from "../tables/limits.ts";
 
 /** The budget that a person's session shares with everything started below it. */
-export type TreeBudget = {
+type TreeBudget = {
   /** Running at the same time. */
   agents: number;
   /** Started in total. */
@@ -91,7 +91,8 @@ export function checkDepth(rules: SpawnRules, starter: Pick<SessionRow, "depth">
   );
 }
 
-export function checkChildren(rules: SpawnRules, running: number): void {
+export async function checkChildren(read: StoreReads, rules: SpawnRules, starter: SessionId): Promise<void> {
+  const running = await read.subagents.children(starter);
   if (running < rules.max_children) return;
   throw new AegisError(
     "too_many",

@@ -17,7 +17,6 @@ export type FoundPage = {
   folder: string | null;
   /** Changes with the file. */
   stamp: string;
-  size: number;
   changedAt: number;
 };
 
@@ -211,7 +210,7 @@ class Walk {
       } else {
         this.#pages += 1;
         const changedAt = Math.max(stat.mtimeMs, stat.ctimeMs);
-        this.#scan.pages.push({ root: this.#root, file, folder, stamp, size: stat.size, changedAt });
+        this.#scan.pages.push({ root: this.#root, file, folder, stamp, changedAt });
       }
     } catch (error) {
       this.#scan.seen.set(file, "none");

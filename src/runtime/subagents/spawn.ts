@@ -68,7 +68,7 @@ export async function spawnIn(
   checkEnabled(rules);
   const caller = await liveCaller(tx, input.caller);
   checkDepth(rules, caller);
-  checkChildren(rules, await tx.subagents.children(caller.id));
+  await checkChildren(tx, rules, caller.id);
   const agent = options.agents.get(input.agent ?? caller.agent);
   checkAllowed(rules, input.callerAgent, agent);
   const { own, root } = await treePositionOf(tx, caller.id);
@@ -132,7 +132,7 @@ export async function spawnIn(
   return { row, duplicate: false };
 }
 
-export function runIdOf(key: string): string {
+function runIdOf(key: string): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 12);
 }
 

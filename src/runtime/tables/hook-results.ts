@@ -5,10 +5,11 @@
 import type { HookEvent, HookResults, HookTurn } from "../../contract/hook.ts";
 import { hookKinds } from "../../contract/hook.ts";
 import { sizeOf } from "../../lib/cut-text.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 
 /** A hook returned a value that its event does not accept. */
-export class HookResultError extends Error {
+class HookResultError extends Error {
   override readonly name = "HookResultError";
 }
 
@@ -17,7 +18,6 @@ const longestResult = 9 * 1024 * 1024;
 /** A complete conversation with its images. */
 const longestConversation = 32 * 1024 * 1024;
 
-type Fields = Record<string, unknown>;
 type Check<E extends HookEvent> = (value: unknown) => HookResults[E];
 
 /**
@@ -79,7 +79,7 @@ const checks = {
 
 /** Null fields count as absent. */
 function fieldsOf<Name extends string>(value: unknown, known: readonly Name[]): Partial<Record<Name, unknown>> {
-  if (!isObject(value)) throw wrong("the result", `an object with ${known.join(", ")}`, value);
+  if (!isRecord(value)) throw wrong("the result", `an object with ${known.join(", ")}`, value);
   for (const name of Object.keys(value)) {
     if (!(known as readonly string[]).includes(name))
       throw new HookResultError(`the result has an unknown field "${name}"${didYouMean(name, known)}`);
@@ -95,7 +95,7 @@ function commandLine(value: unknown): string[] {
 }
 
 function environment(value: unknown): Record<string, string | null> {
-  if (!isObject(value)) throw wrong("env", "an object of strings", value);
+  if (!isRecord(value)) throw wrong("env", "an object of strings", value);
   const entries = Object.entries(value).map(([name, one]) => {
     if (name === "" || /[=\0]/.test(name)) throw new HookResultError(`env: "${name}" is not a valid variable name`);
     return [name, one === null ? null : withoutNul(`env.${name}`, one)] as const;
@@ -105,7 +105,7 @@ function environment(value: unknown): Record<string, string | null> {
 
 function turn(value: unknown, index: number): HookTurn {
   const where = `extendHistory[${index}]`;
-  if (!isObject(value)) throw wrong(where, "{role, text}", value);
+  if (!isRecord(value)) throw wrong(where, "{role, text}", value);
   const { role, text } = value;
   if (role !== "user" && role !== "assistant") throw wrong(`${where}.role`, `"user" or "assistant"`, role);
   return { role, text: someText(`${where}.text`, text) };
@@ -113,7 +113,7 @@ function turn(value: unknown, index: number): HookTurn {
 
 function modelMessage(value: unknown, index: number): { role: string; content: unknown } {
   const where = `messages[${index}]`;
-  if (!isObject(value)) throw wrong(where, "{role, content}", value);
+  if (!isRecord(value)) throw wrong(where, "{role, content}", value);
   const { role, content } = value;
   if (content === undefined) throw wrong(`${where}.content`, "text or a list of parts", content);
   return { role: someText(`${where}.role`, role), content: plain(`${where}.content`, content) };
@@ -149,10 +149,6 @@ function plain(where: string, value: unknown): unknown {
     // A cycle or a BigInt, which is reported below like any other non-JSON value.
   }
   throw wrong(where, "JSON", value);
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function wrong(where: string, expected: string, value: unknown): HookResultError {

@@ -14,8 +14,7 @@ import type { Handler } from "../../program/command.ts";
 import { CliError, usageError } from "../../program/failure.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
-import type { mcpCommands } from "./spec.ts";
-import { type InstallTarget, installTargets } from "./targets.ts";
+import { type InstallTarget, installTargets, type mcpCommands } from "./spec.ts";
 
 export const install: Handler<typeof mcpCommands.install> = async (cx, { program, scope, print, yes }) => {
   const target = targetOf(program);

@@ -1,8 +1,21 @@
 /** Commands for programs that use Aegis over MCP. */
 import { argument, command, type Exit, option } from "../../program/command.ts";
-import { installTargets } from "./targets.ts";
 
 const group = "Other programs:";
+
+/** The programs that `aegis mcp install` knows. */
+export const installTargets = [
+  "claude-code",
+  "claude-desktop",
+  "codex",
+  "cursor",
+  "gemini",
+  "vscode",
+  "windsurf",
+  "zed",
+] as const;
+
+export type InstallTarget = (typeof installTargets)[number];
 
 export const mcpCommands = {
   mcp: command({

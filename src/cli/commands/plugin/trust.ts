@@ -10,7 +10,7 @@ import { usageError } from "../../program/failure.ts";
 import { askConsent, askYesNo } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { projectOf } from "../project/project-of.ts";
+import { type Project, projectOf } from "../project/project-of.ts";
 import type { pluginCommands, trustCommands } from "./spec.ts";
 
 type Judged = Awaited<ReturnType<typeof import("../../../project/trust/agree.ts")["listTrust"]>>[number];
@@ -37,14 +37,11 @@ export const trust: Handler<typeof trustCommands.trust> = async (cx, args) => {
     ? "Trust everything in this folder, including future changes?"
     : `Trust ${open.length === 1 ? "it" : `these ${open.length}`} in the current version?`;
   await consent(cx, args.yes, question);
-  if (args.always) await agree.agreeAlways(project);
-  else
-    await agree.agreeTo(
-      project,
-      open.map(({ item }) => item),
-    );
-  await tellDaemon(cx);
-  const refused = (await agree.listTrust(project)).filter(({ verdict }) => !verdict.allowed);
+  if (args.always) {
+    await agree.agreeAlways(project);
+    await tellDaemon(cx);
+  } else await agreeToAll(cx, project, open);
+  const refused = await untrusted(project);
   const trusted = open.filter(({ item }) => !refused.some((one) => isSame(one.item, item)));
   const answer = { ok: refused.length === 0, trusted: trusted.map(plain), always: args.always || always };
   const told = `Trusted: ${plural(trusted.length, "item")}. You will be asked again when something changes.`;
@@ -96,32 +93,35 @@ export const pluginTrust: Handler<typeof pluginCommands.trust> = async (cx, args
 
 /** Shows what this folder would run and asks whether to trust it. A refusal changes nothing. */
 export async function offerTrust(cx: Terminal): Promise<void> {
-  const agree = await import("../../../project/trust/agree.ts");
   const project = await projectOf(cx);
-  const open = (await agree.listTrust(project)).filter(({ verdict }) => !verdict.allowed);
+  const open = await untrusted(project);
   if (open.length === 0) return;
   cx.tell([`${project.root} would run or use:`, ...open.flatMap((one) => lines(cx, one))]);
   const question = `Trust ${open.length === 1 ? "it" : `these ${open.length}`} in the current version?`;
-  if ((await askYesNo(cx, question, false)) !== true) return;
-  await agree.agreeTo(
-    project,
-    open.map(({ item }) => item),
-  );
-  await tellDaemon(cx);
+  if ((await askYesNo(cx, question, false)) === true) await agreeToAll(cx, project, open);
 }
 
 /** For commands with `--yes`: trusts everything here without output. */
 export async function trustHere(cx: Terminal): Promise<void> {
-  const agree = await import("../../../project/trust/agree.ts");
   const project = await projectOf(cx);
-  const open = (await agree.listTrust(project)).filter(({ verdict }) => !verdict.allowed);
+  const open = await untrusted(project);
   if (open.length === 0) return;
-  await agree.agreeTo(
+  await agreeToAll(cx, project, open);
+  cx.warn(`trusted because of --yes: ${open.map(({ item }) => `${item.kind} ${item.name}`).join(", ")}`);
+}
+
+async function untrusted(project: Project): Promise<Judged[]> {
+  const { listTrust } = await import("../../../project/trust/agree.ts");
+  return (await listTrust(project)).filter(({ verdict }) => !verdict.allowed);
+}
+
+async function agreeToAll(cx: Terminal, project: Project, open: readonly Judged[]): Promise<void> {
+  const { agreeTo } = await import("../../../project/trust/agree.ts");
+  await agreeTo(
     project,
     open.map(({ item }) => item),
   );
   await tellDaemon(cx);
-  cx.warn(`trusted because of --yes: ${open.map(({ item }) => `${item.kind} ${item.name}`).join(", ")}`);
 }
 
 /** Some content can never be trusted, such as a folder with a link that leaves it. Consent does not change that. */

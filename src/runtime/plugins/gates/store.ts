@@ -2,15 +2,13 @@
  * `~/.aegis/gates.json`: the plugins of each project that hold gates or strict hooks. The file is outside the
  * project, so that a change of project files cannot remove a gate.
  */
-import { readFile } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { AegisError } from "../../../contract/errors.ts";
 import { type HookEvent, hookEvents } from "../../../contract/hook.ts";
-import { isErrno, isInside, makePrivateDir, writeAtomic } from "../../../lib/files.ts";
-import { errorText } from "../../../lib/log.ts";
-import type { Exclusive } from "../trust/store.ts";
+import { isInside } from "../../../lib/files.ts";
+import { type Exclusive, ProjectsFile } from "../projects-file.ts";
 
 const heldHookSchema = z.object({
   event: z.enum(hookEvents as [HookEvent, ...HookEvent[]]),
@@ -34,7 +32,7 @@ const fileSchema = z.object({
   gates_version: z.literal(1),
   projects: z.record(z.string(), z.record(z.string(), recordSchema)),
 });
-type GateFile = z.infer<typeof fileSchema>;
+const emptyFile: z.infer<typeof fileSchema> = { gates_version: 1, projects: {} };
 
 export type GateRecords = Readonly<Record<string, GateRecord>>;
 
@@ -49,15 +47,22 @@ export type GateStoreOptions = {
 export class GateStore {
   readonly path: string;
   readonly #options: GateStoreOptions;
+  readonly #file: ProjectsFile<Record<string, GateRecord>>;
 
   constructor(options: GateStoreOptions) {
     this.path = options.path;
     this.#options = options;
+    this.#file = new ProjectsFile({
+      ...options,
+      schema: fileSchema,
+      empty: emptyFile,
+      hint: "it lists the gates of your projects; repair it, or remove it to give all of them up",
+    });
   }
 
   /** Keyed by plugin. Throws `invalid` if the file is unusable: it is then unknown which calls are guarded. */
   async read(): Promise<GateRecords> {
-    return (await this.#read()).projects[this.#options.root] ?? {};
+    return (await this.#file.get(this.#options.root)) ?? {};
   }
 
   /** Durable when it resolves. */
@@ -82,7 +87,7 @@ export class GateStore {
 
   /** Copies the records of the project's previous folder; existing records stay. */
   async takeOver(from: string): Promise<void> {
-    const before = (await this.#read()).projects[from];
+    const before = await this.#file.get(from);
     if (before !== undefined) await this.#update((records) => ({ ...before, ...records }));
   }
 
@@ -91,27 +96,9 @@ export class GateStore {
   }
 
   async #update(change: (records: GateRecords) => GateRecords): Promise<void> {
-    const { root, exclusive } = this.#options;
-    const folder = dirname(this.path);
-    await makePrivateDir(folder);
-    await exclusive(join(folder, "locks"), async () => {
-      const file = await this.#read();
-      const next = { ...change(file.projects[root] ?? {}) };
-      const { [root]: _, ...others } = file.projects;
-      file.projects = Object.keys(next).length === 0 ? others : { ...others, [root]: next };
-      await writeAtomic(this.path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+    await this.#file.update(this.#options.root, (before = {}) => {
+      const next = { ...change(before) };
+      return Object.keys(next).length === 0 ? null : next;
     });
-  }
-
-  async #read(): Promise<GateFile> {
-    try {
-      return fileSchema.parse(JSON.parse(await readFile(this.path, "utf8")), { jitless: true });
-    } catch (error) {
-      if (isErrno(error, "ENOENT", "ENOTDIR")) return { gates_version: 1, projects: {} };
-      throw new AegisError("invalid", `${this.path} cannot be used: ${errorText(error)}`, {
-        hint: "it lists the gates of your projects; repair it, or remove it to drop all of them",
-        cause: error,
-      });
-    }
   }
 }

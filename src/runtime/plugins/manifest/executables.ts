@@ -7,7 +7,7 @@ import { type FieldPath, found, type Notes } from "./notes.ts";
 import type { Fields } from "./source.ts";
 
 export const maxExecutables = 200;
-export const toolNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const toolNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const defaultTimeoutMs = 30_000;
 const longestTimeoutMs = 24 * 60 * 60 * 1000;
 

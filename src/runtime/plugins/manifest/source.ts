@@ -3,7 +3,7 @@
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { PluginDiagnostic } from "../../../contract/plugin.ts";
 import { isRecord } from "../../../lib/is-record.ts";
-import { jsonErrorLine, jsonLines, type LineOf } from "../../../lib/json-lines.ts";
+import { jsonErrorLine, jsonLines, type LineOf, nearestLine } from "../../../lib/json-lines.ts";
 import { errorText } from "../../../lib/log.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -67,13 +67,7 @@ function tomlLines(text: string): LineOf {
     const key = /^\s*((?:"[^"]*"|[\w.-]+)(?:\s*\.\s*(?:"[^"]*"|[\w-]+))*)\s*=/.exec(row)?.[1];
     if (key !== undefined) lines.set(JSON.stringify([...table, ...keyParts(key)]), index + 1);
   }
-  return (path) => {
-    for (let length = path.length; length > 0; length--) {
-      const found = lines.get(JSON.stringify(path.slice(0, length)));
-      if (found !== undefined) return found;
-    }
-    return null;
-  };
+  return nearestLine(lines);
 }
 
 function keyParts(key: string): string[] {

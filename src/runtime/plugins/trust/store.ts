@@ -2,12 +2,8 @@
  * `~/.aegis/trust.json`: what a user trusts, per project. Entries are content hashes, so a changed item is no longer
  * trusted.
  */
-import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { z } from "zod";
-import { AegisError } from "../../../contract/errors.ts";
-import { isErrno, makePrivateDir, writeAtomic } from "../../../lib/files.ts";
-import { errorText } from "../../../lib/log.ts";
+import { type Exclusive, ProjectsFile } from "../projects-file.ts";
 
 const projectSchema = z.object({
   /** Trust everything, now and later: for a project to which only the user writes. */
@@ -24,10 +20,7 @@ const projectSchema = z.object({
 export type TrustedProject = z.infer<typeof projectSchema>;
 
 const fileSchema = z.object({ trust_version: z.literal(1), projects: z.record(z.string(), projectSchema) });
-type TrustFile = z.infer<typeof fileSchema>;
-
-/** Serializes changes across all processes of the user. */
-export type Exclusive = <T>(folder: string, work: () => Promise<T>) => Promise<T>;
+const emptyFile: z.infer<typeof fileSchema> = { trust_version: 1, projects: {} };
 
 export type TrustStoreOptions = {
   path: string;
@@ -43,43 +36,33 @@ export type TrustDecision = Omit<TrustedProject, "at" | "agreed">;
 export class TrustStore {
   readonly path: string;
   readonly #options: TrustStoreOptions;
+  readonly #file: ProjectsFile<TrustedProject>;
 
   constructor(options: TrustStoreOptions) {
     this.path = options.path;
     this.#options = options;
+    this.#file = new ProjectsFile({
+      ...options,
+      schema: fileSchema,
+      empty: emptyFile,
+      hint: "nothing counts as trusted until it is repaired or removed",
+    });
   }
 
   /** Null for a project that was never trusted. Throws `invalid` if the file is unusable; nothing is trusted then. */
   async project(root: string): Promise<TrustedProject | null> {
-    return (await this.#read()).projects[root] ?? null;
+    return (await this.#file.get(root)) ?? null;
   }
 
   /** Changes what is trusted in a project. Null revokes everything. */
   async update(root: string, change: (before: TrustedProject) => TrustDecision | null): Promise<void> {
-    const folder = dirname(this.path);
-    await makePrivateDir(folder);
-    await this.#options.exclusive(join(folder, "locks"), async () => {
-      const file = await this.#read();
-      const at = new Date(this.#options.now()).toISOString();
-      const before = file.projects[root] ?? untrustedProject(at);
+    const { now, user } = this.#options;
+    await this.#file.update(root, (found) => {
+      const at = new Date(now()).toISOString();
+      const before = found ?? untrustedProject(at);
       const next = change(before);
-      const { [root]: _, ...others } = file.projects;
-      const agreed = next === null ? {} : agreements(before, next, { at, by: this.#options.user });
-      file.projects = next === null ? others : { ...others, [root]: { ...next, agreed, at } };
-      await writeAtomic(this.path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+      return next === null ? null : { ...next, agreed: agreements(before, next, { at, by: user }), at };
     });
-  }
-
-  async #read(): Promise<TrustFile> {
-    try {
-      return fileSchema.parse(JSON.parse(await readFile(this.path, "utf8")), { jitless: true });
-    } catch (error) {
-      if (isErrno(error, "ENOENT", "ENOTDIR")) return { trust_version: 1, projects: {} };
-      throw new AegisError("invalid", `${this.path} cannot be used: ${errorText(error)}`, {
-        hint: "nothing counts as trusted until it is repaired or removed",
-        cause: error,
-      });
-    }
   }
 }
 
