@@ -7,7 +7,7 @@ import { AegisError } from "../contract/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /** `bytes` reads the body; it throws if the body is longer than the limit. */
-export type HookRequest = { method: string; headers: Headers; bytes: (maxBytes: number) => Promise<Uint8Array> };
+type HookRequest = { method: string; headers: Headers; bytes: (maxBytes: number) => Promise<Uint8Array> };
 export type HookHandler = (request: HookRequest) => Promise<Response>;
 /** Returns its undo. */
 export type ServeHook = (name: string, handler: HookHandler) => () => void;

@@ -39,7 +39,7 @@ export type BuildHooksOptions = Pick<
   claims: ConversationHooksOptions["claims"];
 };
 
-export type BeforeTurnSources = {
+type BeforeTurnSources = {
   conversations: Conversations;
   turns: Pick<Turns, "working">;
   skills: Pick<SkillParts, "ranked">;

@@ -124,7 +124,7 @@ export type StepWork<T> = {
 /** `session` is closed when the run ends. */
 export type Begun = { value: Json; session?: SessionId };
 
-export type StepInProgress = {
+type StepInProgress = {
   /** The idempotency key: the same each time this step is performed. */
   key: string;
   begun: Json;

@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 export type FileLockOptions = { clock: Clock; signal: AbortSignal; waitMs?: number };
 
 /** Another process held the lock until the timeout. */
-export class FileLockBusy extends Error {
+class FileLockBusy extends Error {
   override readonly name = "FileLockBusy";
 }
 

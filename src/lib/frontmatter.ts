@@ -12,7 +12,7 @@ export type FrontmatterProblem = {
 };
 
 /** Far longer than any real frontmatter, and short enough that parsing any content of this length is fast. */
-export const maxFrontmatterLength = 32 * 1024;
+const maxFrontmatterLength = 32 * 1024;
 const maxAliasCount = 100;
 const maxNesting = 64;
 

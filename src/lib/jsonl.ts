@@ -1,7 +1,7 @@
 /** JSON lines, separated only by `\n`: U+2028 and similar characters may occur inside JSON strings. */
 import { readFile } from "node:fs/promises";
 
-export const maxLineBytes = 16 * 1024 * 1024;
+const maxLineBytes = 16 * 1024 * 1024;
 
 export class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { isErrno, makePrivateDir, syncFolder } from "./files.ts";
 
 /** The purpose of a signature. A signature is valid for one purpose only. */
-export type Purpose = "daemon" | "state" | "install" | "web";
+type Purpose = "daemon" | "state" | "install" | "web";
 
 export interface UserKey {
   sign(purpose: Purpose, ...parts: readonly string[]): string;

@@ -13,7 +13,7 @@ import type { Call, McpContext } from "./context.ts";
 export const longestWaitSeconds = 45;
 export const defaultWaitSeconds = 40;
 /** Claude Code moves results of more than about 50,000 characters to a file. */
-export const pageLength = 20_000;
+const pageLength = 20_000;
 
 type WorkId = MessageId | TaskId | RunId;
 
@@ -67,7 +67,7 @@ export async function resultOf(context: McpContext, id: WorkId, offset: number):
   return { id, ...work, text: page, length: text.length, rest };
 }
 
-export async function openAsks({ client }: McpContext) {
+async function openAsks({ client }: McpContext) {
   const { asks } = await client.call("listAsks");
   return asks.map(shownAsk);
 }

@@ -45,8 +45,8 @@ const journalSchema = z.object({
   trust: z.string().nullable(),
 });
 export type Journal = z.infer<typeof journalSchema>;
-export type FolderStep = Journal["folders"][number];
-export type FileStep = Journal["files"][number];
+type FolderStep = Journal["folders"][number];
+type FileStep = Journal["files"][number];
 
 const journalName = "journal.json";
 /** Locked while the process that prepares the workspace lives. */

@@ -13,7 +13,7 @@ export type Wanted = {
   installed?: string;
 };
 
-export type Found<About> = {
+type Found<About> = {
   /** The path to copy from. */
   folder: string;
   /** Reads the copy. Throws `invalid` if it cannot be installed. */

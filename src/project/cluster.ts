@@ -69,7 +69,7 @@ export function clusterSecrets({ url }: ClusterSettings): string[] {
   return [...new Set([url, password, safelyDecoded(password)])].filter((value) => value !== "");
 }
 
-export function schemaOf(project: string): string {
+function schemaOf(project: string): string {
   return `aegis_${project}`;
 }
 

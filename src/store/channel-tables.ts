@@ -15,7 +15,7 @@ export type ChannelInboxRow = {
 };
 
 /** `sending` was handed to the service; after a crash it is unknown whether it arrived. */
-export type ChannelOutboxState = "waiting" | "sending" | "sent" | "failed";
+type ChannelOutboxState = "waiting" | "sending" | "sent" | "failed";
 
 export type ChannelOutboxRow = {
   id: number;

@@ -20,7 +20,7 @@ export interface RawTarget {
 export type CopyProgress = { table: string; copied: number; total: number };
 
 /** Names the embedded database file, and is not data of the project. */
-export const ownIdentityTable = "identity";
+const ownIdentityTable = "identity";
 
 const pageSize = 500;
 

@@ -66,7 +66,7 @@ export class Keymap {
   }
 }
 
-export function layersOf(screen: ScreenName, isEditorEmpty: boolean): readonly Layer[] {
+function layersOf(screen: ScreenName, isEditorEmpty: boolean): readonly Layer[] {
   if (screen === "session") return isEditorEmpty ? ["session", "empty", "global"] : ["session", "global"];
   return [screen, "list", "global"];
 }

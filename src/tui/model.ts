@@ -70,7 +70,7 @@ export type Model = {
   readonly checked: Checked | null;
 };
 
-export const emptyLists: Lists = {
+const emptyLists: Lists = {
   queues: [],
   schedules: [],
   groups: [],

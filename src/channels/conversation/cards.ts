@@ -7,7 +7,7 @@ import type { AskCard, Channel } from "../channel.ts";
 const digestLength = 24;
 const longestDetail = 1_500;
 
-export function choiceData(ask: Pick<Ask, "id" | "digest">, option: number): string {
+function choiceData(ask: Pick<Ask, "id" | "digest">, option: number): string {
   return `a1:${ask.id}:${ask.digest.slice(0, digestLength)}:${option}`;
 }
 
@@ -20,14 +20,14 @@ export function isAbout(ask: Pick<Ask, "digest">, digest: string): boolean {
   return ask.digest.slice(0, digestLength) === digest;
 }
 
-export type ShownAsk = {
+type ShownAsk = {
   markdown: string;
   /** The whole action, if the message shows only a part of it. */
   whole: string | null;
 };
 
 /** Everything in it was written by an agent, so texts are fenced or quoted. */
-export function showAsk(ask: Ask): ShownAsk {
+function showAsk(ask: Ask): ShownAsk {
   const { origin, question, reason, tool, detail, changes, gate } = ask;
   const who = origin === null ? "An agent" : `**${origin.handle}** (${origin.agent})`;
   const action = [

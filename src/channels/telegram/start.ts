@@ -3,7 +3,7 @@ import { type ConversationOptions, startConversation } from "../conversation/con
 import type { RunningChannel } from "../running.ts";
 import { createTelegram } from "./telegram.ts";
 
-export type TelegramSettings = {
+type TelegramSettings = {
   token: string;
   apiRoot: string | undefined;
   users: readonly number[];

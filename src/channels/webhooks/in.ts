@@ -16,7 +16,7 @@ import { Received, type ReceivedItem } from "../received.ts";
 import { type ChannelBase, type RunningChannel, Tasks } from "../running.ts";
 import { verifyGithub, verifyStandard } from "./sign.ts";
 
-export type InHook = {
+type InHook = {
   name: string;
   secret: string;
   scheme: "standard" | "github";

@@ -18,7 +18,7 @@ import { type ChannelBase, type RunningChannel, Tasks } from "../running.ts";
 import { summaryOf } from "../summary.ts";
 import { signature } from "./sign.ts";
 
-export type OutHook = {
+type OutHook = {
   name: string;
   url: string;
   /** Signs deliveries; with the format `ntfy` it is the access token. Null only for a public ntfy topic. */

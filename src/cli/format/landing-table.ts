@@ -17,7 +17,7 @@ export function landingTable(landings: readonly LandingView[], options: TableOpt
 }
 
 /** Open landings have the words of tasks: `waiting` alone would mean that the branch's checkout has to be clean. */
-export function landingState({ state, queued_position: position }: LandingView): string {
+function landingState({ state, queued_position: position }: LandingView): string {
   if (position !== null) return `pending (${position})`;
   return openLandings.includes(state) ? `running (${state})` : state;
 }

@@ -13,7 +13,7 @@ import { commandGroups, commands } from "./table.ts";
 
 type Option = Pick<OptionSpec, "flags" | "description" | "complete">;
 
-export type Candidate = { value: string; description: string };
+type Candidate = { value: string; description: string };
 
 /** Known candidates, and what the daemon or the shell must still provide. */
 export type Suggestions = { candidates: Candidate[]; ask: Exclude<Completion, readonly string[]> | null };

@@ -39,7 +39,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
 type Start = (spec: CommandSpec, parsed: Parsed) => Promise<void>;
 
 /** Creates the parser with every command; `run` receives the parsed values. */
-export function createProgram(run: Start): Command {
+function createProgram(run: Start): Command {
   const program = new Command("aegis")
     .description("Runs a team of AI agents on your machine and lets them work together.")
     .version(packageVersion(), "-V, --version", "print the version")

@@ -2,7 +2,7 @@
 import { exitCodes } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
 
-export type FullScreenProgram = {
+type FullScreenProgram = {
   /** Gives the terminal back. May be called more than once. */
   restore(): void;
   /** Takes the terminal again and draws everything. */

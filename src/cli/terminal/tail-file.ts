@@ -49,7 +49,7 @@ async function showFile(
 }
 
 /** The last lines of a file, read from its end. */
-export async function lastLines(file: FileHandle, end: number, count: number): Promise<string[]> {
+async function lastLines(file: FileHandle, end: number, count: number): Promise<string[]> {
   let start = end;
   let tail = Buffer.alloc(0);
   // There is one line break more than lines, because the last line ends with one.

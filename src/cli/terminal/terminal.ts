@@ -10,7 +10,7 @@ import type { CliContext } from "./context.ts";
 import { type Keyboard, type KeyboardListener, openKeyboard } from "./keyboard.ts";
 import { createOutput } from "./output.ts";
 
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE";
+type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE";
 
 /** Adds what long-running commands need: signals, and raw output for line editing. */
 export type Terminal = CliContext & {

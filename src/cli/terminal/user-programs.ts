@@ -10,7 +10,7 @@ const largestImage = 5 * 1024 * 1024;
 const clipboardMs = 5_000;
 
 /** The name of the user's editor, as `git` finds it; null if none is set. */
-export function editorOf(env: Environment): string | null {
+function editorOf(env: Environment): string | null {
   return [env.VISUAL, env.EDITOR].find((name) => name !== undefined && name.trim() !== "") ?? null;
 }
 

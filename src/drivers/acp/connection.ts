@@ -21,7 +21,7 @@ export class DeadlineError extends Error {
 }
 
 /** The agent's answer does not conform to the protocol. */
-export class AnswerError extends Error {
+class AnswerError extends Error {
   override readonly name = "AnswerError";
 }
 

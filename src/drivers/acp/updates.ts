@@ -7,7 +7,7 @@ import { z } from "zod";
 const text = z.string().nullish().catch(null);
 const meta = z.record(z.string(), z.unknown()).nullish().catch(null);
 
-export const contentBlockSchema = z.looseObject({ type: z.string(), text: z.string().optional() });
+const contentBlockSchema = z.looseObject({ type: z.string(), text: z.string().optional() });
 export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
 const toolContentSchema = z.union([
@@ -23,7 +23,7 @@ const toolContentSchema = z.union([
 export type ToolContent = z.infer<typeof toolContentSchema>;
 
 /** A tool call as calls, updates and permission requests contain it: every field but the id is optional. */
-export const toolCallSchema = z.object({
+const toolCallSchema = z.object({
   toolCallId: z.string(),
   title: text,
   name: text,

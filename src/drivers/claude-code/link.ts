@@ -14,7 +14,7 @@ export type LinkHandlers = {
   room(): Promise<void> | null;
 };
 
-export class ControlError extends Error {
+class ControlError extends Error {
   override readonly name = "ControlError";
 }
 

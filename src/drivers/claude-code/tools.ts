@@ -48,7 +48,7 @@ export function describeCall(call: string, name: string, input: unknown, parent:
 }
 
 /** One line for event lists. */
-export function toolTitle(name: string, input: unknown): string {
+function toolTitle(name: string, input: unknown): string {
   return oneLine(wholeTitle(name, input));
 }
 
@@ -94,7 +94,7 @@ export function filesOf(name: string): FilesOf {
   };
 }
 
-export function questionTexts(input: unknown): string[] {
+function questionTexts(input: unknown): string[] {
   return listAt(input, "questions").flatMap((question) => textAt(question, "question") ?? []);
 }
 

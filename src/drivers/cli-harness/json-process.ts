@@ -66,7 +66,7 @@ export class JsonProcess {
 }
 
 /** `code 1`, `signal SIGKILL`. */
-export function exitText(exit: Exit): string {
+function exitText(exit: Exit): string {
   return exit.signal === null ? `code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
 }
 

@@ -14,7 +14,7 @@ import { isObject, type Json } from "./fields.ts";
 
 export const projectServersFile = ".mcp.json";
 
-export type McpServer =
+type McpServer =
   | { type: "stdio"; command: string; args: string[]; env: Record<string, string> }
   | { type: "http" | "sse"; url: string; headers: Record<string, string> };
 
@@ -28,7 +28,7 @@ export type ChosenServers = {
 const nothing: ChosenServers = { project: new Map(), own: [] };
 
 /** Whether the agent may have any server besides the plane. An agent that is limited to a list of tools has none. */
-export function keepsServers({ mcp, within = [] }: Pick<Agent, "mcp" | "within">): boolean {
+function keepsServers({ mcp, within = [] }: Pick<Agent, "mcp" | "within">): boolean {
   return mcp !== "none" && mcp.length > 0 && within.every((names) => names.includes("*"));
 }
 

@@ -32,7 +32,7 @@ import { notice, Translator } from "./translate.ts";
 /** Codex continues without a server that takes longer than about a second. */
 const planeDeadlineMs = 15_000;
 
-export class CodexConversation implements Conversation {
+class CodexConversation implements Conversation {
   readonly #spec: ConversationSpec;
   readonly #options: CliOptions;
   readonly #deps: DriverDeps;

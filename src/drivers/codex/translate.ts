@@ -120,7 +120,7 @@ export class Translator {
   }
 }
 
-export function raw(value: unknown): DriverEvent {
+function raw(value: unknown): DriverEvent {
   return { type: "raw", harness, value };
 }
 

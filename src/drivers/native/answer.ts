@@ -11,7 +11,7 @@ type Block =
   | { block: "thinking"; text: string; vendor: VendorData | undefined };
 type CallBlock = RequestedCall & { block: "call"; vendor: VendorData | undefined };
 
-export const noUsage: Usage = { input: 0, cache_read: 0, cache_write: 0, output: 0, cost: null };
+const noUsage: Usage = { input: 0, cache_read: 0, cache_write: 0, output: 0, cost: null };
 
 export class Answer {
   readonly #blocks: (Block | CallBlock)[] = [];

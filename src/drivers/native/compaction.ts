@@ -21,15 +21,15 @@ const transcriptShare = 0.5;
  * The least number of model calls between two compactions. Without it, a conversation that stays full would only
  * summarise itself.
  */
-export const compactionCooldown = 5;
+const compactionCooldown = 5;
 
-export const summaryHeading = "[Summary of the conversation so far]";
+const summaryHeading = "[Summary of the conversation so far]";
 
-export function isFull(used: number, size: number): boolean {
+function isFull(used: number, size: number): boolean {
   return used > size * fullAt;
 }
 
-export type CompactionPlan = {
+type CompactionPlan = {
   /** The request to the model, to be sent without tools. */
   request: { system: string; messages: Message[] };
   /** Returns the compacted conversation. */
@@ -37,7 +37,7 @@ export type CompactionPlan = {
 };
 
 /** Null if there is nothing to summarise: the brief and the latest messages are everything. */
-export function planCompaction(messages: readonly Message[], size: number): CompactionPlan | null {
+function planCompaction(messages: readonly Message[], size: number): CompactionPlan | null {
   const clean = repair(messages);
   // Also limited by the estimate: a model that counts more tokens than estimated must not keep everything.
   const start = recentStart(clean, Math.min(size, estimateTokens(clean)) * recentShare);

@@ -20,10 +20,10 @@ export type ModelCall = {
   signal: AbortSignal;
 };
 
-export type OfferedTool = { name: string; description: string; inputSchema: Record<string, unknown> };
+type OfferedTool = { name: string; description: string; inputSchema: Record<string, unknown> };
 
 export type VendorData = Record<string, Record<string, JsonValue>>;
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "cut" | "other";
 

@@ -3,10 +3,10 @@ import { qualifiedModel } from "../../contract/model-names.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type Costs, DriverError } from "../driver.ts";
 
-export type ModelApi = "openai-chat" | "openai-responses" | "anthropic" | "google";
+type ModelApi = "openai-chat" | "openai-responses" | "anthropic" | "google";
 
 /** One entry of `models` in the project file. It adds a provider or changes a built-in one. */
-export type ModelSetting = {
+type ModelSetting = {
   base_url?: string | undefined;
   api?: ModelApi | undefined;
   /** The name of the environment variable that holds the key; never the key. */

@@ -2,7 +2,7 @@
 import type { Repository } from "./repository.ts";
 import { fields, shown } from "./run.ts";
 
-export type FileStatus = "added" | "modified" | "deleted" | "renamed" | "type_changed";
+type FileStatus = "added" | "modified" | "deleted" | "renamed" | "type_changed";
 
 export type FileDiff = {
   path: string;
@@ -48,7 +48,7 @@ export async function diffTrees(repository: Repository, from: string, to: string
 }
 
 /** Raw records come first, then one record with the counts of each file. */
-export function parseDiff(parts: readonly string[]): FileDiff[] {
+function parseDiff(parts: readonly string[]): FileDiff[] {
   const files: FileDiff[] = [];
   const byPath = new Map<string, FileDiff>();
   let at = 0;
@@ -159,7 +159,7 @@ export async function patchOf(
 
 const pathsPerCall = 100;
 
-export function splitPatch(text: string): string[] {
+function splitPatch(text: string): string[] {
   return text === "" ? [] : text.split(/^(?=diff --git )/m);
 }
 

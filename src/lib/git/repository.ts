@@ -31,7 +31,7 @@ export function hasRepository(folder: string): boolean {
 }
 
 /** The root of the working tree that contains the folder, or null. */
-export function workingTreeOf(folder: string): string | null {
+function workingTreeOf(folder: string): string | null {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;
     if (dirname(at) === at) return null;

@@ -8,7 +8,7 @@ import { endProcesses } from "./ending.ts";
 import { childVariable } from "./marks.ts";
 import type { ProcessInfo, ProcessTable } from "./table.ts";
 
-export interface Family {
+interface Family {
   /**
    * Ends all of them except the group, which is ended separately and may start others until then. If called again, the
    * shorter grace period applies.
@@ -17,7 +17,7 @@ export interface Family {
 }
 
 /** `began` is the start time of the child in the table's unit. Older processes are not its descendants. */
-export type Root = { id: string; pid: number; began: number };
+type Root = { id: string; pid: number; began: number };
 
 export interface Families {
   add(child: Root): Family;

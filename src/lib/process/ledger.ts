@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isErrno, writeAtomic } from "../files.ts";
 
-export type LedgerEntry = {
+type LedgerEntry = {
   pid: number;
   /** Null if the child ended before its start time could be read. Such an entry never matches a process. */
   start: string | null;

@@ -26,7 +26,7 @@ export type Capabilities = {
   uses: string[];
 };
 
-export const capabilityTitles: Readonly<Record<keyof Capabilities, string>> = {
+const capabilityTitles: Readonly<Record<keyof Capabilities, string>> = {
   scripts: "runs at install",
   cleanups: "runs at uninstall",
   modules: "code",

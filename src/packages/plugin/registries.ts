@@ -31,7 +31,7 @@ export type Search = {
   problems: string[];
 };
 
-export const bundledRegistry = "bundled";
+const bundledRegistry = "bundled";
 const indexName = "index.json";
 const usualFolder = "plugins";
 

@@ -28,7 +28,7 @@ const path = z.array(z.string().min(1)).min(1);
 const entry = z.record(z.string(), z.unknown());
 const name = z.string().min(1);
 
-export const callSchema = z.discriminatedUnion("method", [
+const callSchema = z.discriminatedUnion("method", [
   z.object({ method: z.literal("confirm"), question: z.string(), preset: z.boolean() }),
   z.object({ method: z.literal("addEntry"), section: z.enum(["agents", "queues"]), name, entry }),
   z.object({ method: z.literal("get"), path }),

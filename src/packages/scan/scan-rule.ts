@@ -5,7 +5,7 @@
 import type { FindingSeverity } from "../../contract/skill-install.ts";
 
 /** A pattern, or an object with the same interface. */
-export type Test = { test(text: string): boolean };
+type Test = { test(text: string): boolean };
 
 export type ScanRule = {
   rule: string;

@@ -116,7 +116,7 @@ export class AgentFiles {
 }
 
 /** Throws if the file cannot be read. Problems in its content are in the result. */
-export async function readAgentFile(path: string, source: AgentPlace["source"]): Promise<ParsedAgent> {
+async function readAgentFile(path: string, source: AgentPlace["source"]): Promise<ParsedAgent> {
   const bytes = await diskFiles.read(path);
   const decoded = decodeText(bytes);
   const origin = { source, plugin: null, file: path, fallbackName: nameOf(path) };

@@ -36,7 +36,7 @@ export type AgentEntry = {
 };
 
 /** The path as written in the config file, and the content of the file. */
-export type PromptFile = { file: string; text: string };
+type PromptFile = { file: string; text: string };
 
 export type Config = Omit<ParsedConfig, "default_agent" | "agents"> & {
   /** The configured default agent, or the first declared agent, or null if no agent is declared. */

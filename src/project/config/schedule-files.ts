@@ -19,7 +19,7 @@ export type ScheduleFiles = {
   setEnabled(name: string, enabled: boolean): Promise<Edited>;
 };
 
-export type WriteOptions = {
+type WriteOptions = {
   /** The author named in the comment at the top of the file. */
   by?: string;
   /** Throw `conflict` if the file exists. */

@@ -40,7 +40,7 @@ const named = <T extends z.ZodType>(entry: T) => z.record(slug, entry).default({
 
 const toolList = z.union([texts, z.literal("none")], { error: "expected a list of tool names, or none" });
 
-export const agentEntrySchema = z.strictObject({
+const agentEntrySchema = z.strictObject({
   extends: text.optional(),
   description: z.string().max(1000, { error: "expected at most 1000 characters" }).default(""),
   harness: text.optional(),
@@ -75,7 +75,7 @@ const budget = z.strictObject({
   window: z.string().regex(/^[1-9]\d*[mhdw]$/, { error: "expected a number and m, h, d or w, as in 1h" }),
 });
 
-export const queueEntrySchema = z.strictObject({
+const queueEntrySchema = z.strictObject({
   agent: text,
   max_parallel: positive.default(1),
   retries: z.int().min(0).default(0),
@@ -94,7 +94,7 @@ const isoTime = z
   .refine((time) => zonedTime(time, "UTC") !== null, { error: "expected a time such as 2030-01-31T09:00:00Z" });
 const cronForm = "expected five cron fields: minute hour day month weekday, as in 0 9 * * 1-5";
 
-export const scheduleEntrySchema = z.strictObject({
+const scheduleEntrySchema = z.strictObject({
   workflow: text.optional(),
   args: z.record(z.string(), z.unknown()).default({}),
   queue: text.optional(),
@@ -126,7 +126,7 @@ export const scheduleEntrySchema = z.strictObject({
   enabled: z.boolean().default(true),
 });
 
-export const groupPresetSchema = z.strictObject({
+const groupPresetSchema = z.strictObject({
   agents: texts.min(1, { error: "expected at least one agent" }),
   reducer: text.optional(),
   timeout: seconds.optional(),

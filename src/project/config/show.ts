@@ -2,7 +2,7 @@
 import { soleVariable } from "../../lib/variables.ts";
 import type { Config } from "./config.ts";
 
-export const mask = "********";
+const mask = "********";
 
 export type PublicConfig = Omit<Config, "agents"> & { agents: Record<string, PublicAgent> };
 type PublicAgent = Omit<Config["agents"][string], "prompt"> & { prompt: string | null };

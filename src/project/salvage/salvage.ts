@@ -15,7 +15,7 @@ import { insertRebuilt, type Rebuilt, rebuild } from "./rebuild.ts";
 import { collectSources, requireOwnDatabase, setAsideDatabases } from "./sources.ts";
 import { readTranscript } from "./transcript.ts";
 
-export type SalvagedSession = {
+type SalvagedSession = {
   id: SessionId;
   handle: string;
   agent: string;
@@ -27,7 +27,7 @@ export type SalvagedSession = {
   unanswered: number;
 };
 
-export type SalvagePlan = {
+type SalvagePlan = {
   losses: StoreLoss[];
   /** The set-aside databases that were read. */
   databases: string[];

@@ -74,7 +74,7 @@ const efforts: Readonly<Record<string, Agent["effort"]>> = {
   ...{ minimal: "low", xhigh: "high", max: "high" },
 };
 
-export const maxDescriptionLength = 4000;
+const maxDescriptionLength = 4000;
 const longestSentence = 300;
 /** Common pages in agent folders that are not agents. */
 const otherPages =

@@ -8,7 +8,7 @@ import { type CheckCommand, type CheckHost, type Ran, runCommand } from "./comma
 import { testCounts } from "./counts.ts";
 
 /** The present files of a folder: `problem` says why they have no tree. */
-export type FileState = { tree: string; head: string | null } | { tree: null; head: null; problem: string };
+type FileState = { tree: string; head: string | null } | { tree: null; head: null; problem: string };
 
 export interface FileStates {
   now(folder: string): Promise<FileState>;

@@ -3,7 +3,7 @@ import type { CommandDiagnostic } from "../../contract/command.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { readPageFields } from "../../lib/page-fields.ts";
 
-export type CommandPage = { description: string; argumentHint: string | null; body: string };
+type CommandPage = { description: string; argumentHint: string | null; body: string };
 
 export type ParsedPage = { page: CommandPage | null; diagnostics: CommandDiagnostic[] };
 

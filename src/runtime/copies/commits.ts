@@ -4,7 +4,7 @@ import { line } from "../../lib/git/run.ts";
 
 const who = { name: "Aegis", email: "aegis@localhost" };
 
-export const identity: Readonly<Record<string, string>> = {
+const identity: Readonly<Record<string, string>> = {
   GIT_AUTHOR_NAME: who.name,
   GIT_AUTHOR_EMAIL: who.email,
   GIT_COMMITTER_NAME: who.name,

@@ -11,7 +11,7 @@ import { fields } from "../../lib/git/run.ts";
 import type { Processes } from "../../lib/process.ts";
 import { onAbort } from "../../lib/until-aborted.ts";
 
-export type FillSettings = { setup: readonly string[]; copy: readonly string[]; link: readonly string[] };
+type FillSettings = { setup: readonly string[]; copy: readonly string[]; link: readonly string[] };
 
 export type FillOptions = {
   /** The project's working tree. */

@@ -9,16 +9,16 @@ import type { Store } from "../../store/store.ts";
 
 /** What a subscriber receives. Created once per event and shared by all subscribers, including its serialized form. */
 export type StreamItem = EventItem | DeltaItem;
-export type EventItem = { kind: "event"; event: Event } & Serialised;
-export type DeltaItem = { kind: "delta"; delta: LiveDelta } & Serialised;
+type EventItem = { kind: "event"; event: Event } & Serialised;
+type DeltaItem = { kind: "delta"; delta: LiveDelta } & Serialised;
 
 type Serialised = { readonly json: string; readonly bytes: number };
 
-export function eventItem(event: Event): EventItem {
+function eventItem(event: Event): EventItem {
   return { kind: "event", event, ...serialise(event) };
 }
 
-export function deltaItem(delta: LiveDelta): DeltaItem {
+function deltaItem(delta: LiveDelta): DeltaItem {
   return { kind: "delta", delta, ...serialise(delta) };
 }
 
@@ -45,7 +45,7 @@ export type HubLimits = QueueLimits & {
   page: number;
 };
 
-export const defaultHubLimits: HubLimits = { items: 2_000, bytes: 16 * 1024 * 1024, page: 500 };
+const defaultHubLimits: HubLimits = { items: 2_000, bytes: 16 * 1024 * 1024, page: 500 };
 
 type Subscription = { session?: SessionId | undefined; live: boolean };
 type Subscriber = Subscription & { queue: SubscriberQueue };

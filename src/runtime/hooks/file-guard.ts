@@ -215,7 +215,7 @@ function isBelow(above = "", below = ""): boolean {
 }
 
 /** Some file systems ignore case or Unicode normalization in names, so comparisons do too. */
-export function folded(text: string): string {
+function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }
 

@@ -22,7 +22,7 @@ export type RecoverOptions = {
 export type RecoveredTasks = { adopted: number; interrupted: number; restarted: number };
 
 /** A task whose worker continues. A worker that has not begun gets its whole time, then `since` is null. */
-export type Adopted = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
+type Adopted = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
 
 export type Settled = RecoveredTasks & { adopt: Adopted[]; closed: Closed[] };
 

@@ -10,7 +10,7 @@ export function hasLabels({ name, labels }: Pick<NodeRow, "name" | "labels">, wa
 }
 
 /** Whether the node is alive and takes new work. */
-export function takesWork({ alive, lease_ms, draining }: NodeRow): boolean {
+function takesWork({ alive, lease_ms, draining }: NodeRow): boolean {
   return alive && lease_ms >= 0 && !draining;
 }
 

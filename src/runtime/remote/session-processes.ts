@@ -9,7 +9,7 @@ import { nodeOf } from "./node-of.ts";
 export type Steered = { joined: true } | { joined: false; why: string | null };
 
 /** What this node can do with the processes of its own sessions. */
-export type LocalProcesses = {
+type LocalProcesses = {
   wake(session: SessionId): void;
   interrupt(session: SessionId): Promise<boolean>;
   steer(message: Message): Promise<Steered>;

@@ -20,7 +20,7 @@ export type ClaimContext = {
 };
 
 /** The most firings that may wait. A schedule that fires faster than its work ends needs a longer interval. */
-export const mostWaiting = 100;
+const mostWaiting = 100;
 
 /** Claims a slot. A slot that is already stored, because the clock was set back, is not changed. */
 export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: Decision): Promise<Claimed> {

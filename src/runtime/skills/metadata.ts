@@ -3,7 +3,7 @@ import { readYaml } from "../../lib/frontmatter.ts";
 import type { SkillNeeds } from "./skill.ts";
 
 /** In order of precedence. Each runtime that reads these files introduced its own key. */
-export const metadataKeys = ["aegis", "openclaw", "clawdbot", "moltbot", "clawdis", "conduit"] as const;
+const metadataKeys = ["aegis", "openclaw", "clawdbot", "moltbot", "clawdis", "conduit"] as const;
 
 export type Metadata = { needs: SkillNeeds; agent: string | null; homepage: string | null; problems: string[] };
 

@@ -15,9 +15,9 @@ export type SkillOrigin = Pick<Skill, "source" | "plugin" | "file" | "folder" | 
 
 export type ParsedSkill = { skill: Skill | null; diagnostics: SkillDiagnostic[] };
 
-export const maxNameLength = 64;
+const maxNameLength = 64;
 /** A longer description would displace others in the list that every agent gets. */
-export const maxDescriptionLength = 1_536;
+const maxDescriptionLength = 1_536;
 /** A shorter limit for text that was not written as a description. */
 const maxTakenLength = 300;
 

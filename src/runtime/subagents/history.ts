@@ -3,7 +3,7 @@ import type { Event } from "../../contract/event.ts";
 import type { SessionId } from "../../contract/ids.ts";
 import type { EventReads } from "../../store/store.ts";
 
-export const historyMaxChars = 10_000;
+const historyMaxChars = 10_000;
 /** More would be truncated. */
 const mostEvents = 500;
 const longestCall = 200;

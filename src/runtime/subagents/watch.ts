@@ -134,7 +134,7 @@ export class Watch {
 }
 
 /** A failed check makes an error of what the subagent calls done. */
-export function checkedEnding(ending: Ending, verified: Verified): Ending {
+function checkedEnding(ending: Ending, verified: Verified): Ending {
   if (ending.status !== "done" || verified.outcome !== "failed") return ending;
   return { ...ending, status: "error", error: verified.error };
 }

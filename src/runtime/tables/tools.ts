@@ -111,7 +111,7 @@ export type ToolTableOptions = {
 };
 
 /** The limit of one result for a model, in characters. */
-export const longestToolOutput = 256 * 1024;
+const longestToolOutput = 256 * 1024;
 
 /** How long a call waits for a database that is away, as during the failover of a cluster. */
 const longestAwayMs = 30_000;

@@ -5,7 +5,7 @@ import { applicationId, migrate } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
 import { schemaDifference } from "./schema.ts";
 
-export type WaitingItem = { id: string; title: string; text: string };
+type WaitingItem = { id: string; title: string; text: string };
 export type Waiting = { kind: WaitingKind; total: number; items: WaitingItem[] };
 
 /** `problem` states why the database cannot be used; nothing is listed then. */
@@ -75,7 +75,7 @@ const queries = [
   { kind: "queues", from: "queues WHERE settings IS NOT NULL", id: "name", title: "name", text: "settings" },
 ] as const satisfies readonly Query[];
 
-export type WaitingKind = (typeof queries)[number]["kind"];
+type WaitingKind = (typeof queries)[number]["kind"];
 
 /**
  * Reads a copy that the caller owns, and migrates it to the newest schema. Uses no content before the file is known to

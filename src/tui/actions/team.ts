@@ -96,7 +96,7 @@ export const teamActions: readonly Action[] = [
 ];
 
 /** The files that a session changed, with the patch. */
-export function showChanges(app: App, session: SessionState["id"]): void {
+function showChanges(app: App, session: SessionState["id"]): void {
   app.attempt(
     app.client
       .call("getChanges", { path: { session }, query: { patch: "true" } })

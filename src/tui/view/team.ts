@@ -109,7 +109,7 @@ function flowView(cx: ViewContext, width: number, height: number): string[] {
 }
 
 /** `│        ├─ handoff ──▶│`: an arrow from one lane to another. */
-export function hopLine(hop: Hop, lanes: readonly string[], width: number): string {
+function hopLine(hop: Hop, lanes: readonly string[], width: number): string {
   const [from, to] = [lanes.indexOf(hop.from), lanes.indexOf(hop.to)];
   const cells = lanes.map((_, index) => `│${" ".repeat(width - 1)}`.split("").map((glyph) => ({ glyph, index })));
   const line = cells.flat().map(({ glyph }) => glyph);
@@ -130,9 +130,4 @@ export function hopLine(hop: Hop, lanes: readonly string[], width: number): stri
   const size = visibleWidth(label);
   if (size < right - left - 2) line.splice(start, size, ...label.split(""));
   return line.join("");
-}
-
-/** Exported for the message that Enter opens. */
-export function hopTitle(hop: Hop): string {
-  return ends(`${hop.label} from ${plainLine(hop.from)} to ${plainLine(hop.to)}`, "", 200);
 }

@@ -67,12 +67,12 @@ const ok = (detail: string): Finding => ({ level: "ok", detail, fix: null });
 const warn = (detail: string, fix: string): Finding => ({ level: "warn", detail, fix });
 const fail = (detail: string, fix: string): Finding => ({ level: "fail", detail, fix });
 
-export function checkNode(version: string): Finding {
+function checkNode(version: string): Finding {
   if (Number.parseInt(version, 10) >= oldestNode) return ok(`Node ${version}`);
   return fail(`Node ${version} is too old`, `install Node ${oldestNode} or newer`);
 }
 
-export function checkClock(now: number): Finding {
+function checkClock(now: number): Finding {
   const date = new Date(now).toISOString().slice(0, 10);
   if (now >= earliestClock) return ok(`today is ${date}`);
   return fail(`the clock says ${date}`, "set the machine's clock: sessions and schedules depend on it");

@@ -80,7 +80,7 @@ async function knownLosses(cx: Terminal, root: string): Promise<Status["store"][
   return lossesWithoutDaemon(root, homeOf(cx.env)).catch(() => []);
 }
 
-export function statusLines(answer: Status, cx: Pick<Terminal, "style">, now: number): string[] {
+function statusLines(answer: Status, cx: Pick<Terminal, "style">, now: number): string[] {
   const style = cx.style;
   const { sessions } = answer;
   const counts = [

@@ -170,7 +170,7 @@ export function taskId(text: string): TaskId {
 }
 
 /** Prints the result of an ended task and returns the exit code. */
-export function reportTask(cx: Terminal, task: TaskView): number {
+function reportTask(cx: Terminal, task: TaskView): number {
   cx.show({ task }, () => {
     if (task.result) cx.print(plainText(task.result));
     else if (task.status === "completed") cx.warn("the worker finished without a final message");

@@ -23,7 +23,7 @@ import { TurnPrinter } from "../../turn-printer.ts";
 import { answerAsk } from "../ask/find-ask.ts";
 
 /** What happens to the current turn: the message waits for its end (`queue`), joins it (`steer`) or interrupts it. */
-export type DeliveryMode = "queue" | "steer" | "interrupt";
+type DeliveryMode = "queue" | "steer" | "interrupt";
 
 export type Question = {
   session: SessionView;

@@ -20,7 +20,7 @@ export async function runTyped(
 }
 
 /** The names under which the user can type it, shortest first. */
-export function namesOf({ name, plugin, status }: CommandView): string[] {
+function namesOf({ name, plugin, status }: CommandView): string[] {
   const exact = plugin === null ? [] : [`${plugin}:${name}`];
   return status === "shadowed" ? exact : [name, ...exact];
 }

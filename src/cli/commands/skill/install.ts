@@ -21,8 +21,6 @@ type Choices = {
   override?: string | undefined;
 };
 
-export type InstallArgs = Choices & { skill: string; from: string | undefined };
-
 export const skillInstall: Handler<typeof skillCommands.install> = async (cx, args) => {
   const source = absoluteSource(args.from ?? args.skill, cx);
   const name = args.from === undefined ? undefined : args.skill;

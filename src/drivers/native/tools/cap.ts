@@ -1,6 +1,6 @@
 /** Limits tool output to a size that a model can process, and reports what was removed. */
 
-export const outputLimit = 50 * 1024;
+const outputLimit = 50 * 1024;
 
 /** The beginning of a text. `hint` says how to get the rest. */
 export function capText(text: string, hint: string): string {
