@@ -56,7 +56,7 @@ export class GateStore {
       ...options,
       schema: fileSchema,
       empty: emptyFile,
-      hint: "it lists the gates of your projects; repair it, or remove it to give all of them up",
+      hint: "it lists the gates of your projects; repair it, or remove it to drop all of them",
     });
   }
 
