@@ -43,7 +43,7 @@ it("shows tokens, cost and context of sessions and turns, and a dash for what is
   });
   const table = (await aegis("ps")).stdout;
   expect(table).toMatch(/TOKENS +COST +CONTEXT/);
-  expect(table).toMatch(new RegExp(`^ada +dev${nodeCell} +ready +- +2 +2\\.2k/350 +\\$2\\.55 +\\S+`, "m"));
+  expect(table).toMatch(new RegExp(`^ada +dev${nodeCell} +ready +- +- +2\\.2k/350 +\\$2\\.55 +\\S+`, "m"));
   expect((await aegis("status")).stdout).toMatch(/^used +2\.2k tokens in, 350 out, \$2\.55$/m);
   expect(await json("status")).toMatchObject({ usage: { turns: 2, cost: 2.55 } });
   const history = await aegis("history", "ada");

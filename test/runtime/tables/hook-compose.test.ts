@@ -141,7 +141,7 @@ describe("the shape of results", () => {
     ["pre_turn", { extendHistory: [{ role: "system", text: "x" }] }, /extendHistory\[0\]\.role/],
     ["pre_spawn", { argv: [] }, /argv should be a program/],
     ["pre_spawn", { argv: ["a", "b\0"] }, /argv\[1\] contains a NUL/],
-    ["pre_spawn", { env: { "A=B": "x" } }, /"A=B" is no name/],
+    ["pre_spawn", { env: { "A=B": "x" } }, /"A=B" is not a valid variable name/],
     ["message_received", "", /not empty/],
     ["message_received", 7, /not 7/],
     ["pre_tool_use", { decision: "maybe" }, /decision should be "allow", "deny" or "ask", not "maybe"/],
