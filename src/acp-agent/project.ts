@@ -199,7 +199,7 @@ export class Project {
 
   /** The connection to the daemon ended. A daemon that crashed is started again; one that was stopped stays down. */
   async #broke(error: unknown): Promise<void> {
-    // A reader that was too slow reconnects at once.
+    // A reader that was too slow reconnects immediately.
     if (error === null) return;
     if (!this.#isBroken) {
       this.#isBroken = true;

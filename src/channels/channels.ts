@@ -40,7 +40,7 @@ export class Channels {
   /** Which channels run: none, those that only store what arrives, or all. */
   #phase: "none" | "early" | "all" = "none";
   readonly #ready = Promise.withResolvers<void>();
-  /** Changes are applied one after the other. */
+  /** Changes are applied one after another. */
   #applying: Promise<void> = Promise.resolve();
 
   constructor(options: ChannelsOptions) {

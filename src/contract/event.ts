@@ -146,7 +146,7 @@ export const eventSchemas = {
   "group.dissolved": z.object({ ...ofGroup, members: z.array(inGroup) }),
 
   "run.started": z.object({ ...ofRun, ...runSchema.pick({ args: true, host: true, forked_from: true }).shape }),
-  /** The run resumed. `steps` is the number of recorded steps, which return at once. */
+  /** The run resumed. `steps` is the number of recorded steps, which return immediately. */
   "run.resumed": z.object({ ...ofRun, steps: z.int(), phase: z.string().nullable() }),
   "run.step": z.object({
     ...ofRun,

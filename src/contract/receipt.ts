@@ -31,7 +31,7 @@ export const checkReceiptSchema = z.object({
   /** 124 after a timeout, 128 plus the number of a signal; null while it runs and if it was not started. */
   exit: z.int().nullable(),
   duration_ms: z.number().nullable(),
-  /** The git tree on which it ran; null outside of git, and if files changed while it ran. */
+  /** The git tree on which it ran; null outside git, and if files changed while it ran. */
   tree: z.string().nullable(),
   head: z.string().nullable(),
   /** The end of its output, without known secrets. */

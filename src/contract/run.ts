@@ -76,7 +76,7 @@ export type StepStatus = z.infer<typeof stepStatusSchema>;
 export const stepSchema = z.object({
   run: runIdSchema,
   epoch: z.int(),
-  /** The `parallel` branch it belongs to; empty outside of any. */
+  /** The `parallel` branch it belongs to; empty outside any. */
   scope: z.string(),
   method: z.string(),
   /** A one-line description. */

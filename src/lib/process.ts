@@ -23,7 +23,7 @@ import { type ProcessTable, systemProcessTable } from "./process/table.ts";
 export interface Processes {
   /**
    * Starts a child in its own process group and records it, so that the next daemon can end it if this one dies. When
-   * the child ends, all its descendants end too: its group at once, processes outside the group soon after. Throws the
+   * the child ends, all its descendants end too: its group at once, processes outside it soon after. Throws the
    * system's error (`ENOENT`, `EACCES`, `ENOTDIR`) if the child cannot start. The consent is spent in any case; another
    * attempt needs a new one.
    */

@@ -1,6 +1,6 @@
 /** Combines promises with abort signals. */
 
-/** Calls `act` when the signal aborts, at once if it has. Returns a function that releases the signal. */
+/** Calls `act` when the signal aborts, immediately if it has. Returns a function that releases the signal. */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) act();
   else signal.addEventListener("abort", act, { once: true });

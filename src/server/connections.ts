@@ -35,7 +35,7 @@ export class Connections {
     this.#strangers.delete(socket);
   }
 
-  /** Closes at once what waits for a request, and what is still answering after the grace. */
+  /** Closes immediately what waits for a request, and what is still answering after the grace. */
   async close(clock: Clock, graceMs: number): Promise<void> {
     this.#closing = true;
     const closed = Promise.withResolvers<void>();

@@ -31,7 +31,7 @@ export type Handler<N extends JsonRoute> = (
   caller: Caller,
 ) => Promise<ApiOutput<N>> | ApiOutput<N>;
 
-/** Reads a route's requests: validates all parts and reports every problem at once. */
+/** Reads a route's requests: validates all parts and reports all problems together. */
 export function requestReader<N extends RouteName>(
   name: N,
   maxBodyBytes: number,

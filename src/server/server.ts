@@ -46,7 +46,7 @@ export type RunningServer = {
   readonly port: number;
   /** Serves one exact path. The handler authenticates its callers; Host, Origin and size are checked before it. */
   mount(path: string, handler: MountedHandler): () => void;
-  /** Ends streams at once, lets running requests finish, and resolves when no connection is left. */
+  /** Ends streams immediately, lets running requests finish, and resolves when no connection is left. */
   close(): Promise<void>;
 };
 

@@ -90,7 +90,7 @@ export interface ChannelTable extends ChannelReads {
       Pick<ChannelOutboxRow, "state" | "attempts" | "not_before" | "external_id" | "error" | "settled_at">
     >,
   ): Promise<void>;
-  /** Lets the unsent rows of a channel be tried at once. */
+  /** Lets the unsent rows of a channel be tried immediately. */
   hurryOut(channel: string): Promise<void>;
   /** Forgets what was handled or sent before that time. */
   prune(before: number): Promise<void>;

@@ -82,7 +82,7 @@ export interface StoreMembership {
   fence(): void;
   /** Calls the listener when a write was refused because another node has taken over. Returns its undo. */
   onFenced(listener: () => void): () => void;
-  /** Sends texts to every node, including this one, outside of a transaction. They may be lost. */
+  /** Sends texts to every node, including this one, outside a transaction. They may be lost. */
   say(texts: readonly string[]): Promise<void>;
   /** Calls the listener with each text that a node sent (`say` and `tx.nodes.tell`). Texts may be lost. Returns its undo. */
   onHint(listener: (hint: string) => void): () => void;

@@ -42,7 +42,7 @@ export function helpText(app: App, keymap: Keymap): string {
   return [...lines, ...(app.ui.screen === "session" ? editing : [])].join("\n");
 }
 
-/** Opens at once; slash commands follow when the daemon has listed them. */
+/** Opens immediately; slash commands follow when the daemon has listed them. */
 export function openPalette(app: App, keymap: Keymap, commands: Promise<readonly CommandItem[]>): void {
   const items = paletteItems(app, keymap);
   app.pick("Go to, or do", items);

@@ -46,7 +46,7 @@ export type TuiOptions = {
   onOpen(screen: { restore(): void; resume(): void }): void;
 };
 
-/** Events are drawn at most this often. Keys are drawn at once. */
+/** Events are drawn at most this often. Keys are drawn immediately. */
 const frameMs = 33;
 
 /** Throws a `RangeError` if the person's keys are not valid. */

@@ -44,7 +44,7 @@ function PlaceLink({ place, word, onClick }: { place: Place; word: string; onCli
 
 const listId = "more-views";
 
-/** Opens over the view. Escape closes it, and so does everything outside of it. */
+/** Opens over the view. Escape closes it, and so does everything outside it. */
 function More({ word }: { word: string }) {
   const [isOpen, setOpen] = useState(false);
   const whole = useRef<HTMLDivElement>(null);

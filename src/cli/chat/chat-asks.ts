@@ -41,7 +41,7 @@ export class ChatAsks {
     this.#options = options;
   }
 
-  /** Shows an ask of the current session at once. For other sessions, only reports that an ask exists. */
+  /** Shows an ask of the current session immediately. For other sessions, only reports that an ask exists. */
   opened(ask: Ask, current: SessionId): void {
     if (ask.status !== "open" || this.#known.has(ask.id)) return;
     this.#known.set(ask.id, { ask, pages: this.#pages(ask), shownAt: null });

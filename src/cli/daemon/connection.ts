@@ -78,7 +78,7 @@ const silentMs = 10_000;
 const probeMs = 5_000;
 
 type SilenceOptions = {
-  /** Asks for anything that a healthy daemon answers at once. */
+  /** Asks for anything that a healthy daemon answers immediately. */
   probe: (signal: AbortSignal) => Promise<unknown>;
   /** Called at most once, with the seconds that passed without an answer. */
   report: (seconds: number) => void;
@@ -117,7 +117,7 @@ export function reportingSilence(client: Client, { probe, report, clock }: Silen
 }
 
 /**
- * Makes a running daemon apply a change at once. It would notice by itself, but maybe after the user's next command.
+ * Makes a running daemon apply a change immediately, because it might notice only after the user's next command.
  */
 export async function tellDaemon(cx: Terminal): Promise<void> {
   const running = await findDaemon(cx);

@@ -24,7 +24,7 @@ export type Terminal = CliContext & {
   openKeyboard(listener: KeyboardListener): Keyboard;
   /** Handles Ctrl-C, SIGTERM and a closed output pipe. Returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
-  /** Exits the process at once. */
+  /** Exits the process immediately. */
   leave(exitCode: number): never;
   /** A client of the project's daemon; starts the daemon if none runs. */
   daemon(options?: DaemonOptions): Promise<Connection>;

@@ -15,7 +15,7 @@ export type Started = { link: ClaudeLink; id: string; resumed: boolean };
 
 const readyDeadlineMs = 60_000;
 
-/** `onLink` receives every process at once, so that closing the conversation meanwhile can end it. */
+/** `onLink` receives every process immediately, so that closing the conversation meanwhile can end it. */
 export async function startClaude(
   spec: ConversationSpec,
   options: CliOptions,

@@ -85,7 +85,7 @@ export class Translator {
     });
   }
 
-  /** A call that ends at once is reported only by its end. */
+  /** A call that ends immediately is reported only by its end. */
   #missedStart(item: Json, parent: string | null): DriverEvent[] {
     return this.#called.has(textAt(item, "id") ?? "") ? [] : this.#itemStarted(item, parent);
   }

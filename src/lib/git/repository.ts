@@ -17,7 +17,7 @@ export type Repository = {
   /** Some tracked files may be missing from the working tree on purpose. */
   readonly isSparse: boolean;
   git(args: readonly string[], options?: GitOptions): Promise<GitResult>;
-  /** A repository inside of the working tree, with the overrides that its own configuration requires. */
+  /** A repository inside the working tree, with the overrides that its own configuration requires. */
   nested(path: string): Promise<Repository>;
 };
 
@@ -38,7 +38,7 @@ function workingTreeOf(folder: string): string | null {
   }
 }
 
-/** The project's folder inside of a worktree: the project may be a folder inside of its repository. */
+/** The project's folder inside a worktree: the project may be a folder inside its repository. */
 export function projectIn(worktree: string, root: string): string {
   return join(worktree, relative(workingTreeOf(root) ?? root, root));
 }

@@ -153,7 +153,7 @@ export class PluginInstaller {
     return listRegistryEntries({ ...this.#options, root: plan.root, registry: null, kind, registries, scratch });
   }
 
-  /** A plugin outside of the configured plugin dirs would never run. */
+  /** A plugin outside the configured plugin dirs would never run. */
   async #requirePluginDir({ plan }: Transaction): Promise<void> {
     const listed = await this.#options.config.read(plan, ["plugin_dirs"]);
     const folder = packagesFolder(this.#options.place, "plugin");

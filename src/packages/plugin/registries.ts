@@ -47,7 +47,7 @@ const indexEntrySchema = z.object({
   description: z.string().default(""),
   /** A folder of the registry; defaults to the name if `source` is also absent. */
   path: z.string().optional(),
-  /** The source of a plugin outside of the registry. */
+  /** The source of a plugin outside the registry. */
   source: z.string().optional(),
 });
 

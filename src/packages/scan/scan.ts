@@ -197,7 +197,7 @@ function* scanPart(
 }
 
 /**
- * The matches of the rule. A match that starts outside of the range belongs to another part, which sees its context.
+ * The matches of the rule. A match that starts outside the range belongs to another part, which sees its context.
  */
 function* matchRule(
   rule: ScanRule,

@@ -16,7 +16,7 @@ export async function clearOldStages(place: Place, stages: string): Promise<void
   await rm(stages, { recursive: true, force: true });
 }
 
-/** Null if nothing had moved, or if the file names something outside of the skills. */
+/** Null if nothing had moved, or if the file names something outside the skills. */
 async function changedFolder(file: string): Promise<string | null> {
   try {
     const { folder } = JSON.parse(await readFile(file, "utf8"));

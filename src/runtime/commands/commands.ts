@@ -14,7 +14,7 @@ import { parseCommandPage } from "./page.ts";
 
 export type CommandFolder = {
   source: "project" | "user";
-  /** Files outside of it are not read. */
+  /** Files outside it are not read. */
   root: string;
   /** Relative to the root. */
   path: string;

@@ -59,7 +59,7 @@ export async function findCommandFiles(root: string, folder: string, most = maxF
 type Page = { path: string; parts: string[] };
 type Note = (level: CommandDiagnostic["level"], file: string, message: string) => void;
 
-/** Null if the folder lies outside of the root. */
+/** Null if the folder lies outside the root. */
 async function pagesBelow(root: string, folder: string, note: Note): Promise<Page[] | null> {
   if (/\.md$/i.test(folder)) return [{ path: folder, parts: [partOf(basename(folder))] }];
   // A missing root is empty.
@@ -106,7 +106,7 @@ function partOf(name: string): string {
   return name.toLowerCase().replace(/\.md$/, "");
 }
 
-/** Null if the file lies outside of the root. */
+/** Null if the file lies outside the root. */
 async function readContained(root: string, path: string): Promise<Uint8Array | null> {
   const real = await containedPath(root, path);
   if (real === null) return null;

@@ -180,7 +180,7 @@ export class HookFeed {
     });
   }
 
-  /** Reads contexts one after the other, so that hooks are called in event order. Never rejects. */
+  /** Reads contexts one after another, so that hooks are called in event order. Never rejects. */
   #inOrder(event: HookObserver, tell: () => Promise<void>): Promise<void> {
     const { bus, log } = this.#options;
     if (!bus.events.has(event)) return Promise.resolve();

@@ -118,7 +118,7 @@ export async function readCommands(
   return { commands, diagnostics };
 }
 
-/** Finds agent pages, including subfolders; nothing outside of the plugin. */
+/** Finds agent pages, including subfolders; nothing outside the plugin. */
 async function agentPages(root: string, folders: readonly string[]): Promise<{ files: string[]; tooDeep: string[] }> {
   const files: string[] = [];
   const tooDeep: string[] = [];

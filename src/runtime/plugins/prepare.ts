@@ -24,7 +24,7 @@ import { type PluginPlace, pluginHash, type Verdict, valueHash } from "./trust/t
 export type LoaderOptions = {
   projectRoot: string;
   stateDir: string;
-  /** The cache of compiled plugin code. It lies outside of the project because it runs in place of the trusted code. */
+  /** The cache of compiled plugin code. It lies outside the project because it runs in place of the trusted code. */
   cacheDir: string;
   env: Environment;
   processes: Processes;

@@ -22,7 +22,7 @@ export type RightsOptions = { agents: AgentTable; subagentSettings: () => Subage
 
 /**
  * Returns the starter to store with a new task; null for a person's task. Throws if the agent may not use the queue, or
- * if its tree may start no more. Room is required at once only if the task must not wait: if the starter blocks on it,
+ * if its tree may start no more. Room is required now only if the task must not wait: if the starter blocks on it,
  * or if the starter counts in the tree and would occupy the slot that the task needs.
  */
 export async function acceptStarter(

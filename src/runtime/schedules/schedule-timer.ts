@@ -15,7 +15,7 @@ export type ScheduleTimerOptions = {
 
 /** The interval at which changes of the clock are noticed. */
 export const lookEveryMs = 60_000;
-/** The shortest wait, so that work that is due again at once does not cause a busy loop. */
+/** The shortest wait, so that work that is due again immediately does not cause a busy loop. */
 const leastMs = 20;
 /** The delay before a failed write is retried. */
 const retryMs = 5_000;

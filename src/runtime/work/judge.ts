@@ -24,7 +24,7 @@ export type Ended = {
 /** The default error messages for one kind of work. */
 export type FailureTexts = Record<"closed" | "cancelled" | "refused" | "truncated" | "lost" | "failed", string>;
 
-/** `from` may be a transaction. Only work that completed waits for more; failed work ends at once. */
+/** `from` may be a transaction. Only work that completed waits for more; failed work ends immediately. */
 export async function judge(
   from: StoreReads | StoreTx,
   session: SessionId,

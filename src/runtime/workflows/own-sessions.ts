@@ -26,7 +26,7 @@ export class OwnSessions {
     return [...this.#started];
   }
 
-  /** Works inside or outside of a transaction. Throws `not_found` with the nearest handle. */
+  /** Works inside or outside a transaction. Throws `not_found` with the nearest handle. */
   async find(from: { sessions: SessionReads }, handle: string): Promise<SessionRow> {
     const id = this.#byHandle.get(handle) ?? (isId("ses", handle) ? handle : undefined);
     const row = id === undefined ? await from.sessions.byHandle(handle) : await from.sessions.get(id);

@@ -10,7 +10,7 @@ import { migrations } from "../sqlite/migrations/list.ts";
 export const schemaVersion = newestVersion(migrations);
 
 /**
- * The oldest schema whose code works with this schema. Nodes are upgraded one after the other, so a release raises this
+ * The oldest schema whose code works with this schema. Nodes are upgraded one after another, so a release raises this
  * number at most to the schema of the release before it: its migrations only add what older code can ignore.
  */
 const compatibleVersion = 20;
@@ -32,7 +32,7 @@ const own = `
 type Version = { version: number; compatible: number };
 const current = [schemaVersion, compatibleVersion] as const;
 
-/** Creates what is missing. Two nodes that start at once do it one after the other. */
+/** Creates what is missing. Two nodes that start together do it one after another. */
 export async function prepareSchema(client: Client, schema: string): Promise<void> {
   await client.query("BEGIN");
   try {

@@ -4,7 +4,7 @@ import type { Event, NewEvent } from "../../contract/event.ts";
 
 export type Value = null | number | string;
 
-/** An embedded database answers at once, a server later. */
+/** An embedded database answers immediately, a server later. */
 export type Eventually<T> = T | Promise<T>;
 
 /**

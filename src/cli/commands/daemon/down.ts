@@ -40,7 +40,7 @@ async function cleanUp(cx: Terminal, force: boolean): Promise<void> {
   if (!force && left.length > 0) cx.warn("  kill it with: aegis down --force");
 }
 
-/** `force` interrupts turns at once; `kill` kills a daemon that does not stop. */
+/** `force` interrupts turns immediately; `kill` kills a daemon that does not stop. */
 type StopOptions = Args<typeof daemonCommands.down> & { kill: boolean };
 
 /**

@@ -7,7 +7,7 @@ import { defineTool, done, failed, type Tool, type ToolContext, type ToolResult 
 const defaultSeconds = 120;
 const mostSeconds = 600;
 
-/** A cancelled turn ends at once; a process that ignores SIGTERM for this long is killed. */
+/** A cancelled turn ends immediately; a process that ignores SIGTERM for this long is killed. */
 const cancelGraceMs = 20;
 
 /**

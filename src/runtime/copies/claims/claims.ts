@@ -256,7 +256,7 @@ export class FileClaims {
     await store.transact((tx) => tx.events.append({ type: "claim.refused", session, data }, clock.now()));
   }
 
-  /** Files outside of the project are not shared by its sessions. */
+  /** Files outside the project are not shared by its sessions. */
   async #contained(paths: readonly string[]): Promise<string[]> {
     const found = await Promise.all(paths.slice(0, mostReads).map((path) => this.#inProject(path)));
     return found.filter((path) => path !== null);

@@ -246,7 +246,7 @@ const everyMs = 1_000;
 const megabyte = 1024 * 1024;
 
 /**
- * Watches the memory outside of the heap, such as buffers, which Node's limit does not cover. Returns a function that
+ * Watches the memory outside the heap, such as buffers, which Node's limit does not cover. Returns a function that
  * stops watching. Also works for a worker that is stuck in a loop.
  */
 function watchMemory(worker: Worker, { limitMb, onOver }: MemoryOptions): () => void {
