@@ -17,10 +17,13 @@ const idleBelow = 0.05;
 const restSeconds = 8;
 const workedMsBefore = 1_000;
 
-/** V8 reads these flags each time it decides about the size of the heap or compiles a function. */
+/**
+ * V8 reads these flags each time it decides about the size of the heap or compiles a function. On the command line,
+ * `--optimize-for-size` would limit the young generation to 1 MB for as long as the process runs.
+ */
 const flags = {
-  busy: ["--no-optimize-for-size", "--max-opt=3"],
-  idle: ["--optimize-for-size", "--max-opt=2"],
+  busy: ["--no-optimize-for-size", "--semi-space-growth-factor=2", "--max-opt=3"],
+  idle: ["--optimize-for-size", "--semi-space-growth-factor=1", "--max-opt=2"],
 } as const;
 
 /** Decides between the modes, from the share of each second that the event loop was active. */
@@ -53,8 +56,9 @@ export class Rest {
   }
 }
 
-/** Follows the load of this process until it ends. */
+/** Makes this process use little memory, and follows its load until it ends. */
 export function followLoad(): void {
+  setMode("idle");
   const mode = new HeapMode();
   const rest = new Rest();
   let last = performance.eventLoopUtilization();
@@ -63,9 +67,13 @@ export function followLoad(): void {
     const active = performance.eventLoopUtilization(now, last).utilization;
     last = now;
     const change = mode.observe(active);
-    if (change !== null) for (const flag of flags[change]) setFlagsFromString(flag);
+    if (change !== null) setMode(change);
     if (rest.observe(active)) collectGarbage();
   }, everyMs).unref();
+}
+
+export function setMode(mode: keyof typeof flags): void {
+  for (const flag of flags[mode]) setFlagsFromString(flag);
 }
 
 /** Returns the memory that V8 no longer needs to the system, which takes about 60 ms. */

@@ -5,6 +5,7 @@
 import { flushCompileCache } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { useCompileCache } from "../lib/compile-cache.ts";
+import { followLoad } from "./heap-mode.ts";
 
 /** Everything that a start needs is loaded by then. */
 const loadedAfterMs = 3_000;
@@ -13,13 +14,10 @@ const loadedAfterMs = 3_000;
 // thread uses. Node's type stripping and fetch are WebAssembly, and plugins run in threads, so wrappers stay as they are.
 setFlagsFromString("--wasm-wrapper-tiering-budget=1000000000");
 useCompileCache();
+followLoad();
 // The work goes on if the log cannot be written: `aegis serve`, which reads it, was killed, or the disk is full.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 // A killed daemon does not write its cache on exit.
 setTimeout(flushCompileCache, loadedAfterMs).unref();
-const [{ runFromCommandLine }, { followLoad }] = await Promise.all([
-  import("./command-line.ts"),
-  import("./heap-mode.ts"),
-]);
-followLoad();
+const { runFromCommandLine } = await import("./command-line.ts");
 process.exit(await runFromCommandLine(process.argv.slice(2), process.env));

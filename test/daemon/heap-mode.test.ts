@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { nodeOptions } from "../../src/cli/daemon/daemon-process.ts";
 import { collectGarbage, HeapMode, Rest } from "../../src/daemon/heap-mode.ts";
 
 /** The modes that a load gives, by the second in which each began. */
@@ -29,6 +32,31 @@ describe("the mode of the heap", () => {
 
   it("does not change with short gaps in the load", () => {
     expect(modes([...seconds(10, 0.9), ...seconds(5, 0), ...seconds(10, 0.9)])).toEqual({ 3: "busy" });
+  });
+});
+
+describe("the young generation", () => {
+  /** Prints its size in megabytes after work in each mode. A part of the garbage lives for a while, as in a daemon. */
+  const program = `
+    import { getHeapSpaceStatistics } from "node:v8";
+    import { setMode } from ${JSON.stringify(new URL("../../src/daemon/heap-mode.ts", import.meta.url).href)};
+    const kept = [];
+    const sizes = {};
+    for (const mode of ["idle", "busy"]) {
+      setMode(mode);
+      for (let made = 0; made < 2_000_000; made++) kept[made % 20_000] = { made, list: [made] };
+      const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+      sizes[mode] = space_size / 1024 ** 2;
+    }
+    process.stdout.write(JSON.stringify(sizes));
+  `;
+
+  it("is small until the daemon is busy, and grows then", async () => {
+    const argv = [...nodeOptions, "--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, argv);
+    const { idle, busy } = JSON.parse(stdout) as Record<"idle" | "busy", number>;
+    expect(idle).toBeLessThanOrEqual(2);
+    expect(busy).toBeGreaterThanOrEqual(8);
   });
 });
 

@@ -105,12 +105,11 @@ export function signalProcess(pid: number, signal: "SIGTERM" | "SIGKILL" | "SIGS
  * Keeps Node's warnings about features that Aegis uses on purpose out of the log. A daemon mostly waits, so it starts
  * with a small heap; `daemon/heap-mode.ts` lets the heap grow under load.
  */
-const nodeOptions = [
+export const nodeOptions: readonly string[] = [
   "--disable-warning=ExperimentalWarning",
   // Needed before the daemon can install its own signal listener.
   "--disable-sigusr1",
-  "--max-semi-space-size=8",
-  "--optimize-for-size",
+  "--max-semi-space-size=16",
   "--max-opt=2",
   // One helper thread for garbage collection and compilation: each thread has memory of its own.
   "--v8-pool-size=1",
