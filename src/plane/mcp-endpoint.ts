@@ -149,9 +149,5 @@ function failure(text: string): CallToolResult {
 /** Gemini CLI parses any JSON text as an object and fails on a list. */
 function asObject(output: string): string {
   if (!output.startsWith("[")) return output;
-  try {
-    return JSON.stringify({ result: JSON.parse(output) as unknown });
-  } catch {
-    return output;
-  }
+  return parsed(output) === undefined ? output : `{"result":${output}}`;
 }

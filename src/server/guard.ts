@@ -206,6 +206,7 @@ export type Target = {
 
 /** Clients behind a proxy send the whole URL; a server must take it for the path in it. */
 export function targetOf(url: string | undefined): Target {
+  if (url?.startsWith("/")) return { authority: null, path: url };
   const [, authority, rest = ""] = /^http:\/\/([^/?#]*)(.*)$/is.exec(url ?? "") ?? [];
   if (authority === undefined) return { authority: null, path: url || "/" };
   return { authority: authority.toLowerCase(), path: rest.startsWith("/") ? rest : `/${rest}` };

@@ -57,7 +57,9 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = "GET", headers, url = "/" } = incoming;
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") plain[name] = value;
-  return new Request(`http://${headers.host}${url}`, { method, headers: plain, signal });
+  const request = new Request(`http://${headers.host}${url}`, { method, headers: plain });
+  // Given to the constructor, it would be followed by a second signal, which costs more than the rest of the request.
+  return Object.defineProperty(request, "signal", { value: signal });
 }
 
 async function send(
@@ -69,9 +71,9 @@ async function send(
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   const headers = Object.fromEntries(response.headers);
   if (response.body === null || !isStream(response)) {
-    const text = response.body === null ? "" : await response.text();
-    outgoing.writeHead(response.status, { ...headers, "content-length": Buffer.byteLength(text) });
-    outgoing.end(text);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    outgoing.writeHead(response.status, { ...headers, "content-length": bytes.length });
+    outgoing.end(bytes);
     return;
   }
   outgoing.writeHead(response.status, headers);

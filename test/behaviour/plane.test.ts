@@ -266,22 +266,27 @@ describe("many at once", () => {
   });
 });
 
-describe("a client that hangs up mid-call", () => {
+describe.each(["modern", "legacy"] as const)("a client of the %s era that hangs up mid-call", (era) => {
   it("takes back what it asked, and is served again", async () => {
     const { daemon } = shared;
-    const { authorization } = await place("hang-up");
-    const body = JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "aegis_ask_human", arguments: { question: "anybody there?" } },
-    });
+    const { authorization } = await place(`hang-up-${era}`);
+    const name = "aegis_ask_human";
+    const question = `anybody ${era} there?`;
+    const version = "2026-07-28";
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": version,
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1.0.0" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const params = { name, arguments: { question }, ...(era === "modern" ? { _meta } : {}) };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
     const lines = ["POST /mcp HTTP/1.1", `host: ${new URL(daemon.file.url).host}`, `authorization: ${authorization}`];
     lines.push("content-type: application/json", "accept: application/json, text/event-stream");
+    if (era === "modern") lines.push(`mcp-protocol-version: ${version}`, "mcp-method: tools/call", `mcp-name: ${name}`);
     const socket = await deafSocket(daemon, `${lines.join("\r\n")}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     const asked = async (status: "open" | "withdrawn") => {
       const { asks } = await daemon.client.call("listAsks", { query: { status } });
-      return asks.some((ask) => ask.question === "anybody there?");
+      return asks.some((ask) => ask.question === question);
     };
     await waitUntil("it is asked", () => asked("open"));
     socket.destroy();

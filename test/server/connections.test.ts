@@ -98,6 +98,30 @@ test("a client that does not read a finished answer is cut off", async () => {
   });
 });
 
+test("a mounted handler learns that its client has left", async () => {
+  const { server } = await start();
+  const left = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  server.mount("/mcp", async ({ signal }) => {
+    signal.addEventListener("abort", () => left.resolve());
+    reached.resolve();
+    await left.promise;
+    return new Response("too late");
+  });
+  const [socket] = await openMany(server, 1, "POST /mcp HTTP/1.1\r\nHost: HERE\r\n\r\n");
+  await reached.promise;
+  socket?.destroy();
+  await left.promise;
+});
+
+test("the answer of a mounted handler arrives byte by byte as it was given", async () => {
+  const { server } = await start();
+  const bytes = Buffer.from([0xff, 0x00, 0xfe, 0x41]);
+  server.mount("/mcp", () => new Response(bytes));
+  const answer = await fetch(`${server.url}/mcp`);
+  expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
+});
+
 test("event streams are bounded, and the next one is told so", async () => {
   const { server } = await start({ limits: { streams: 2 } });
   const stream = `GET /v1/events/stream HTTP/1.1\r\nHost: HERE\r\nAuthorization: Bearer ${token}\r\n\r\n`;
