@@ -24,7 +24,7 @@ export function createRedactor(secrets: Iterable<string>, forms: readonly Secret
 }
 
 export function buildRedactor(secrets: Iterable<string>, forms: readonly SecretForm[] = []): Redactor {
-  const values = [...new Set(secrets)].filter((value) => value.length >= shortestSecret);
+  const values = [...new Set([...secrets].flatMap(formsOf))].filter((value) => value.length >= shortestSecret);
   if (values.length + forms.length === 0) return { redact: (text) => text, openEnd: (text) => text.length };
   // Longest first, so that a secret that contains another is removed as a whole.
   values.sort((a, b) => b.length - a.length);
@@ -82,7 +82,8 @@ export class RedactedStream {
 
 /** Serializes to one JSON line with its newline. Every string in it is redacted. */
 export function redactedLine(value: unknown, redact: Redact): string {
-  return `${JSON.stringify(redacted(value, redact))}\n`;
+  const line = JSON.stringify(value);
+  return `${redact(line) === line ? line : JSON.stringify(redactedPart(value, redact))}\n`;
 }
 
 /**
@@ -91,6 +92,11 @@ export function redactedLine(value: unknown, redact: Redact): string {
  * contract.
  */
 export function redacted<T>(value: T, redact: Redact): T {
+  if (typeof value === "object" && value !== null) {
+    // Almost no value contains a secret, and one search of its text takes half the time of one per string.
+    const text = JSON.stringify(value);
+    if (redact(text) === text) return value;
+  }
   return redactedPart(value, redact) as T;
 }
 
@@ -112,6 +118,11 @@ function redactedPart(value: unknown, redact: Redact): unknown {
     return clean;
   });
   return found ? Object.fromEntries(entries) : value;
+}
+
+/** A value with quotes, backslashes or control characters has a different form inside JSON. */
+function formsOf(secret: string): string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1)];
 }
 
 type IsBeginning = (text: string, at: number) => boolean;

@@ -56,15 +56,8 @@ export class Secrets {
   }
 
   #current(): Redactor {
-    this.#redactor ??= this.#build();
+    this.#redactor ??= buildRedactor([...this.#own, ...this.#configured], [sessionTokenForm, clientTokenForm]);
     return this.#redactor;
-  }
-
-  #build(): Redactor {
-    const values = [...this.#own, ...this.#configured];
-    // A value with quotes or backslashes has a different form inside JSON.
-    const quoted = values.map((value) => JSON.stringify(value).slice(1, -1));
-    return buildRedactor([...values, ...quoted], [sessionTokenForm, clientTokenForm]);
   }
 }
 

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildRedactor, createRedactor, RedactedStream, type SecretForm } from "../../src/lib/redact.ts";
+import {
+  buildRedactor,
+  createRedactor,
+  RedactedStream,
+  redacted,
+  redactedLine,
+  type SecretForm,
+} from "../../src/lib/redact.ts";
 
 const form: SecretForm = { lead: "tok-", class: "[a-c]", count: 6 };
 
@@ -79,5 +86,46 @@ describe("a stream", () => {
         expect(shown + rest).toBe(createRedactor([secret])(pieces.join("")));
       }),
     );
+  });
+});
+
+describe("a JSON value", () => {
+  /** All texts in it, field names included. */
+  function textsIn(value: unknown): string[] {
+    if (typeof value === "string") return [value];
+    if (typeof value !== "object" || value === null) return [];
+    return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(textsIn)];
+  }
+
+  it("keeps no secret, whatever characters JSON writes in another form", () => {
+    const letters = (options: fc.StringConstraints) =>
+      fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u0001", "\u2028", "é", "😀"), ...options });
+    const text = (secrets: readonly string[]) =>
+      fc
+        .array(fc.oneof(letters({ maxLength: 4 }), fc.constantFrom("", "tok-abcabc", ...secrets)), { maxLength: 3 })
+        .map((parts) => parts.join(""));
+    const value = (secrets: readonly string[]) =>
+      fc.oneof(
+        fc.dictionary(text(secrets), fc.oneof(text(secrets), fc.array(text(secrets)), fc.integer())),
+        fc.array(fc.oneof(text(secrets), fc.constant(null))),
+      );
+    const input = fc
+      .array(letters({ minLength: 8, maxLength: 10 }), { maxLength: 3 })
+      .chain((secrets) => fc.tuple(fc.constant(secrets), value(secrets)));
+    fc.assert(
+      fc.property(input, ([secrets, given]) => {
+        const redact = createRedactor(secrets, [form]);
+        const clean = redacted(given, redact);
+        for (const one of textsIn(clean)) expect(redact(one)).toBe(one);
+        expect(JSON.parse(redactedLine(given, redact))).toEqual(JSON.parse(JSON.stringify(clean)));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it("is the same value if it contains no secret", () => {
+    const value = { text: "hunter2", parts: ["a", { b: 12_345_678 }] };
+    expect(redacted(value, createRedactor(["hunter2-secret", "12345678"]))).toEqual(value);
+    expect(redacted(value, createRedactor(["hunter2-secret"]))).toBe(value);
   });
 });
