@@ -53,8 +53,7 @@ export async function waitForMessage(
   for await (const item of followWhileOpen(client, id, { ...options, after, session })) {
     onEvent?.(item);
     if (item.kind !== "event") continue;
-    if (item.event.type === "turn.started" && item.event.data.messages.includes(id)) turn = item.event.data.turn;
-    if (item.event.type === "message.steered" && item.event.data.message === id) turn = item.event.data.turn;
+    turn = turnOf(item.event, id) ?? turn;
     if (!mayHaveSettled(item.event, id, turn)) continue;
     const now = await read();
     if (isSettled(now)) return outcome(client, now, signal);
@@ -107,6 +106,13 @@ async function replay(
     after = events.at(-1)?.seq ?? after;
     more = events.length > 0;
   }
+}
+
+/** The turn that takes the message with this event, or null. */
+export function turnOf(event: Event, message: MessageId): TurnId | null {
+  if (event.type === "turn.started" && event.data.messages.includes(message)) return event.data.turn;
+  if (event.type === "message.steered" && event.data.message === message) return event.data.turn;
+  return null;
 }
 
 /**

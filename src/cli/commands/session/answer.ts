@@ -4,14 +4,14 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Client } from "../../../client/client.ts";
 import { type Followed, followEvents } from "../../../client/events.ts";
-import { followWhileOpen, type Outcome, waitForMessage } from "../../../client/wait.ts";
+import { followWhileOpen, turnOf, waitForMessage } from "../../../client/wait.ts";
 import type { Ask } from "../../../contract/ask.ts";
 import { AegisError } from "../../../contract/errors.ts";
 import type { Event } from "../../../contract/event.ts";
-import { type MessageId, newId, type SessionId } from "../../../contract/ids.ts";
+import { type MessageId, newId, type SessionId, type TurnId } from "../../../contract/ids.ts";
 import type { Receipt } from "../../../contract/message.ts";
 import type { SessionView } from "../../../contract/session.ts";
-import type { TurnError, TurnReason, Usage } from "../../../contract/turn.ts";
+import type { Turn, TurnError, TurnReason, Usage } from "../../../contract/turn.ts";
 import { errorText } from "../../../lib/log.ts";
 import { endWords } from "../../format/event-line.ts";
 import { plainText } from "../../format/text.ts";
@@ -48,6 +48,11 @@ export type Answer = {
   usage: Usage | null;
   error: TurnError | null;
 };
+
+type TurnEnd = Pick<Turn, "reason" | "text" | "usage" | "error">;
+
+/** How the message ended. `turn` is null if it needed no turn. */
+type Outcome = { status: "answered"; turn: TurnEnd | null } | { status: "cancelled" | "lost" | "refused" };
 
 /** The answer, and whether the user interrupted it. */
 export async function askAndWait(
@@ -185,14 +190,25 @@ async function watch(
   onItem: (item: Followed) => void,
 ): Promise<Outcome> {
   const { session, id, after, signal } = options;
+  let turn: TurnId | null = null;
   for await (const item of followWhileOpen(client, id, { after, session: session.id, live: true, signal })) {
     onItem(item);
-    if (item.kind !== "event" || !mayEnd(item.event)) continue;
+    if (item.kind !== "event") continue;
+    const { event } = item;
+    turn = turnOf(event, id) ?? turn;
+    if (event.type === "turn.ended" && event.data.turn === turn && !isLost(event.data))
+      return { status: "answered", turn: event.data };
+    if (!mayEnd(event)) continue;
     const { message } = await client.call("getMessage", { path: { message: id } });
     if (message.status !== "pending" && message.status !== "dispatched") return waitForMessage(client, id, session.id);
   }
   if (signal.aborted) throw signal.reason;
   return waitForMessage(client, id, session.id);
+}
+
+/** Another turn may still answer the messages of a lost turn. */
+function isLost({ reason, error }: TurnEnd): boolean {
+  return reason === "lost" || error?.code === "lost";
 }
 
 function mayEnd(event: Event): boolean {
