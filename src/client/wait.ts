@@ -56,7 +56,11 @@ export async function waitForMessage(
     turn = turnOf(item.event, id) ?? turn;
     if (!mayHaveSettled(item.event, id, turn)) continue;
     const now = await read();
-    if (isSettled(now)) return outcome(client, now, signal);
+    if (!isSettled(now)) continue;
+    // Another turn than the one that ended here has answered it; its events are still to come.
+    if (now.turn !== turn && onEvent !== undefined)
+      await replay(client, { after: item.event.seq, session, signal, onEvent });
+    return outcome(client, now, signal);
   }
   if (signal?.aborted) throw signal.reason;
   return outcome(client, await read(), signal);

@@ -68,6 +68,22 @@ async function scene(): Promise<Scene> {
   return new Scene(await start());
 }
 
+test("gives the events of the next turn that has answered before the end of the lost one was read", async () => {
+  const s = await scene();
+  const seen: string[] = [];
+  const next = newId("trn", 2);
+  const waiting = waitForMessage(s.client, id, sessionA, {
+    onEvent: (item) => seen.push(item.kind === "event" ? item.event.type : item.kind),
+  });
+  await s.following();
+  s.startTurn();
+  s.endTurn("lost");
+  s.startTurn(next);
+  s.endTurn("completed", next);
+  expect(await waiting).toMatchObject({ status: "answered", turn: { id: next } });
+  expect(seen).toEqual(["turn.started", "turn.ended", "turn.started", "turn.ended"]);
+});
+
 test("waits for the turn that takes the message, and gives it", async () => {
   const s = await scene();
   const seen: string[] = [];

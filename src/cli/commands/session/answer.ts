@@ -190,20 +190,23 @@ async function watch(
   onItem: (item: Followed) => void,
 ): Promise<Outcome> {
   const { session, id, after, signal } = options;
+  let shownUpTo = after;
   let turn: TurnId | null = null;
   for await (const item of followWhileOpen(client, id, { after, session: session.id, live: true, signal })) {
     onItem(item);
     if (item.kind !== "event") continue;
     const { event } = item;
+    shownUpTo = event.seq;
     turn = turnOf(event, id) ?? turn;
     if (event.type === "turn.ended" && event.data.turn === turn && !isLost(event.data))
       return { status: "answered", turn: event.data };
     if (!mayEnd(event)) continue;
     const { message } = await client.call("getMessage", { path: { message: id } });
-    if (message.status !== "pending" && message.status !== "dispatched") return waitForMessage(client, id, session.id);
+    if (message.status !== "pending" && message.status !== "dispatched") break;
   }
   if (signal.aborted) throw signal.reason;
-  return waitForMessage(client, id, session.id);
+  // Also shows what has not come through the stream: a message may have been answered while the stream was broken.
+  return waitForMessage(client, id, session.id, { after: shownUpTo, onEvent: onItem, signal });
 }
 
 /** Another turn may still answer the messages of a lost turn. */
