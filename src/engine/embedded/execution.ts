@@ -6,14 +6,12 @@ import { errorText, type Logger } from "../../lib/log.ts";
 import { toJson } from "../../lib/strict-json.ts";
 import type { StepName, StepRow } from "../../store/store.ts";
 import { type Definition, RunCancelled, type RunContext, type StepSpec, type StepWork } from "../engine.ts";
-import type { Ask } from "./ask.ts";
 import { Branch, branches } from "./branch.ts";
-import { canonical, digest } from "./json.ts";
-import { performStep } from "./perform.ts";
 import { type Checkpoint, checkpointMethod, nameText, type Recording } from "./recording.ts";
 import { LostRun, type Records } from "./records.ts";
 import { Replay } from "./replay.ts";
 import type { Signals } from "./signals.ts";
+import { performStep, type StepRequest, stepKey } from "./step.ts";
 import { receive, sleep } from "./timers.ts";
 
 export type Ending =
@@ -68,7 +66,7 @@ export class Execution implements RunContext {
       // A body that returned to a checkpoint by itself may continue differently from there.
       mayDiffer: () => force || (this.#jumped && run.code === definition.code),
       isCut: (scope) => this.#scopes.get(scope)?.over ?? false,
-      perform: (ask) => this.#perform(ask),
+      perform: (request) => this.#perform(request),
       onDiverged: (parked) => this.#stop(new RunCancelled("the run is parked"), { kind: "parked", parked }),
     });
   }
@@ -98,7 +96,7 @@ export class Execution implements RunContext {
   }
 
   step<T>(spec: StepSpec, work: StepWork<T>): Promise<T> {
-    return this.#ask(spec, work);
+    return this.#request(spec, work);
   }
 
   sleep(ms: number): Promise<void> {
@@ -122,7 +120,7 @@ export class Execution implements RunContext {
     const value = JSON.parse(toJson(payload, `the payload of checkpoint "${name}"`) ?? "null") as Json;
     const epoch = this.#epoch + 1;
     const { id: run, workflow } = this.run;
-    await this.#ask<Json>(
+    await this.#request<Json>(
       { method: checkpointMethod, args: { name, payload: value }, label: `checkpoint ${name}` },
       {
         perform: async () => value,
@@ -173,12 +171,12 @@ export class Execution implements RunContext {
     throw new TypeError(`${what} cannot be called within a branch of parallel: the other branches have no such point`);
   }
 
-  #ask<T>(spec: StepSpec, work: StepWork<T>, onGiven?: () => void): Promise<T> {
+  #request<T>(spec: StepSpec, work: StepWork<T>, onGiven?: () => void): Promise<T> {
     const scope = this.#scope;
     if (scope.over) return never();
     let key: string;
     try {
-      key = `${spec.method}:${digest(canonical(spec.args, `an argument of ${spec.method}`))}`;
+      key = stepKey(spec);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -202,20 +200,20 @@ export class Execution implements RunContext {
     return promise;
   }
 
-  #perform(ask: Ask): void {
+  #perform(request: StepRequest): void {
     const { recording, log } = this.#options;
-    const { epoch, scope, key: step, occurrence } = ask.name;
+    const { epoch, scope, key: step, occurrence } = request.name;
     const key = `${this.run.id}/${this.run.retries}/${epoch}/${scope}/${step}/${occurrence}`;
-    const performing = performStep(ask, key, recording.begun(nameText(ask.name)), this.#options).then(
+    const performing = performStep(request, key, recording.begun(nameText(request.name)), this.#options).then(
       (row) => {
-        if (row) this.#replay.give(ask, row);
+        if (row) this.#replay.give(request, row);
       },
       (error: unknown) => {
         if (this.#root.over) return;
         if (!(error instanceof LostRun))
           log.error("could not record a step", {
             run: this.run.id,
-            step: ask.spec.label,
+            step: request.spec.label,
             error: errorText(error),
           });
         this.#stop(new LostRun(errorText(error)), { kind: "lost" });

@@ -24,7 +24,7 @@ export type RecordsOptions = {
   lastPlace: number;
 };
 
-export type Asked = { name: StepName; spec: StepSpec };
+export type NamedStep = { name: StepName; spec: StepSpec };
 
 /** The outcome of a step: its result as JSON, or the error. */
 export type Outcome = { result: string | undefined } | { error: unknown };
@@ -39,7 +39,7 @@ export class Records {
     this.#lastPlace = options.lastPlace;
   }
 
-  async begin({ name, spec }: Asked, begin: (tx: StoreTx) => Promise<Begun>): Promise<Begun> {
+  async begin({ name, spec }: NamedStep, begin: (tx: StoreTx) => Promise<Begun>): Promise<Begun> {
     const now = this.#options.clock.now();
     return this.#write(async (tx) => {
       const begun = await begin(tx);
@@ -52,9 +52,9 @@ export class Records {
 
   /** `extra` is part of the same transaction. It returns "told" to replace the event. */
   async end(
-    { name, spec }: Asked,
+    { name, spec }: NamedStep,
     how: { started: number; begun: boolean; outcome: Outcome },
-    extra?: (tx: StoreTx) => Promise<"told" | undefined>,
+    extra: (tx: StoreTx) => Promise<"told" | undefined>,
   ): Promise<StepRow> {
     const { outcome, started } = how;
     const failed = "error" in outcome;
@@ -70,7 +70,7 @@ export class Records {
       const row = { ...this.#row(name, spec, started), ...end, ended_at: at };
       if (how.begun) await tx.steps.end(name, { ...end, at });
       else await tx.steps.insert(row);
-      const told = await extra?.(tx);
+      const told = await extra(tx);
       if (told !== "told") await tx.events.append(this.#stepEvent(spec, name.scope, { status, error, started }), at);
       return row;
     });

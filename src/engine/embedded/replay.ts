@@ -4,9 +4,9 @@
  */
 import type { Parked } from "../../contract/run.ts";
 import type { StepRow } from "../../store/store.ts";
-import { type Ask, answer, describeStep } from "./ask.ts";
 import { EventLoopQueue } from "./event-loop.ts";
 import { nameText, type Recording } from "./recording.ts";
+import { answer, describeStep, type StepRequest } from "./step.ts";
 
 export type ReplayOptions = {
   recording: Recording;
@@ -17,7 +17,7 @@ export type ReplayOptions = {
   /** Whether the body may differ from the recorded steps. Called only if it does. */
   mayDiffer: () => boolean;
   isCut: (scope: string) => boolean;
-  perform: (ask: Ask) => void;
+  perform: (request: StepRequest) => void;
   /** All recorded results were delivered, except for the discarded steps. */
   onReplayed: (setAside: readonly StepRow[]) => void;
   onDiverged: (parked: Parked) => void;
@@ -26,7 +26,7 @@ export type ReplayOptions = {
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #results = new EventLoopQueue(() => this.#quiet());
-  readonly #waiting = new Map<string, Ask>();
+  readonly #waiting = new Map<string, StepRequest>();
   #grace: NodeJS.Timeout | null = null;
   #isLive: boolean;
 
@@ -40,20 +40,20 @@ export class Replay {
     return this.#isLive;
   }
 
-  take(ask: Ask): void {
+  take(request: StepRequest): void {
     if (!this.#isLive) {
-      this.#waiting.set(nameText(ask.name), ask);
+      this.#waiting.set(nameText(request.name), request);
       this.#results.wake();
       return;
     }
     // A body that returned to a checkpoint may request a skipped step later.
-    const row = this.#options.recording.take(nameText(ask.name));
-    if (row) this.give(ask, row);
-    else this.#options.perform(ask);
+    const row = this.#options.recording.take(nameText(request.name));
+    if (row) this.give(request, row);
+    else this.#options.perform(request);
   }
 
-  give(ask: Ask, row: StepRow): void {
-    this.#results.give(() => answer(ask, row));
+  give(request: StepRequest, row: StepRow): void {
+    this.#results.give(() => answer(request, row));
   }
 
   /** The body moved to the start of this epoch by itself. */
@@ -92,11 +92,11 @@ export class Replay {
       this.#goLive();
       return;
     }
-    const ask = this.#waiting.get(nameText(row));
-    if (ask) {
+    const request = this.#waiting.get(nameText(row));
+    if (request) {
       this.#waiting.delete(nameText(row));
       recording.take(nameText(row));
-      this.give(ask, row);
+      this.give(request, row);
       return;
     }
     const [other] = this.#waiting.values();
@@ -108,16 +108,16 @@ export class Replay {
 
   /** Drops requests of branches that were stopped. */
   #forgetCut(): void {
-    for (const [name, ask] of this.#waiting) if (ask.scope.over) this.#waiting.delete(name);
+    for (const [name, request] of this.#waiting) if (request.scope.over) this.#waiting.delete(name);
   }
 
   #goLive(): void {
     this.#isLive = true;
     this.#forgetCut();
-    const asks = [...this.#waiting.values()];
+    const requests = [...this.#waiting.values()];
     this.#options.onReplayed(this.#setAside());
     this.#waiting.clear();
-    for (const ask of asks) this.take(ask);
+    for (const request of requests) this.take(request);
   }
 
   /** A forced resume discards recorded steps that are not requested. */
@@ -128,7 +128,7 @@ export class Replay {
     return rest;
   }
 
-  #diverged(row: StepRow, instead: Ask | null): void {
+  #diverged(row: StepRow, instead: StepRequest | null): void {
     const recorded = describeStep(row, row.label);
     const asked = instead === null ? null : describeStep(instead.name, instead.spec.label);
     const found = asked === null ? "its body ended without it" : `it asked for ${asked}`;
