@@ -120,9 +120,13 @@ function redactedPart(value: unknown, redact: Redact): unknown {
   return found ? Object.fromEntries(entries) : value;
 }
 
-/** A value with quotes, backslashes or control characters has a different form inside JSON. */
+/**
+ * A value with quotes, backslashes or control characters has a different form inside JSON, and a third one in JSON that
+ * is itself a string of JSON, such as the input of a tool in an event.
+ */
 function formsOf(secret: string): string[] {
-  return [secret, JSON.stringify(secret).slice(1, -1)];
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+  return [secret, inJson(secret), inJson(inJson(secret))];
 }
 
 type IsBeginning = (text: string, at: number) => boolean;

@@ -100,9 +100,12 @@ describe("a JSON value", () => {
   it("keeps no secret, whatever characters JSON writes in another form", () => {
     const letters = (options: fc.StringConstraints) =>
       fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u0001", "\u2028", "é", "😀"), ...options });
+    const quoted = (secrets: readonly string[]) => secrets.map((secret) => JSON.stringify({ secret }));
     const text = (secrets: readonly string[]) =>
       fc
-        .array(fc.oneof(letters({ maxLength: 4 }), fc.constantFrom("", "tok-abcabc", ...secrets)), { maxLength: 3 })
+        .array(fc.oneof(letters({ maxLength: 4 }), fc.constantFrom("", "tok-abcabc", ...secrets, ...quoted(secrets))), {
+          maxLength: 3,
+        })
         .map((parts) => parts.join(""));
     const value = (secrets: readonly string[]) =>
       fc.oneof(
@@ -116,7 +119,10 @@ describe("a JSON value", () => {
       fc.property(input, ([secrets, given]) => {
         const redact = createRedactor(secrets, [form]);
         const clean = redacted(given, redact);
-        for (const one of textsIn(clean)) expect(redact(one)).toBe(one);
+        for (const one of textsIn(clean)) {
+          expect(redact(one)).toBe(one);
+          for (const secret of [...secrets, ...quoted(secrets)]) expect(one).not.toContain(secret);
+        }
         expect(JSON.parse(redactedLine(given, redact))).toEqual(JSON.parse(JSON.stringify(clean)));
       }),
       { numRuns: 3_000 },
