@@ -22,7 +22,7 @@ it("prints a link that works once, lists the browser and ends its access", async
   expect([(await login()).status, (await login()).status]).toEqual([200, 401]);
   expect((await aegis("web", "--list")).stdout).toContain("Test Browser");
   expect((await aegis("web", "--revoke", "web_none")).stderr).toContain("aegis web --list shows them");
-  expect((await aegis("web", "--revoke", "all")).stdout).toBe("Ended the access of 1 browser.\n");
+  expect((await aegis("web", "--revoke", "all")).stdout).toBe("Revoked the access of 1 browser.\n");
   expect((await aegis("web", "--list")).stdout).toContain("No browser has access.");
   expect((await aegis("web", "--no-open")).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[\w-]{22}\n/);
 });
