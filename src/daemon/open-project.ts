@@ -86,7 +86,7 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
   for (const line of await settleInstalls(places.project)) log.warn(line);
   const configService: ConfigService = await ConfigService.open({ root, env, drivers, secrets, trust, log, agent });
 
-  const cluster = clusterSettings(configService.settings(), { root, env });
+  const cluster = await clusterSettings(configService.settings(), { root, env });
   for (const value of cluster === null ? [] : clusterSecrets(cluster)) secrets.add(value);
   const { promise: historyLost, resolve: onHistoryLost } = Promise.withResolvers<AegisError>();
   const opened = await openStore({ root, state, cluster, patient, history, onHistoryLost, clock, log }, scope);

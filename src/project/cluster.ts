@@ -4,9 +4,12 @@ import { basename } from "node:path";
 import { AegisError } from "../contract/errors.ts";
 import type { Environment } from "../lib/child-env.ts";
 import { durationMs } from "../lib/duration.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { soleVariable } from "../lib/variables.ts";
 import { serverUrls } from "../store/postgres/url.ts";
+import { expectedUrl, urlProblem } from "../store/postgres/url-problem.ts";
 import type { Config } from "./config/config.ts";
+import { findPlace } from "./config/find-place.ts";
 import { refusalText, type TrustedSettings } from "./trust/trusted-settings.ts";
 
 export type ClusterSettings = {
@@ -30,10 +33,10 @@ export type ClusterSettings = {
  * Returns null for a project with an embedded database. Throws `forbidden` if the user did not agree to the section:
  * with any other database the project would seem to be empty.
  */
-export function clusterSettings(
+export async function clusterSettings(
   { config, untrusted }: Pick<TrustedSettings, "config" | "untrusted">,
   { root, env }: { root: string; env: Environment },
-): ClusterSettings | null {
+): Promise<ClusterSettings | null> {
   if (config.cluster === undefined) return null;
   const refused = untrusted.find(({ item }) => item.kind === "settings" && item.name.startsWith("cluster."));
   if (refused !== undefined)
@@ -43,14 +46,14 @@ export function clusterSettings(
   return readCluster(config.cluster, { root, env });
 }
 
-function readCluster(
+async function readCluster(
   said: NonNullable<Config["cluster"]>,
   { root, env }: { root: string; env: Environment },
-): ClusterSettings {
+): Promise<ClusterSettings> {
   const variable = soleVariable(said.database ?? "") ?? "";
   const project = said.project ?? projectName(root);
   return {
-    url: databaseUrl(variable, env),
+    url: await databaseUrl(variable, { root, env }),
     variable,
     project,
     schema: schemaOf(project),
@@ -65,26 +68,42 @@ function readCluster(
 /** The texts that must not appear anywhere: the URL, and its password in both spellings. */
 export function clusterSecrets({ url }: ClusterSettings): string[] {
   const [server] = serverUrls(url);
-  const password = server === undefined ? "" : new URL(server).password;
-  return [...new Set([url, password, safelyDecoded(password)])].filter((value) => value !== "");
+  const { password = "", searchParams } = server === undefined ? {} : new URL(server);
+  const parameter = searchParams?.get("password") ?? "";
+  const spellings = [password, safelyDecoded(password), parameter, encodeURIComponent(parameter)];
+  return [...new Set([url, ...spellings])].filter((value) => value !== "");
 }
 
 function schemaOf(project: string): string {
   return `aegis_${project}`;
 }
 
-function databaseUrl(variable: string, env: Environment): string {
+/** Throws `invalid` with the place of the setting. */
+async function databaseUrl(variable: string, { root, env }: { root: string; env: Environment }): Promise<string> {
   const url = env[variable]?.trim() ?? "";
-  const expected = "a URL such as postgres://aegis:password@db.example.com:5432/aegis";
-  if (url === "")
-    throw new AegisError("invalid", `cluster.database: the variable ${variable} is not set`, {
-      hint: `set it to ${expected} in the environment in which you start Aegis`,
-    });
-  if (serverUrls(url).length === 0)
-    throw new AegisError("invalid", `cluster.database: the variable ${variable} does not hold a database URL`, {
-      hint: `expected ${expected}; special characters in the password are written as %XX`,
-    });
-  return url;
+  const found =
+    url === ""
+      ? {
+          problem: `is not set${didYouMean(variable, otherNames(env, variable))}`,
+          hint: `set it to ${expectedUrl} in the environment in which you start Aegis`,
+        }
+      : unusable(url);
+  if (found === null) return url;
+  const { file, line } = await findPlace(root, ["cluster", "database"]);
+  const place = file === null ? "" : `${file}:${line} `;
+  throw new AegisError("invalid", `${place}cluster.database: the variable ${variable} ${found.problem}`, {
+    hint: found.hint,
+  });
+}
+
+/** The variable itself may be set to an empty text. */
+function otherNames(env: Environment, variable: string): string[] {
+  return Object.keys(env).filter((name) => name !== variable);
+}
+
+function unusable(url: string): { problem: string; hint: string } | null {
+  const found = urlProblem(url);
+  return found === null ? null : { ...found, problem: `does not hold a database URL: ${found.problem}` };
 }
 
 function projectName(root: string): string {

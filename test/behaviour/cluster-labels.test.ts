@@ -52,6 +52,8 @@ describe.skipIf(noPostgres !== null)("labels of nodes", { timeout: scaled(120_00
     const refused = await one.aegis("spawn", "painter", "--handle", "art");
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toMatch(/no node with the label gpu takes work\n.*nodes: one \(no labels\)/);
+    const misspelt = await one.aegis("spawn", "--nodes", "oen");
+    expect(misspelt.stderr).toContain('no node with the label oen takes work (did you mean "one"?)');
     expect(await sessionsAt(one)).toEqual([]);
 
     // A task waits for a node, and says so.

@@ -118,7 +118,11 @@ describe.skipIf(noPostgres !== null)("one node on PostgreSQL", { timeout: scaled
     delete project.env[databaseVariable];
     const unset = await project.aegis("up");
     expect(unset.code).toBe(2);
-    expect(unset.stderr).toContain(`cluster.database: the variable ${databaseVariable} is not set`);
+    expect(unset.stderr).toContain(
+      `.aegis.local.yaml:2 cluster.database: the variable ${databaseVariable} is not set\n`,
+    );
+    project.env.AEGIS_DATABSE_URL = postgres.url;
+    expect((await project.aegis("up")).stderr).toContain('is not set (did you mean "AEGIS_DATABSE_URL"?)');
     project.env[databaseVariable] = "mysql://root:topsecret1@localhost/x";
     const wrong = await project.aegis("up");
     expect(wrong.stderr).toContain(`the variable ${databaseVariable} does not hold a database URL`);

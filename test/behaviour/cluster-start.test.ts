@@ -41,15 +41,30 @@ describe.skipIf(noPostgres !== null)("a node that cannot use its database", { ti
     );
   });
 
-  it("may not use the tables that another role owns", async () => {
+  /** A project that a node has used, and whose nodes are stopped. */
+  async function usedProject(): Promise<string> {
     const name = newProjectName();
-    const owner = await nodeOn(postgres.url, name);
-    expect((await owner.aegis("up")).code).toBe(0);
-    expect((await owner.aegis("down")).code).toBe(0);
-    await asAdmin("CREATE ROLE guest LOGIN", `GRANT USAGE ON SCHEMA aegis_${name} TO guest`);
-    await asAdmin(`GRANT SELECT, UPDATE ON aegis_${name}.aegis_schema TO guest`);
-    const stderr = await failure(postgres.url.replace("postgres@", "guest@"), name);
-    expect(stderr).toMatch(/the role guest may not use the table aegis_t_\w+\.\w+\n.*GRANT SELECT, INSERT/);
+    const project = await nodeOn(postgres.url, name);
+    expect((await project.aegis("up")).code).toBe(0);
+    expect((await project.aegis("down")).code).toBe(0);
+    return name;
+  }
+
+  it("may not use the tables that another role owns", async () => {
+    const name = await usedProject();
+    const url = postgres.url.replace("postgres@", "guest@");
+    await asAdmin("CREATE ROLE guest LOGIN");
+    expect(await failure(url, name)).toMatch(
+      /the role guest may not use the schema aegis_t_\w+\n.*GRANT USAGE ON SCHEMA aegis_t_\w+ TO guest; GRANT SELECT/,
+    );
+    await asAdmin(`GRANT USAGE ON SCHEMA aegis_${name} TO guest`);
+    expect(await failure(url, name)).toMatch(
+      /the role guest may not use the table aegis_t_\w+\.aegis_schema\n.*GRANT SELECT, INSERT/,
+    );
+    await asAdmin(`GRANT SELECT, INSERT, UPDATE, DELETE ON aegis_${name}.aegis_schema TO guest`);
+    const lacking = /the role guest may not use the table aegis_t_\w+\.asks\n.*GRANT SELECT, INSERT/;
+    expect(await failure(url, name)).toMatch(lacking);
+    expect((await (await nodeOn(url, name)).aegis("doctor")).stdout).toMatch(lacking);
     await asAdmin(
       `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA aegis_${name} TO guest`,
       `GRANT USAGE ON ALL SEQUENCES IN SCHEMA aegis_${name} TO guest`,
@@ -57,6 +72,87 @@ describe.skipIf(noPostgres !== null)("a node that cannot use its database", { ti
     const guest = await nodeOn(postgres.url.replace("postgres@", "guest@"), name);
     expect((await guest.aegis("up")).code).toBe(0);
     expect((await guest.aegis("spawn", "--handle", "ada")).code).toBe(0);
+  });
+
+  it("may not connect, may not migrate, or has too few connections", async () => {
+    const name = await usedProject();
+    const url = postgres.url.replace("postgres@", "limited@").replace(/postgres$/, "narrow");
+    await asAdmin(
+      "CREATE ROLE limited LOGIN",
+      "CREATE DATABASE narrow",
+      "REVOKE CONNECT ON DATABASE narrow FROM PUBLIC",
+    );
+    expect(await failure(url)).toMatch(/permission denied for database.*\n.*grant the role CONNECT on the database/);
+    await asAdmin("GRANT CONNECT ON DATABASE narrow TO limited", "ALTER ROLE limited CONNECTION LIMIT 6");
+    const few = /allows the role limited 6 connections; a node needs 7\n.*ALTER ROLE limited CONNECTION LIMIT -1/;
+    expect(await failure(url)).toMatch(few);
+    expect((await (await nodeOn(url)).aegis("doctor")).stdout).toMatch(few);
+    await asAdmin("ALTER ROLE limited CONNECTION LIMIT -1", "ALTER DATABASE narrow CONNECTION LIMIT 2");
+    expect(await failure(url)).toMatch(/allows the database narrow 2 connections; a node needs 7\n.*ALTER DATABASE/);
+    await asAdmin(
+      `GRANT USAGE ON SCHEMA aegis_${name} TO limited`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA aegis_${name} TO limited`,
+      `UPDATE aegis_${name}.aegis_schema SET version = version - 1`,
+    );
+    expect(await failure(postgres.url.replace("postgres@", "limited@"), name)).toMatch(
+      /must be owner of table.*\n.*start the first node of this version with that role/,
+    );
+  });
+
+  it("has a URL that is written wrongly, which no message repeats", async () => {
+    const secret = "correct-horse-battery";
+    const wrong: [url: string, said: RegExp][] = [
+      [`mysql://aegis:${secret}@db/aegis`, /does not hold a database URL: it starts with mysql:\/\//],
+      [`db:5432/aegis?password=${secret}`, /it does not start with postgres:\/\/\n/],
+      [`postgres://aegis:${secret}/x@db/aegis`, /its host or its port cannot be read\n.*\/ as %2F/],
+      [
+        `postgres://aegis:${secret}@db/aegis?ssl_mode=verify-full`,
+        /unknown parameter ssl_mode \(did you mean "sslmode"/,
+      ],
+      [
+        `postgres://aegis:${secret}@db/aegis?sslmode=verify-ful`,
+        /sslmode is "verify-ful" \(did you mean "verify-full"/,
+      ],
+      [
+        `${postgres.url}?sslmode=verify-full&sslrootcert=/no/ca.pem`,
+        /open '\/no\/ca\.pem'\n.*correct the path in sslroot/,
+      ],
+    ];
+    const project = await nodeOn("");
+    for (const [url, said] of wrong) {
+      project.env[databaseVariable] = url;
+      const { code, stderr } = await project.aegis("up");
+      expect(code).not.toBe(0);
+      expect(stderr).toMatch(said);
+      expect(stderr).not.toContain("waiting for");
+      if (!url.includes("sslrootcert")) expect(stderr).toMatch(/^ {2}\.aegis\.local\.yaml:2 cluster\.database: /m);
+      expect(stderr).not.toContain(secret);
+    }
+    const log = await readFile(join(project.root, ".aegis", "state", "daemon.log"), "utf8");
+    expect(log).not.toContain(secret);
+  });
+
+  it("lacks the driver", async () => {
+    const project = await nodeOn(postgres.url);
+    const preload = join(project.root, "no-driver.mjs");
+    await writeFile(
+      preload,
+      `import { registerHooks } from "node:module";
+      registerHooks({ resolve(name, context, next) {
+        if (name === "pg") throw new Error("Cannot find package 'pg'");
+        return next(name, context);
+      } });`,
+    );
+    project.env.NODE_OPTIONS = `--import=${preload}`;
+    const { code, stderr } = await project.aegis("up");
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/the package "pg" is not installed\n.*install it beside aegis: npm install pg/);
+  });
+
+  it("has a schema whose version is gone", async () => {
+    const name = await usedProject();
+    await asAdmin(`DELETE FROM aegis_${name}.aegis_schema`);
+    expect(await failure(postgres.url, name)).toMatch(/its table aegis_schema holds no version\n.*from a backup/);
   });
 
   it("has a server that is too old, or a pooler that delivers no notifications", async () => {

@@ -138,6 +138,23 @@ describe.skipIf(noPostgres !== null)("aegis store copy", { timeout: scaled(120_0
     expect((await aegis("ps")).stdout).toContain("ada");
   });
 
+  it("refuses while a node of another role runs, whose statements the server hides", async () => {
+    const name = newProjectName();
+    await postgres.asAdmin("CREATE ROLE mover LOGIN", "GRANT CREATE ON DATABASE postgres TO mover");
+    const project = await aegisProject({ ...files, ...clusterFile(name) });
+    project.env[databaseVariable] = postgres.url;
+    await project.aegis("up");
+    await postgres.asAdmin(
+      `GRANT USAGE ON SCHEMA aegis_${name} TO mover`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA aegis_${name} TO mover`,
+    );
+    const other = await aegisProject({ ...files, ...clusterFile(name) });
+    other.env[databaseVariable] = postgres.url.replace("postgres@", "mover@");
+    const { code, stderr } = await other.aegis("store", "copy", "--to", "sqlite");
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`a node of this project is running on the schema aegis_${name}`);
+  });
+
   it("does not overwrite another project", async () => {
     const name = newProjectName();
     const first = await aegisProject({ ...files, ...clusterFile(name) });
@@ -153,6 +170,10 @@ describe.skipIf(noPostgres !== null)("aegis store copy", { timeout: scaled(120_0
     expect(stderr).toMatch(/already holds a project with 1 sessions/);
     expect((await counts(`aegis_${name}`)).sessions).toBe(1);
     expect((await second.aegis("store", "copy")).stderr).toContain("expected --to postgres or --to sqlite");
+    second.env[databaseVariable] = "postgres://aegis@127.0.0.1:1/aegis";
+    const away = await second.aegis("store", "copy", "--to", "postgres");
+    expect(away.stderr).toMatch(/ECONNREFUSED.*\n.*check the address in the database URL/);
+    expect(away.stderr).not.toContain("tries again");
   });
 });
 

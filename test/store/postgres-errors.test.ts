@@ -33,3 +33,19 @@ describe("an error of a connection pooler", () => {
     });
   });
 });
+
+describe("an error of the machine", () => {
+  const errno = (code: string, syscall: string) => Object.assign(new Error(`${code}: ${syscall}`), { code, syscall });
+
+  it("passes if the server or the network is away", () => {
+    for (const error of [errno("ECONNRESET", "read"), errno("ENOENT", "connect"), errno("EPIPE", "write")])
+      expect(isTransient(error)).toBe(true);
+  });
+
+  it("does not pass if a file of the URL cannot be read", () => {
+    for (const error of [errno("ENOENT", "open"), errno("EACCES", "open"), errno("EISDIR", "read")]) {
+      expect(isTransient(error)).toBe(false);
+      expect(postgresError(error, "the server")).toMatchObject({ hint: expect.stringContaining("sslrootcert") });
+    }
+  });
+});

@@ -105,12 +105,16 @@ async function failure(root: string, logOffset: number, exitCode: number, what: 
   // Print the daemon's final message in full: a configuration may have any number of problems.
   const lastText = problems.findLastIndex((line) => line.startsWith(lastWordsMark));
   const told = lastText === -1 ? problems.slice(-8) : problems.slice(lastText);
-  const lines = [`the daemon ${what}`, ...told.map((line) => `  ${line.replace(lastWordsMark, "")}`)];
+  const lines = [`the daemon ${what}`, ...told.map((line) => `  ${withoutMark(line)}`)];
   return new CliError(exitCode, lines.join("\n"), { hint: `the full log: ${path}` });
 }
 
 /** The prefix of the message in which the daemon explains why it exits. */
 const lastWordsMark = "aegis: ";
+
+function withoutMark(line: string): string {
+  return line.startsWith(lastWordsMark) ? line.slice(lastWordsMark.length) : line;
+}
 
 const mostBytes = 256 * 1024;
 

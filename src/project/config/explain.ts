@@ -55,7 +55,7 @@ function unknownKey(schema: z.ZodType, parent: KeyPath, key: string): Finding {
 function expectation(issue: z.core.$ZodIssue, found: unknown): string {
   switch (issue.code) {
     case "invalid_type":
-      return `expected ${expectedWords[issue.expected] ?? issue.expected}`;
+      return hasOwnText(issue) ? issue.message : `expected ${expectedWords[issue.expected] ?? issue.expected}`;
     case "invalid_value":
       return `expected ${issue.values.length > 1 ? "one of " : ""}${issue.values.map(String).join(", ")}`;
     case "too_small":
@@ -68,10 +68,15 @@ function expectation(issue: z.core.$ZodIssue, found: unknown): string {
   }
 }
 
+/** Whether the schema says what it expects. The texts of zod begin in another way. */
+function hasOwnText({ message }: z.core.$ZodIssue): boolean {
+  return message.startsWith("expected ");
+}
+
 /** Quoted numbers and unquoted strings are the most common mistakes. */
 function hintFor(issue: z.core.$ZodIssue, found: unknown): string {
   if (issue.code === "invalid_value" && typeof found === "string") return didYouMean(found, issue.values.map(String));
-  if (issue.code !== "invalid_type") return "";
+  if (issue.code !== "invalid_type" || hasOwnText(issue)) return "";
   if (issue.expected === "string" && ["number", "boolean"].includes(typeof found)) return " (put it in quotes)";
   if (["number", "int"].includes(issue.expected) && typeof found === "string" && /^\d+(\.\d+)?$/.test(found))
     return " (leave the quotes out)";

@@ -169,14 +169,16 @@ const webhookInSchema = z.strictObject({
   prompt: text.optional(),
 });
 
-const duration = (least: string, most: string) =>
-  z.string().refine(
+const duration = (least: string, most: string) => {
+  const error = `expected a time from ${least} to ${most} with its unit, as in 30s, 5m or 1h`;
+  return z.string({ error }).refine(
     (written) => {
       const ms = durationMs(written) ?? 0;
       return /[a-z]$/.test(written) && ms >= (durationMs(least) ?? 0) && ms <= (durationMs(most) ?? 0);
     },
-    { error: `expected a time from ${least} to ${most} with its unit, as in 30s, 5m or 1h` },
+    { error },
   );
+};
 
 /** `references.ts` requires `database`, and only as the name of a variable. Without trust the daemon does not start. */
 const clusterSchema = z.strictObject({

@@ -1,5 +1,6 @@
 /** Chooses the node of a session by the labels that the session requires. */
 import { AegisError } from "../../contract/errors.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import type { NodeRow, SessionRow, StoreReads } from "../../store/store.ts";
 
 type OfNodes = Pick<StoreReads, "nodes">;
@@ -39,10 +40,14 @@ export async function nodeFor(from: OfNodes, own: string, labels: readonly strin
 export async function requireNodeFor(from: OfNodes, own: string, labels: readonly string[]): Promise<string> {
   const node = await nodeFor(from, own, labels);
   if (node !== null) return node;
-  const known = (await from.nodes.list()).map(
+  const nodes = await from.nodes.list();
+  const known = nodes.map(
     (one) => `${one.name} (${takesWork(one) ? one.labels.join(", ") || "no labels" : "takes no work"})`,
   );
-  throw new AegisError("unavailable", `no node with ${labelWords(labels)} takes work`, {
+  const words = allLabels(...nodes.map(({ name, labels }) => [name, ...labels]));
+  const unknown = labels.find((label) => !words.includes(label));
+  const near = unknown === undefined ? "" : didYouMean(unknown, words);
+  throw new AegisError("unavailable", `no node with ${labelWords(labels)} takes work${near}`, {
     hint: `start a node with these cluster.labels; nodes: ${known.join(", ")}`,
   });
 }

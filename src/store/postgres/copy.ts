@@ -101,11 +101,14 @@ async function inTransaction<T>(
   });
 }
 
-/** Every node has a connection that listens as long as it runs. */
+/**
+ * Every node has a connection that listens as long as it runs. The server hides the statements of other roles, so each
+ * of their connections counts.
+ */
 async function refuseRunningNodes(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `SELECT count(*) AS count FROM pg_stat_activity
-      WHERE application_name = $1 AND datname = current_database() AND query LIKE 'LISTEN %'`,
+      WHERE application_name = $1 AND datname = current_database() AND (query LIKE 'LISTEN %' OR query = '<insufficient privilege>')`,
     [applicationName(schema)],
   );
   if ((rows[0]?.count ?? 0) > 0)

@@ -8,6 +8,7 @@ import { StoreAwayError } from "../transact.ts";
 export function postgresError(error: unknown, where: string): unknown {
   if (error instanceof AegisError || error instanceof ConstraintError) return error;
   const code = codeOf(error);
+  if (isUnreadableFile(error)) return unreadableFile(error, where);
   const refusal = refusalOf(error);
   if (refusal !== null) return refused(error, where, refusal);
   if (code === null) return isConnectionLoss(error) ? unreachable(error, where) : internal(error, where);
@@ -28,7 +29,7 @@ export function isTransient(error: unknown): boolean {
   if (isConnectionLoss(error)) return true;
   if (error instanceof NotWritableError) return true;
   const code = codeOf(error);
-  if (code === null || refusalOf(error) !== null) return false;
+  if (code === null || refusalOf(error) !== null || isUnreadableFile(error)) return false;
   return isErrno(code) || transient.some((prefix) => code.startsWith(prefix));
 }
 
@@ -56,7 +57,19 @@ function refused(error: unknown, where: string, hint: string): AegisError {
 /** What the user can do about a refusal. Null for every other error. */
 function refusalOf(error: unknown): string | null {
   const code = codeOf(error) ?? "";
-  return statedRefusal(error) ?? (code === poolerCode ? poolerRefusal(error) : (refusals[code] ?? null));
+  if (code === poolerCode) return statedRefusal(error) ?? poolerRefusal(error);
+  return statedRefusal(error) ?? (code === rightsCode ? rightsRefusal(error) : (refusals[code] ?? null));
+}
+
+const rightsCode = "42501";
+
+/** What a role lacks. Rights on tables are checked before the tables are used. */
+function rightsRefusal(error: unknown): string {
+  const detail = error instanceof Error && "detail" in error ? String(error.detail) : "";
+  if (/CONNECT privilege/i.test(detail)) return "grant the role CONNECT on the database";
+  if (/must be owner/i.test(errorText(error)))
+    return "the tables must be migrated by the role that owns them: start the first node of this version with that role";
+  return "grant the role CREATE on the database, or make it the owner of the schema";
 }
 
 /** PgBouncer gives this code to all of its own errors, also to those of a server that is away. */
@@ -80,6 +93,8 @@ function statedRefusal(error: unknown): string | null {
   if (/does not support SSL/i.test(text))
     return "the server has no TLS: configure it there, or remove sslmode from the URL if the network is private";
   const code = codeOf(error) ?? "";
+  if (code.startsWith("ERR_OSSL"))
+    return "sslrootcert, sslcert and sslkey of the database URL must name files in PEM format";
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|^ERR_SSL/.test(code))
     return "the server's certificate was not accepted: add sslrootcert=/path/to/ca.pem to the URL, or correct its host";
   return null;
@@ -91,7 +106,6 @@ const refusals: Readonly<Record<string, string>> = {
   "28P01": "check the role and the password of the database URL",
   "3D000": "create the database, or correct its name in the database URL",
   "3F000": "let a role that may create schemas start Aegis once, or create the schema for this role",
-  "42501": "grant the role CREATE on the database, or make it the owner of the schema",
 };
 
 /**
@@ -119,6 +133,29 @@ function isConnectionLoss(error: unknown): boolean {
       error.message,
     )
   );
+}
+
+/** A file that the URL names, as that of a certificate. A socket that is missing fails in `connect`. */
+function isUnreadableFile(error: unknown): boolean {
+  if (!(error instanceof Error && "syscall" in error)) return false;
+  return error.syscall === "open" || codeOf(error) === "EISDIR";
+}
+
+function unreadableFile(error: unknown, where: string): AegisError {
+  return new AegisError("unavailable", `a file for ${where} cannot be read: ${errorText(error)}`, {
+    hint: "correct the path in sslrootcert, sslcert or sslkey of the database URL",
+    cause: error,
+  });
+}
+
+/** The error of a command or a start, which does not try again by itself. */
+export function finalError(error: unknown, where: string): unknown {
+  const known = postgresError(error, where);
+  if (!(known instanceof StoreAwayError)) return known;
+  return new StoreAwayError(known.message, {
+    hint: "check the address in the database URL, that the server runs and that this machine reaches it",
+    cause: error,
+  });
 }
 
 function unreachable(error: unknown, where: string): StoreAwayError {

@@ -2,7 +2,7 @@
 import type { DatabaseFacts } from "../../contract/api.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { readVersion, refuseNewer } from "./schema.ts";
-import { readFacts, refuseUnusable } from "./server.ts";
+import { readFacts, refuseUnusable, requireConnections } from "./server.ts";
 import type { Place } from "./url.ts";
 import { withClient } from "./with-client.ts";
 
@@ -14,6 +14,7 @@ export function examineDatabase(place: Place): Promise<Examination> {
   return withClient(place, async (client, connections) => {
     const database = await readFacts(client, () => systemClock.now());
     refuseUnusable(database, connections.where);
+    await requireConnections(client, connections.where);
     const version = await readVersion(client, place.schema);
     refuseNewer(place.schema, version);
     return { where: connections.where, schema: version.version, database };

@@ -38,7 +38,6 @@ export async function prepareSchema(client: Client, schema: string): Promise<voi
   try {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [schema]);
     await prepareTables(client, schema);
-    await requireRights(client, schema);
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
@@ -66,7 +65,7 @@ export async function prepareTables(client: Client, schema: string): Promise<voi
   );
 }
 
-/** Returns 0 for a schema without our tables. A schema with other tables is refused. */
+/** Returns 0 for a schema without our tables. A schema with other tables, or that the role may not use, is refused. */
 export async function readVersion(client: Client, schema: string): Promise<Version> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1",
@@ -77,23 +76,38 @@ export async function readVersion(client: Client, schema: string): Promise<Versi
     throw new AegisError("unavailable", `the schema ${schema} holds tables of another program`, {
       hint: "give Aegis another database; nothing was changed",
     });
+  await requireRights(client, schema);
   const found = await client.query<Version>("SELECT version, compatible FROM aegis_schema");
-  return found.rows[0] ?? { version: 0, compatible: 0 };
+  const [version] = found.rows;
+  if (version === undefined)
+    throw new AegisError("unavailable", `the schema ${schema} is damaged: its table aegis_schema holds no version`, {
+      hint: "restore the schema from a backup; nothing was changed",
+    });
+  return version;
 }
 
-/** Another role may own the tables. Throws `unavailable` with a table that this role cannot use. */
+/** Another role may own the tables. Throws `unavailable` with the statements that let this role use them. */
 async function requireRights(client: Client, schema: string): Promise<void> {
-  const { rows } = await client.query<{ name: string; role: string }>(
-    `SELECT tablename AS name, current_user::text AS role FROM pg_tables WHERE schemaname = $1 AND NOT (
-      SELECT bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), needed))
-      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed) LIMIT 1`,
+  const { rows } = await client.query<{ role: string; usable: boolean; table: string | null }>(
+    `SELECT quote_ident(current_user) AS role, has_schema_privilege(oid, 'USAGE') AS usable, (
+        SELECT relname::text FROM pg_class WHERE relnamespace = pg_namespace.oid AND relkind = 'r' AND NOT (
+          SELECT bool_and(has_table_privilege(pg_class.oid, needed))
+          FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed)
+        ORDER BY relname LIMIT 1) AS table
+      FROM pg_namespace WHERE nspname = $1`,
     [schema],
   );
-  const [lacking] = rows;
-  if (lacking === undefined) return;
-  const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${lacking.role}`;
-  throw new AegisError("unavailable", `the role ${lacking.role} may not use the table ${schema}.${lacking.name}`, {
-    hint: `let the owner of the tables run: ${grant}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${lacking.role}`,
+  const [found] = rows;
+  if (found === undefined || (found.usable && found.table === null)) return;
+  const { role, usable, table } = found;
+  const what = usable ? `the table ${schema}.${table}` : `the schema ${schema}`;
+  const grants = [
+    ...(usable ? [] : [`GRANT USAGE ON SCHEMA ${schema} TO ${role}`]),
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
+  ];
+  throw new AegisError("unavailable", `the role ${role} may not use ${what}`, {
+    hint: `let the owner of the tables run: ${grants.join("; ")}`,
   });
 }
 

@@ -60,6 +60,28 @@ export function refuseUnusable(facts: DatabaseFacts, where: string): void {
   }
 }
 
+/** One that writes, one that listens, one that renews the lease, and four that read. */
+const connectionsOfNode = 7;
+
+/** Throws `unavailable` if the role or the database is limited to fewer connections than a node uses. */
+export async function requireConnections(client: Pick<Client, "query">, where: string): Promise<void> {
+  const { rows } = await client.query<{ what: string; most: number; remedy: string }>(
+    `SELECT * FROM (
+      SELECT 'role ' || rolname AS what, rolconnlimit::bigint AS most,
+        format('ALTER ROLE %I CONNECTION LIMIT -1', rolname) AS remedy
+      FROM pg_roles WHERE rolname = session_user AND NOT rolsuper
+      UNION ALL
+      SELECT 'database ' || datname, datconnlimit, format('ALTER DATABASE %I CONNECTION LIMIT -1', datname)
+      FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = session_user AND NOT rolsuper
+    ) AS limits WHERE most BETWEEN 0 AND $1 - 1 ORDER BY most`,
+    [connectionsOfNode],
+  );
+  const [limit] = rows;
+  if (limit === undefined) return;
+  const message = `${where} allows the ${limit.what} ${limit.most} connections; a node needs ${connectionsOfNode}`;
+  throw new AegisError("unavailable", message, { hint: `let an administrator run: ${limit.remedy}` });
+}
+
 const notificationMs = 5_000;
 
 /**

@@ -10,15 +10,14 @@ import { Listeners } from "../listeners.ts";
 import { neverAppend } from "../sql/sql.ts";
 import { createTables } from "../sql/tables.ts";
 import type { Store, StoreHealth, StoreReads, StoreTx } from "../store.ts";
-import { StoreAwayError } from "../transact.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
-import { isTransient, postgresError } from "./errors.ts";
+import { finalError, isTransient } from "./errors.ts";
 import { Feed, type History } from "./feed.ts";
 import { joinCluster, Membership, type NodeOptions } from "./membership.ts";
 import { Reader } from "./reader.ts";
 import { prepareSchema, schemaVersion } from "./schema.ts";
-import { readFacts, refuseUnusable, requireNotifications } from "./server.ts";
+import { readFacts, refuseUnusable, requireConnections, requireNotifications } from "./server.ts";
 import type { Unit } from "./unit.ts";
 import type { Place } from "./url.ts";
 import { Writer } from "./writer.ts";
@@ -46,18 +45,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return store;
   } catch (error) {
     await connections.pool.end();
-    throw startError(error, connections.where);
+    throw finalError(error, connections.where);
   }
-}
-
-/** A start that fails does not try again by itself. */
-function startError(error: unknown, where: string): unknown {
-  const known = postgresError(error, where);
-  if (!(known instanceof StoreAwayError)) return known;
-  return new StoreAwayError(known.message, {
-    hint: "check the address in the database URL, that the server runs and that this machine reaches it",
-    cause: error,
-  });
 }
 
 const backoff: Backoff = { firstMs: 100, longestMs: 2_000 };
@@ -98,6 +87,7 @@ async function requireUsable(connections: Connections): Promise<void> {
   const client = await connections.connect("probe", () => {});
   try {
     refuseUnusable(await readFacts(client, () => systemClock.now()), connections.where);
+    await requireConnections(client, connections.where);
   } finally {
     await client.end();
   }

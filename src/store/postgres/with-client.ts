@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { silentLogger } from "../../lib/log.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
-import { postgresError } from "./errors.ts";
+import { finalError } from "./errors.ts";
 import { requireNotifications } from "./server.ts";
 import type { Place } from "./url.ts";
 
@@ -22,7 +22,7 @@ export async function withClient<T>(
       await client.end().catch(() => {});
     }
   } catch (error) {
-    throw postgresError(error, connections.where);
+    throw finalError(error, connections.where);
   } finally {
     await connections.pool.end();
   }

@@ -51,6 +51,11 @@ describe("problems in config files", () => {
 
   it.each([
     [
+      "a time without its unit",
+      `${dev}cluster: {database: "\${URL}", lease: 10}\n`,
+      /^\.aegis\.yaml:2:38 cluster\.lease: expected a time from 1s to 10m with its unit, as in 30s, 5m or 1h, found 10$/,
+    ],
+    [
       "a list that never ends",
       "agents:\n  dev: {harness: codex}\nplugin_dirs: [a\npool: {max: 1}\n",
       /^\.aegis\.yaml:4:1 pool: not valid YAML: Flow sequence/,
