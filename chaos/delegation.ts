@@ -51,9 +51,7 @@ export class Delegation implements Scenario {
       this.#sent.set(message, kind);
       return message;
     };
-    // To wait for a group is to wait for its last broadcast: a poll that is repeated must find its own.
-    const isReady = ({ pending, state }: SessionView, message: Sent) =>
-      this.#sent.get(message) === "poll" ? pending === 0 && state === "ready" : pending < 2;
+    const isReady = ({ pending }: SessionView) => pending < 2;
     const load = startLoad(client, { writers: 1, fresh, backlog: this.#backlog, isReady });
     return {
       stop: async () => {
@@ -109,6 +107,8 @@ type Seen = {
   admitted: Map<string, Message[]>;
   messages: readonly Message[];
   ends: Map<string, TurnEnd[]>;
+  /** What was said in each turn, which may have answered several messages. */
+  said: Map<string, string[]>;
   events: readonly Event[];
   acts: ReadonlyMap<string, number>;
   payloads: ReturnType<typeof tasksByPayload>;
@@ -135,6 +135,7 @@ async function see(events: readonly Event[], project: string): Promise<Seen> {
     events,
     messages: [...admitted.values()].flat(),
     ends: turnEnds(events),
+    said: collect(events, ({ type, data }) => (type === "turn.text" ? [data.turn, data.text] : null)),
     payloads: tasksByPayload(events),
     taskEnds: collect(events, ({ type, data }) => (type === "task.ended" ? [data.task, data] : null)),
     tries: collect(events, ({ type, data }) => (type === "task.dispatched" ? [data.task, data] : null)),
@@ -231,9 +232,10 @@ const checks: Record<Kind, Check> = {
     ] as const)
       if (count !== members)
         findings.push({ kind: count < members ? "lost" : "doubled", what: `${name}: ${count} ${what} of ${members}` });
-    const results = completed(seen, id).map(
-      ({ text }) => (text.match(new RegExp(`polled of ${token}`, "g")) ?? []).length,
-    );
+    const results = completed(seen, id).map(({ turn }) => {
+      const said = seen.said.get(turn)?.join("\n") ?? "";
+      return (said.match(new RegExp(`polled of ${token}`, "g")) ?? []).length;
+    });
     if (results.some((count) => count < members))
       findings.push({ kind: "lost", what: `the result of ${name} has ${results.join(", ")} replies of ${members}` });
     return findings;

@@ -61,7 +61,8 @@ rules:
     steps:
       - tool: aegis_group_broadcast
         input: { group: "{handle}", objective: "note {1} polled", output_format: words, tool_guidance: none, boundaries: none }
-      - { tool: aegis_group_wait_all, input: { group: "{handle}", timeout: 600 }, save: replies }
+        save: sent
+      - { tool: aegis_group_wait_all, input: { group: "{handle}", broadcast_id: "{sent.id}", timeout: 600 }, save: replies }
       - say: "{replies}"
   - name: hand on
     when: '/^tell (\\S+) (\\S+)/'

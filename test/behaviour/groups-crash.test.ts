@@ -1,5 +1,7 @@
 /** A broadcast that a power cut finds half answered. */
 import { expect, it } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import type { Event } from "../../src/contract/event.ts";
 import { testProject } from "../helpers/project.ts";
 import { messages } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
@@ -8,9 +10,28 @@ const files = {
   ".aegis.yaml": `
 default_agent: quick
 agents:
+  lead: { harness: scripted, playbook: lead.yaml, permission: write }
+  echo: { harness: scripted, playbook: echo.yaml }
   quick: { harness: scripted, playbook: quick.yaml }
   slow: { harness: scripted, playbook: slow.yaml }
 `,
+  "lead.yaml": `
+rules:
+  - name: ask the group
+    when: '/^ask (\\w+)/'
+    steps:
+      - tool: aegis_group_broadcast
+        input: { group: choir, objective: "{1}", output_format: words, tool_guidance: none, boundaries: none }
+        save: sent
+      - tool: aegis_group_wait_all
+        input: { group: choir, timeout: 60, broadcast_id: "{sent.id}" }
+        save: result
+      - say: "{1} gave {result}"
+  - name: wait
+    when: '/^hold (\\w+)/'
+    steps: [{ wait: { gate: "gates/{1}" } }, { say: held }]
+`,
+  "echo.yaml": `rules: [{ name: any, when: '/objective: (\\w+)/', steps: [{ say: "heard {1}" }] }]\n`,
   "quick.yaml": 'rules: [{ name: any, when: always, steps: [{ say: "quick reply" }] }]\n',
   "slow.yaml":
     'rules: [{ name: any, when: always, steps: [{ say: "on it" }, { wait: { gate: gates/slow } }, { say: "slow reply" }] }]\n',
@@ -44,3 +65,41 @@ it("keeps the reply that was given and gets the other one after kill -9, each on
     expect(asked.map((message) => message.status)).toEqual(["done"]);
   }
 });
+
+it("gives each of two broadcasts of a repeated turn its own replies", async () => {
+  const project = await testProject(files);
+  const first = await project.start();
+  await first.client.call("spawnGroup", { path: { group: "choir" }, body: { agents: ["echo"] } });
+  const { session } = await first.client.call("createSession", { body: { agent: "lead", handle: "lead" } });
+  const path = { session: session.id };
+  const send = (text: string) => first.client.call("sendMessage", { path, body: { text } });
+  await send("hold start");
+  await waitUntil(
+    "it works",
+    async () => (await first.client.call("getSession", { path })).session.state === "working",
+  );
+  for (const text of ["ask alpha", "ask beta", "hold end"]) await send(text);
+  await project.open("start");
+  const settled = async () => (await eventsOf(first.client, "group.settled")).length === 2;
+  await waitUntil("both are answered", settled);
+  await first.kill();
+
+  const second = await project.start();
+  await project.open("end");
+  const done = async () => (await messages(second.client, "lead")).every(({ status }) => status === "done");
+  await waitUntil("the repeated turn has ended", done);
+  const texts = (await eventsOf(second.client, "turn.text")).flatMap(({ type, session: of, data }) =>
+    type === "turn.text" && of === session.id ? [data.text] : [],
+  );
+  const repeated = texts.slice(-3);
+  expect(repeated).toEqual([
+    expect.stringMatching(/^alpha gave .*heard alpha/),
+    expect.stringMatching(/^beta gave .*heard beta/),
+    "held",
+  ]);
+});
+
+async function eventsOf(client: Client, type: Event["type"]): Promise<Event[]> {
+  const { events } = await client.call("listEvents", { query: { limit: 1_000 } });
+  return events.filter((event) => event.type === type);
+}

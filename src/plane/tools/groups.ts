@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AegisError } from "../../contract/errors.ts";
 import { groupNameSchema, groupSpawnMax, groupWaitMax } from "../../contract/group.ts";
+import { type BroadcastId, isId } from "../../contract/ids.ts";
 import { handleExpected, handleMaxLength, handlePattern } from "../../contract/session.ts";
 import type { Broadcasts } from "../../runtime/groups/broadcasts.ts";
 import type { Groups } from "../../runtime/groups/groups.ts";
@@ -29,6 +30,20 @@ const timeout = z
   .max(groupWaitMax)
   .optional()
   .describe("in seconds; default: the group's setting, or 600");
+
+/** A turn that is repeated after a crash, or another sender, may have another broadcast in mind than the last one. */
+const broadcastId = z
+  .string()
+  .optional()
+  .describe("the broadcast_id that aegis_group_broadcast returned; default: the group's last broadcast");
+
+/** Throws `not_found` for a text that is no id of a broadcast. */
+function namedBroadcast(id: string | undefined): BroadcastId | undefined {
+  if (id === undefined || isId("brd", id)) return id;
+  throw new AegisError("not_found", `no broadcast "${id}"`, {
+    hint: "pass the broadcast_id that aegis_group_broadcast returned, or none for the group's last broadcast",
+  });
+}
 
 export function groupTools(options: GroupToolsOptions): Tool[] {
   return [spawn(options), broadcast(options), waitAll(options), waitAny(options), status(options), dissolve(options)];
@@ -88,10 +103,10 @@ function broadcast({ broadcasts, turns }: GroupToolsOptions): Tool {
 function waitAll({ broadcasts }: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_wait_all",
-    description:
-      "Wait for every reply to the group's last broadcast. Members in `timeouts` may still reply: wait again.",
+    description: "Wait for every reply to a broadcast of the group. Members in `timeouts` may still reply: wait again.",
     input: z.object({
       group,
+      broadcast_id: broadcastId,
       timeout,
       reducer: z
         .string()
@@ -99,24 +114,27 @@ function waitAll({ broadcasts }: GroupToolsOptions): Tool {
         .describe("how to compute `combined`: concat (default), join_by_handle, last_wins, majority_vote"),
     }),
     readOnly: true,
-    run: (input, { caller, signal }) => broadcasts.wait({ ...input, mode: "all", caller: caller.id }, signal),
+    run: ({ broadcast_id, ...input }, { caller, signal }) =>
+      broadcasts.wait({ ...input, broadcast: namedBroadcast(broadcast_id), mode: "all", caller: caller.id }, signal),
   });
 }
 
 function waitAny(options: GroupToolsOptions): Tool {
   return defineTool({
     name: "aegis_group_wait_any",
-    description: "Wait for the first successful reply to the group's last broadcast.",
+    description: "Wait for the first successful reply to a broadcast of the group.",
     input: z.object({
       group,
+      broadcast_id: broadcastId,
       timeout,
       cancel_losers: z.boolean().default(true).describe("stop the other members after the first reply"),
     }),
     readOnly: false,
-    async run(input, context) {
-      if (input.cancel_losers) await checkMayEnd(options, input.group, context, "stop");
+    async run({ broadcast_id, ...input }, context) {
+      const broadcast = namedBroadcast(broadcast_id);
+      if (input.cancel_losers) await checkMayEnd(options, input.group, context, "stop", broadcast);
       const { caller, signal } = context;
-      return options.broadcasts.wait({ ...input, mode: "any", caller: caller.id }, signal);
+      return options.broadcasts.wait({ ...input, broadcast, mode: "any", caller: caller.id }, signal);
     },
   });
 }
@@ -163,9 +181,11 @@ async function checkMayEnd(
   name: string,
   context: ToolContext,
   what: "close" | "stop",
+  id?: BroadcastId,
 ): Promise<void> {
   const { members, broadcast: last } = await groups.view(name);
-  if (what === "stop" && last?.sender.kind === "agent" && last.sender.session === context.caller.id) return;
+  const sender = (id === undefined ? last : await store.read.broadcasts.get(id))?.sender;
+  if (what === "stop" && sender?.kind === "agent" && sender.session === context.caller.id) return;
   const ender = await enderOf(store, context, agents);
   for (const { session } of members) {
     const row = await store.read.sessions.get(session);

@@ -35,6 +35,7 @@ const views: Record<string, (value: string) => string> = {
   rest: (value) => value.split("\n").slice(1).join("\n"),
   head: (value) => value.split("\n").slice(0, headLines).join("\n"),
   list: readableJson,
+  id: idOf,
 };
 const headLines = 12;
 
@@ -66,13 +67,26 @@ export function renderDeep(value: unknown, values: Values): unknown {
 
 /** Formats JSON for people; returns any other text unchanged. */
 function readableJson(text: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parsed(text);
+  if (value === undefined) return text;
   return (Array.isArray(value) ? value : [value]).map((item) => `- ${readableItem(item)}`).join("\n");
+}
+
+/** The id in the result of a tool, as in `{"broadcast_id": "brd_…"}`; empty if there is none. */
+function idOf(text: string): string {
+  const value = parsed(text);
+  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const id = entries.find(([key]) => /^(\w+_)?id$/.test(key))?.[1];
+  return typeof id === "string" ? id : "";
+}
+
+/** Undefined for a text that is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readableItem(item: unknown): string {
