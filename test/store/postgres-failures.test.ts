@@ -153,6 +153,61 @@ describe.skipIf(installed === undefined)("a store on PostgreSQL", () => {
     expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 14 }, (_, n) => n + 1));
   });
 
+  it("runs units that share a commit again if an insert of one of them fails, and lets that one fail alone", async () => {
+    const store = await open(server.url("postgres"), newSchema());
+    const { id } = await addSession(store);
+    const taken = message(id, { body: "taken" });
+    await store.transact((tx) => tx.messages.insert(taken));
+    const before = await store.read.events.lastSeq();
+    const orphan = newId("ses", 1);
+    const rows = [
+      message(id, { body: "0" }),
+      { ...taken, body: "1" },
+      message(id, { body: "2" }),
+      message(orphan, { body: "3" }),
+      message(id, { body: "4" }),
+    ];
+    let runs = 0;
+    const results = await Promise.allSettled(
+      rows.map((row) =>
+        store.transact(async (tx) => {
+          runs += 1;
+          await tx.messages.insert(row);
+          // What a unit sees of its own row is what is stored.
+          expect((await tx.messages.get(row.id))?.body).toBe(row.body);
+          const data = { level: "info" as const, text: row.body };
+          return (await tx.events.append({ type: "session.notice", session: row.session, data }, 1)).seq;
+        }),
+      ),
+    );
+    const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : result.reason.code));
+    expect(outcomes).toEqual([before + 1, "conflict", before + 2, "not_found", before + 3]);
+    expect((await store.read.messages.list(id)).map(({ body }) => body)).toEqual(["taken", "0", "2", "4"]);
+    const events = await store.read.events.list({ after: before, limit: 10 });
+    expect(events.map(({ seq, data }) => [seq, "text" in data ? data.text : ""])).toEqual([
+      [before + 1, "0"],
+      [before + 2, "2"],
+      [before + 3, "4"],
+    ]);
+    expect(runs).toBeGreaterThan(rows.length);
+  });
+
+  it("does not wait for the answers to the inserts of units that share a commit", async () => {
+    const store = await open(server.url("postgres"), newSchema());
+    const { id } = await addSession(store);
+    const ended: number[] = [];
+    const units = 20;
+    const admitOne = (n: number) =>
+      store.transact(async (tx) => {
+        await tx.messages.insert(message(id, { body: String(n) }));
+        ended.push(n);
+        // Every unit has run before the event loop turns, so none of them waited for the server.
+        if (n === 0) setImmediate(() => ended.push(-1));
+      });
+    await Promise.all(Array.from({ length: units }, (_, n) => admitOne(n)));
+    expect(ended.indexOf(-1)).toBe(units);
+  });
+
   it("lets a unit whose first read fails, fail alone", async () => {
     const store = await open(server.url("postgres"), newSchema());
     const { id } = await addSession(store);

@@ -16,7 +16,14 @@ function setUp(isShared = true) {
   };
   const stream = { cork() {}, uncork() {} };
   const client = { query, connection: { stream } } as unknown as Client;
-  const transaction = new Transaction({ client, statements: new Statements(), node: null, timeline: null, isShared });
+  const transaction = new Transaction({
+    client,
+    statements: new Statements(),
+    node: null,
+    timeline: null,
+    isShared,
+    mayPresume: false,
+  });
   /** One unit that inserts these rows and is kept. */
   const unit = (...ids: string[]) => {
     transaction.protect(true);

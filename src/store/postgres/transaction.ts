@@ -7,6 +7,7 @@ import type { Client, QueryResult } from "pg";
 import type { Event } from "../../contract/event.ts";
 import type { Value } from "../sql/sql.ts";
 import { type EarlyRead, EarlyReads } from "./early-reads.ts";
+import { isLostConnection } from "./errors.ts";
 import { eventKeys } from "./event-keys.ts";
 import { areDisjoint, type Footprint, type Shape, shapeOf } from "./footprint.ts";
 import { encoded, type Statements } from "./statements.ts";
@@ -25,6 +26,8 @@ export type TransactionOptions = {
   timeline: string | null;
   /** Whether several units may use it. */
   isShared: boolean;
+  /** Whether units may go on before the answers to their inserts are there. */
+  mayPresume: boolean;
 };
 
 /** An event with its data as it is stored. */
@@ -40,6 +43,9 @@ export class Transaction {
   readonly #client: Client;
   readonly #statements: Statements;
   readonly #isShared: boolean;
+  readonly mayPresume: boolean;
+  /** The answers to presumed inserts: whether each has inserted its row, or why it failed. */
+  readonly #presumed: Promise<boolean | { error: unknown }>[] = [];
   #id = "";
   /** The number of the last event, including those of the unit that runs. */
   #seq = 0;
@@ -63,11 +69,12 @@ export class Transaction {
   /** Whether writes since the savepoint were repeated: they are not repeated once more. */
   #wasRewound = false;
 
-  constructor({ client, statements, node, timeline, isShared }: TransactionOptions) {
+  constructor({ client, statements, node, timeline, isShared, mayPresume }: TransactionOptions) {
     this.#client = client;
     this.#statements = statements;
     this.early = new EarlyReads(statements);
     this.#isShared = isShared;
+    this.mayPresume = mayPresume;
     this.node = node;
     this.timeline = timeline;
   }
@@ -102,6 +109,39 @@ export class Transaction {
     } finally {
       stream.uncork();
     }
+  }
+
+  /**
+   * Sends an insert whose unit does not wait for the answer. What is presumed until the units wait for an answer goes to
+   * the server in one piece.
+   */
+  presume(send: () => Promise<QueryResult>): void {
+    const { stream } = this.#client.connection;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+    this.#await(send().then(({ rowCount }) => rowCount === 1));
+  }
+
+  /** Stores the events that are not stored yet. Their answer counts as that of a presumed insert. */
+  presumeEvents(): void {
+    const stored = this.storeEvents();
+    if (stored !== null) this.#await(stored.then(() => true));
+  }
+
+  #await(isRight: Promise<boolean>): void {
+    this.#presumed.push(isRight.catch((error: unknown) => ({ error })));
+  }
+
+  get hasPresumed(): boolean {
+    return this.#presumed.length > 0;
+  }
+
+  /** Resolves when the answers to all presumed inserts are there. Rejects if the connection was lost before. */
+  async isPresumedRightly(): Promise<boolean> {
+    const answers = await Promise.all(this.#presumed.splice(0));
+    const wrong = answers.find((answer) => answer !== true);
+    if (typeof wrong === "object" && isLostConnection(wrong.error)) throw wrong.error;
+    return wrong === undefined;
   }
 
   /** Whether an early read of this transaction would get the same answer now. */

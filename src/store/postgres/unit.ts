@@ -133,6 +133,16 @@ export class Unit implements Sql {
     }
   }
 
+  async presume(text: string, ...values: Value[]): Promise<boolean> {
+    this.#check();
+    const transaction = this.#transaction ?? (await this.#waitForTurn());
+    while (this.#attempt !== null) await this.#attempt;
+    this.#check();
+    if (!transaction.mayPresume) return false;
+    transaction.presume(() => this.#send(transaction, text, values, true));
+    return true;
+  }
+
   /** Does not wait for the server: the project's lock makes the number certain. */
   append(event: NewEvent, at: number): Eventually<Event> {
     this.#check();

@@ -4,8 +4,12 @@
  * and equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip,
  * and the first reads of all units of a transaction cost one together.
  *
+ * Units that share a transaction do not wait for the answers to their inserts either: they go on as if each had inserted
+ * its row. The answers are examined before the commit. If one of them is another, the transaction is rolled back, and
+ * its units run again and wait for each answer. No caller hears of the first run.
+ *
  * PostgreSQL decides the outcome of a commit whose answer was lost (`pg_xact_status`). Until that is known, callers
- * wait; a unit is never run twice.
+ * wait; a unit whose commit was requested is never run again.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "pg";
@@ -37,8 +41,12 @@ type Job = {
 /** A job with its part of a transaction. */
 type Share = { job: Job; unit: Unit };
 type Done = Share & { value: unknown };
-/** Starts units that have not started, so that their first reads are sent in this transaction. */
-type Start = (transaction: Transaction) => void;
+type Plan = {
+  /** Starts units that have not started, so that their first reads are sent in this transaction. */
+  start: (transaction: Transaction) => void;
+  isShared: boolean;
+  mayPresume: boolean;
+};
 
 export type WriterOptions = {
   connections: Connections;
@@ -102,6 +110,12 @@ export class Writer {
   }
 
   async #runBatch(jobs: readonly Job[]): Promise<void> {
+    if (jobs.length > 1 && (await this.#runTogether(jobs, true))) return;
+    await this.#runTogether(jobs, false);
+  }
+
+  /** Returns false if a presumption of a unit was wrong. Nothing is stored and no job has ended then. */
+  async #runTogether(jobs: readonly Job[], mayPresume: boolean): Promise<boolean> {
     const { connections, scope, membership } = this.#options;
     const shares = jobs.map((job): Share => {
       return { job, unit: new Unit({ node: membership?.node ?? null, where: connections.where }) };
@@ -112,19 +126,28 @@ export class Writer {
       isStarted = true;
       for (const { job, unit } of shares) unit.start(() => scope.run(unit, () => job.work(unit)), transaction);
     };
+    const plan = { start, isShared: shares.length > 1, mayPresume };
+    /** Ends jobs whose outcome does not depend on the commit. */
+    const ends: (() => void)[] = [];
     let done: Done[] = [];
     let transaction: Transaction | null = null;
     try {
       for (const share of shares) {
-        transaction ??= await this.#begin(start, shares.length > 1);
-        if (await this.#runUnit(transaction, share, done)) continue;
+        transaction ??= await this.#begin(plan);
+        const outcome = await this.#runUnit(transaction, share, done, ends);
+        if (outcome === "presumed wrongly") return await this.#giveUp(transaction, shares);
+        if (outcome === "goes on") continue;
         // Rolled back with nothing in it: the units before only read.
-        resolveAll(done);
+        const read = done;
+        ends.push(() => resolveAll(read));
         [transaction, done] = [null, []];
       }
+      if (transaction !== null && !(await this.#isRight(transaction, done)))
+        return await this.#giveUp(transaction, shares);
     } catch (error) {
       // The transaction is gone, and its commit was never requested: nothing of it is stored.
       this.#drop();
+      for (const end of ends) end();
       const ended = new Set(done.map(({ job }) => job));
       for (const { job } of done) job.reject(error);
       // One that was rejected before, or had its turn, ignores this.
@@ -133,18 +156,37 @@ export class Writer {
         job.reject(error);
         unit.refuse(error);
       }
-      return;
+      return true;
     }
+    for (const end of ends) end();
     if (transaction !== null) await this.#commit(transaction, done);
+    return true;
+  }
+
+  /** Whether everything that the units presumed is so. Sends the events of units that ended with what it waits for. */
+  async #isRight(transaction: Transaction, done: readonly Done[] = []): Promise<boolean> {
+    if (!transaction.hasPresumed) return true;
+    if (done.length > 0 && failureOf(done) === undefined) transaction.presumeEvents();
+    return transaction.isPresumedRightly().catch((lost: unknown) => {
+      throw postgresError(lost, this.#options.connections.where);
+    });
+  }
+
+  /** Ends the first run of units, which no caller hears of. */
+  async #giveUp(transaction: Transaction, shares: readonly Share[]): Promise<false> {
+    await transaction.sendPlain("ROLLBACK").catch(() => this.#drop());
+    const over = new AegisError("internal", "this transaction is over: its units run again");
+    for (const { unit } of shares) unit.refuse(over);
+    return false;
   }
 
   /** Retries while the server is away or another writer holds the lock for too long. */
-  async #begin(start: Start, isShared: boolean): Promise<Transaction> {
+  async #begin(plan: Plan): Promise<Transaction> {
     const { clock, log, connections } = this.#options;
     const until = performance.now() + beginForMs;
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.#enter(start, isShared);
+        return await this.#enter(plan);
       } catch (error) {
         this.#drop();
         if (!isTransient(error) || performance.now() >= until || this.#ending.aborted)
@@ -159,13 +201,14 @@ export class Writer {
    * One round trip: begins, waits for the lock, and reads what the units need to know. The first reads of the units go
    * along with it.
    */
-  async #enter(start: Start, isShared: boolean): Promise<Transaction> {
+  async #enter(plan: Plan): Promise<Transaction> {
     const { connections, membership } = this.#options;
+    const { start, isShared, mayPresume } = plan;
     if (membership?.isOver.aborted) throw membership.fenced();
     this.#client ??= await this.#connect();
     const client = this.#client;
     const transaction = new Transaction({
-      ...{ client, statements: this.#statements, timeline: this.#timeline, isShared },
+      ...{ client, statements: this.#statements, timeline: this.#timeline, isShared, mayPresume },
       node: membership?.node ?? null,
     });
     const [[, , { rows }], early] = await transaction.burst(() => {
@@ -197,7 +240,7 @@ export class Writer {
     this.#options.requireHistory(row.seq);
     if (early === "failed") {
       await transaction.sendPlain("ROLLBACK");
-      return this.#enter(start, isShared);
+      return this.#enter(plan);
     }
     transaction.begun(row);
     return transaction;
@@ -212,27 +255,35 @@ export class Writer {
     return client;
   }
 
-  /** Returns whether the transaction can go on. Throws if it is lost. */
-  async #runUnit(transaction: Transaction, { job, unit }: Share, done: Done[]): Promise<boolean> {
+  /** Throws if the transaction is lost. */
+  async #runUnit(
+    transaction: Transaction,
+    { job, unit }: Share,
+    done: Done[],
+    ends: (() => void)[],
+  ): Promise<"goes on" | "rolled back" | "presumed wrongly"> {
     const { connections } = this.#options;
     try {
       const value = await unit.takeTurn(transaction);
       transaction.keep(unit.hasWritten);
       done.push({ job, value, unit });
-      return true;
+      return "goes on";
     } catch (error) {
+      // The failure may come of a presumption, also of an earlier unit.
+      if (!(await this.#isRight(transaction))) return "presumed wrongly";
       // The failure of an earlier unit aborts the transaction also for this one.
-      job.reject(failureOf(done) ?? error);
+      const reason = failureOf(done) ?? error;
+      ends.push(() => job.reject(reason));
       if (!unit.mustBeUndone) {
         transaction.forget();
-        return true;
+        return "goes on";
       }
       const goesOn = transaction.hasSavepoint;
       // Fails if the connection is lost, and with it the units before this one.
       await (goesOn ? transaction.undo() : transaction.sendPlain("ROLLBACK")).catch((lost: unknown) => {
         throw postgresError(lost, connections.where);
       });
-      return goesOn;
+      return goesOn ? "goes on" : "rolled back";
     }
   }
 

@@ -24,6 +24,11 @@ export interface Sql {
   run(text: string, ...values: Value[]): Eventually<number>;
   /** Like `run`, but a reference to a missing row throws a `ConstraintError` and leaves the unit usable. */
   attempt(text: string, ...values: Value[]): Eventually<number>;
+  /**
+   * Sends an insert without waiting for its answer. True means: the unit goes on as if it had inserted a row. If it has
+   * not, the store undoes the unit and runs it again. False means that nothing was sent.
+   */
+  presume?(text: string, ...values: Value[]): Promise<boolean>;
 }
 
 /** Numbers an event, stores it, and keeps it for the feed. */
@@ -80,6 +85,7 @@ export async function insertRow(
   values: readonly Value[],
   meaning: { taken: string | (() => Promise<string>); reference?: string },
 ): Promise<void> {
+  if ((await sql.presume?.(text, ...values)) === true) return;
   let rows: number;
   try {
     rows = await (meaning.reference === undefined ? sql.run(text, ...values) : sql.attempt(text, ...values));
