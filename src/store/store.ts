@@ -58,7 +58,8 @@ export interface Store {
   /**
    * Resolves when everything the unit wrote is on disk. Throws what the unit threw, with nothing written. Throws
    * `unavailable` or `storage_full` only once it is certain that nothing was written, so that the caller may try again.
-   * A store never runs a unit twice.
+   * A store may run a unit again before anything of it is stored, so a unit must change nothing but the store. Only the
+   * result of the run that was stored reaches the caller.
    */
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T>;
   /**
