@@ -5,6 +5,7 @@ import type { Message } from "../contract/message.ts";
 import type { Turn } from "../contract/turn.ts";
 import type { Client } from "./client.ts";
 import { type Followed, type FollowOptions, followEvents } from "./events.ts";
+import { turnOf } from "./turn-of.ts";
 
 export type Outcome =
   /** The turn that took the message has ended, with any outcome; null if it needed no turn. */
@@ -110,13 +111,6 @@ async function replay(
     after = events.at(-1)?.seq ?? after;
     more = events.length > 0;
   }
-}
-
-/** The turn that takes the message with this event, or null. */
-export function turnOf(event: Event, message: MessageId): TurnId | null {
-  if (event.type === "turn.started" && event.data.messages.includes(message)) return event.data.turn;
-  if (event.type === "message.steered" && event.data.message === message) return event.data.turn;
-  return null;
 }
 
 /**
