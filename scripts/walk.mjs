@@ -1,11 +1,13 @@
 /**
- * Counts the source files that the daemon runs for one `aegis send` to the offline agent: `node scripts/walk.mjs [--list | --functions]`.
- * Functions that an idle daemon runs too do not count.
+ * Counts the source files that the daemon runs for one `aegis send` to the offline agent, from the request to the end of the
+ * turn: `node scripts/walk.mjs [--wait] [--list | --functions]`. With `--wait`, also what `aegis send --wait` needs to
+ * print the answer. Functions that an idle daemon runs too do not count.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
@@ -53,8 +55,14 @@ function nameOf(recordedFunction) {
 }
 
 async function written(isDone) {
-  while (!existsSync(output) || !isDone(readFileSync(output, "utf8")))
-    await new Promise((done) => setTimeout(done, 20));
+  while (!existsSync(output) || !isDone(readFileSync(output, "utf8"))) await delay(20);
+}
+
+/** Read from the transcripts, so that the daemon does nothing for it. */
+function turnsEnded() {
+  const transcripts = join(project, ".aegis", "state", "sessions");
+  const texts = readdirSync(transcripts).map((name) => readFileSync(join(transcripts, name), "utf8"));
+  return texts.join("").split('"type":"turn.ended"').length;
 }
 
 try {
@@ -64,8 +72,13 @@ try {
   const { pid } = JSON.parse(aegis("status", "--json")).daemon ?? JSON.parse(aegis("status", "--json"));
   aegis("spawn", "--handle", "calm-boole");
   aegis("send", "calm-boole", "--wait", "hello");
-  const idle = new Set(functionsOf(await recorded(pid, () => new Promise((done) => setTimeout(done, idleMs)))));
-  const sent = await recorded(pid, async () => aegis("send", "calm-boole", "--wait", "hello again"));
+  const idle = new Set(functionsOf(await recorded(pid, () => delay(idleMs))));
+  const before = turnsEnded();
+  const wait = process.argv.includes("--wait") ? ["--wait"] : [];
+  const sent = await recorded(pid, async () => {
+    aegis("send", "calm-boole", ...wait, "hello again");
+    while (turnsEnded() === before) await delay(20);
+  });
   const ran = sent
     .map(({ file, functions }) => ({ file, functions: functions.filter((one) => !idle.has(`${file} ${one}`)) }))
     .filter(({ functions }) => functions.length > 0);
