@@ -33,7 +33,12 @@ webhooks:
 `,
 };
 
+/** A hook sends nothing about what happened before its first start. */
 async function say(daemon: Daemon, text: string): Promise<void> {
+  await waitUntil("all channels have started", async () => {
+    const { channels } = await daemon.client.call("listChannels");
+    return channels.every(({ state }) => state !== "starting");
+  });
   await daemon.client.call("createSession", { body: { prompt: text } });
 }
 

@@ -51,8 +51,8 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
   const { host, protocol } = new URL(hook.url);
   const fix = `check the receiver, then try again with: aegis channel test ${channel}`;
   // Known before the first delivery, which would only turn the hook off.
-  if (protocol === "https:" || hook.allowPrivate) health.set("ok", `sends to ${host}`);
-  else health.set("off", `${hook.url}: only https: is allowed`, privateHint(hook));
+  if (protocol !== "https:" && !hook.allowPrivate)
+    health.set("off", `${hook.url}: only https: is allowed`, privateHint(hook));
   const okDetail = () => `sends to ${host}`;
   const send = (id: string, body: Body, signal: AbortSignal) => post(hook, id, body, clock.now(), signal);
   const outbox = new Outbox({
@@ -83,6 +83,8 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
   const tasks = new Tasks();
   tasks.add(async (signal) => {
     await feed.begin(signal);
+    // Every event from now on is sent.
+    if (health.state === "starting" && !signal.aborted) health.set("ok", okDetail());
     await feed.run(signal);
   });
   tasks.add((signal) => outbox.run(signal));
