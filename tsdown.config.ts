@@ -1,5 +1,5 @@
+import { buildWeb } from "@aegis/web/build.ts";
 import { defineConfig, type Rolldown, type UserConfig } from "tsdown";
-import { buildWeb } from "./web/build.ts";
 
 /**
  * Escapes characters outside ASCII. V8 keeps a source with one character outside Latin-1 in two bytes per character for
@@ -24,10 +24,10 @@ const common: UserConfig = {
   target: "node24",
   dts: false,
   // What every start loads: one file instead of a hundred saves a fifth of the time and some megabytes.
-  deps: { alwaysBundle: [/^(?:zod|yaml|semver|commander|croner|stemmer|smol-toml)(?:\/|$)/] },
+  deps: { alwaysBundle: [/^@aegis\//, /^(?:zod|yaml|semver|commander|croner|stemmer|smol-toml)(?:\/|$)/] },
   outExtensions: () => ({ js: ".js" }),
   plugins: [asciiOnly],
-  treeshake: { moduleSideEffects: [{ test: /src\/plugin-api\/index\.ts$/, sideEffects: false }] },
+  treeshake: { moduleSideEffects: [{ test: /packages\/core\/plugin-api\/src\/index\.ts$/, sideEffects: false }] },
   // What the grouping below needs. No entry gets more exports than its source declares.
   inputOptions: { preserveEntrySignatures: "allow-extension" },
   // The daemon converts JSON schemas, but needs no locale of zod. Plugins get all of them with `z`.
@@ -45,33 +45,33 @@ export default defineConfig([
   {
     ...common,
     entry: {
-      cli: "src/cli/main.ts",
-      client: "src/client/index.ts",
-      "client/browser": "src/client/browser.ts",
-      schema: "src/contract/schema.ts",
+      cli: "packages/clients/cli/src/main.ts",
+      client: "packages/clients/client/src/index.ts",
+      "client/browser": "packages/clients/client/src/browser.ts",
+      schema: "packages/base/contract/src/schema.ts",
       // The entries below keep the paths of version 0.1 working; `aegis/client` and `aegis/schema` have all of it.
-      "client/project": "src/client/project/project.ts",
-      "client/events": "src/client/events.ts",
-      "client/state": "src/client/state.ts",
-      "client/reduce": "src/client/reduce.ts",
-      "client/wait": "src/client/wait.ts",
-      "client/wait-task": "src/client/wait-task.ts",
-      "client/wait-run": "src/client/wait-run.ts",
-      "client/wait-firing": "src/client/wait-firing.ts",
-      contract: "src/contract/index.ts",
+      "client/project": "packages/clients/client/src/project/project.ts",
+      "client/events": "packages/clients/client/src/events.ts",
+      "client/state": "packages/clients/client/src/state.ts",
+      "client/reduce": "packages/clients/client/src/reduce.ts",
+      "client/wait": "packages/clients/client/src/wait.ts",
+      "client/wait-task": "packages/clients/client/src/wait-task.ts",
+      "client/wait-run": "packages/clients/client/src/wait-run.ts",
+      "client/wait-firing": "packages/clients/client/src/wait-firing.ts",
+      contract: "packages/base/contract/src/index.ts",
       // Plugins and their workers.
-      "plugin-api": "src/plugin-api/index.ts",
-      "plugin-api-bare": "src/plugin-api/bare.ts",
-      testing: "src/plugin-api/testing/index.ts",
-      "plugin-types": "src/runtime/plugins/worker/strip-main.ts",
-      "plugin-worker": "src/runtime/plugins/worker/main.ts",
-      "plugin-guard": "src/runtime/plugins/worker/guard-main.ts",
-      "plugin-script": "src/packages/plugin/script-main.ts",
+      "plugin-api": "packages/core/plugin-api/src/index.ts",
+      "plugin-api-bare": "packages/core/plugin-api/src/bare.ts",
+      testing: "packages/core/plugin-api/src/testing/index.ts",
+      "plugin-types": "packages/core/plugins/src/worker/strip-main.ts",
+      "plugin-worker": "packages/core/plugins/src/worker/main.ts",
+      "plugin-guard": "packages/core/plugins/src/worker/guard-main.ts",
+      "plugin-script": "packages/daemon/installer/src/plugin/script-main.ts",
     },
     clean: true,
     // Last, because `clean` empties the whole folder.
     hooks: { "build:done": () => buildWeb() },
   },
   // A build of its own has no chunks that other entries share: a daemon loads a third of the files.
-  { ...common, entry: { daemon: "src/daemon/main.ts" }, clean: false },
+  { ...common, entry: { daemon: "packages/daemon/daemon/src/main.ts" }, clean: false },
 ]);

@@ -14,7 +14,7 @@ const embeddedOnly = [
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "packages/*/*/test/**/*.test.ts"],
     exclude: [
       "test/live/**",
       "**/node_modules/**",
@@ -26,7 +26,7 @@ export default defineConfig({
     // Behaviour tests start real daemons. One file more than cores uses the time in which others wait for a disk.
     maxWorkers: 3,
     pool: "forks",
-    // See src/daemon/main.ts: tests run plugins in threads of their own process.
+    // See packages/daemon/daemon/src/main.ts: tests run plugins in threads of their own process.
     execArgv: ["--wasm-wrapper-tiering-budget=1000000000"],
     // Nothing has state of its own beside what a test makes, so that files can follow each other in one process.
     isolate: false,

@@ -1,8 +1,8 @@
 /** One node of a cluster for the benchmarks: a thread with its own connections, as another machine would have them. */
 import { parentPort, workerData } from "node:worker_threads";
-import { newId } from "../src/contract/ids.ts";
-import { silentLogger } from "../src/lib/log.ts";
-import { openPostgresStore } from "../src/store/postgres/store.ts";
+import { newId } from "@aegis/contract/ids.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { openPostgresStore } from "@aegis/store-postgres/store.ts";
 import { message, sessionRow } from "../test/helpers/rows.ts";
 import { admittedBody, type NodePlan, type NodeRequest, nowMs } from "./cluster-nodes.ts";
 

@@ -4,10 +4,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { newId } from "../src/contract/ids.ts";
-import { silentLogger } from "../src/lib/log.ts";
-import { openPostgresStore } from "../src/store/postgres/store.ts";
-import type { Store } from "../src/store/store.ts";
+import { newId } from "@aegis/contract/ids.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import type { Store } from "@aegis/store/store.ts";
+import { openPostgresStore } from "@aegis/store-postgres/store.ts";
 import { message, sessionRow } from "../test/helpers/rows.ts";
 import { admittedBody } from "./cluster-nodes.ts";
 import type { ScaleMessage, ScalePlan } from "./cluster-scale.ts";

@@ -4,10 +4,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type Client, createClient } from "../src/client/client.ts";
-import type { SessionId } from "../src/contract/ids.ts";
-import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
-import { agreeAlways } from "../src/project/trust/agree.ts";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { type DaemonFile, inspectDaemonFile, isSameProcess } from "@aegis/lib/daemon-file.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
 import type { BenchContext } from "./bench.ts";
 
 export const plainConfig = `

@@ -1,6 +1,6 @@
 /** Everything a daemon tells, with the time it arrived. */
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import { readEvents } from "./talk.ts";
 
 export type Seen = { event: Event; at: number };

@@ -1,7 +1,7 @@
 /** A plugin's worker with as many hooks as it is asked for; each does next to nothing. */
 import { parentPort } from "node:worker_threads";
-import { type CallHook, runBatch } from "../src/runtime/tables/hook-batch.ts";
-import type { HookBatch } from "../src/runtime/tables/hooks.ts";
+import { type CallHook, runBatch } from "@aegis/hooks/hook-batch.ts";
+import type { HookBatch } from "@aegis/hooks/hook-table.ts";
 
 export const answer: CallHook = (name) => ({ prependSystem: name });
 

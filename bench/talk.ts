@@ -1,8 +1,8 @@
 /** A conversation as a client has it: messages go out over HTTP, what happens comes back over an event stream. */
-import type { Client } from "../src/client/client.ts";
-import { SseParser } from "../src/client/sse-parser.ts";
-import type { Event } from "../src/contract/event.ts";
-import { newId, type SessionId } from "../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { SseParser } from "@aegis/client/sse-parser.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
 
 /** Milliseconds from sending a message to the first event about it, and to the end of the turn that answered it. */
 export type Exchange = { firstMs: number; endMs: number };

@@ -4,10 +4,10 @@
  * mark, and what it asked for was done once.
  */
 import { readFileSync } from "node:fs";
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
-import type { MessageId, SessionId } from "../src/contract/ids.ts";
-import type { Message } from "../src/contract/message.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import type { MessageId, SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
 import { exactlyOne, type Finding, messagesOf, nameOf, type TurnEnd, turnEnds } from "./check.ts";
 import { agentPids, type Journal, readJournal } from "./journal.ts";
 import { deliver, freshMessage, type Sent, sentAgain, startLoad } from "./load.ts";

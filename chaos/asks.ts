@@ -1,9 +1,9 @@
 /** The person who answers what agents ask: each ask once, some of them only after the daemon was killed. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../src/client/client.ts";
-import type { Ask } from "../src/contract/ask.ts";
-import { isAegisError } from "../src/contract/errors.ts";
-import type { Event } from "../src/contract/event.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
+import { isAegisError } from "@aegis/contract/errors.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import type { Finding } from "./check.ts";
 import { throwUnlessGone } from "./load.ts";
 import type { Random } from "./random.ts";

@@ -1,9 +1,9 @@
 /** Looks at the daemon from the outside and counts what was lost or doubled. */
-import type { Client } from "../src/client/client.ts";
-import { isAegisError } from "../src/contract/errors.ts";
-import type { Event, EventOf } from "../src/contract/event.ts";
-import type { MessageId } from "../src/contract/ids.ts";
-import type { Message } from "../src/contract/message.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { isAegisError } from "@aegis/contract/errors.ts";
+import type { Event, EventOf } from "@aegis/contract/event.ts";
+import type { MessageId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
 import type { Sent } from "./load.ts";
 
 export type Finding = { kind: "lost" | "doubled" | "unanswered" | "disorder" | "different"; what: string };

@@ -5,9 +5,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
-import type { SessionId } from "../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { exactlyOne } from "./check.ts";
 import { deliver, freshMessage, type Sent, sentAgain, startLoad } from "./load.ts";
 import type { Random } from "./random.ts";

@@ -4,9 +4,9 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Client, createClient } from "../src/client/client.ts";
-import { inspectDaemonFile, isSameProcess } from "../src/lib/daemon-file.ts";
-import { agreeAlways } from "../src/project/trust/agree.ts";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import { inspectDaemonFile, isSameProcess } from "@aegis/lib/daemon-file.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
 
 const entry = fileURLToPath(new URL("../dist/daemon.js", import.meta.url));
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));

@@ -2,11 +2,11 @@
  * Agents that give work to others: tasks whose result comes back as a message, subagents, groups that are asked together,
  * and actions that a person permits first. Each effect happens once, and its waiter is notified once.
  */
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
-import type { SessionId } from "../src/contract/ids.ts";
-import type { Message } from "../src/contract/message.ts";
-import type { SessionView } from "../src/contract/session.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { collect, exactlyOne, type Finding, messagesOf, type TurnEnd, turnEnds } from "./check.ts";
 import { readJournal } from "./journal.ts";
 import { deliver, freshMessage, type Sent, sentAgain, startLoad } from "./load.ts";

@@ -1,9 +1,9 @@
 /** Clients that keep sending while the daemon dies under them, and remember exactly what they were promised. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../src/client/client.ts";
-import { isAegisError } from "../src/contract/errors.ts";
-import { type MessageId, newId, type SessionId } from "../src/contract/ids.ts";
-import type { SessionView } from "../src/contract/session.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { isAegisError } from "@aegis/contract/errors.ts";
+import { type MessageId, newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import type { Random } from "./random.ts";
 import { goOn, type Work } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
 /** Messages that agents hand on to each other: each is answered once and handed over once. */
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
-import type { SessionId } from "../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { checkHistory } from "./check.ts";
 import { deliver, freshMessage, type Sent, sentAgain, startLoad } from "./load.ts";
 import type { Random } from "./random.ts";

@@ -1,6 +1,6 @@
 /** A kind of work that runs while the daemon is killed, and the check of its results. */
-import type { Client } from "../src/client/client.ts";
-import type { Event } from "../src/contract/event.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import type { Finding } from "./check.ts";
 
 export interface Scenario {

@@ -1,10 +1,10 @@
 /** Schedules that fire once at a moment which may fall into the death of a daemon, and one that fires every minute. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../src/client/client.ts";
-import { isAegisError } from "../src/contract/errors.ts";
-import type { Event } from "../src/contract/event.ts";
-import { newId } from "../src/contract/ids.ts";
-import type { Firing, ScheduleEntry } from "../src/contract/schedule.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { isAegisError } from "@aegis/contract/errors.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import { newId } from "@aegis/contract/ids.ts";
+import type { Firing, ScheduleEntry } from "@aegis/contract/schedule.ts";
 import { collect, exactlyOne, type Finding, messagesOf, turnEnds } from "./check.ts";
 import { throwUnlessGone } from "./load.ts";
 import type { Random } from "./random.ts";

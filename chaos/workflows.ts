@@ -3,10 +3,10 @@
  * what one uninterrupted run of each would have shown it.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../src/client/client.ts";
-import { isAegisError } from "../src/contract/errors.ts";
-import type { Event } from "../src/contract/event.ts";
-import { newId, type RunId } from "../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { isAegisError } from "@aegis/contract/errors.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import { newId, type RunId } from "@aegis/contract/ids.ts";
 import type { Finding } from "./check.ts";
 import { throwUnlessGone } from "./load.ts";
 import { type Checked, goOn, type Scenario, until, type Work } from "./scenario.ts";

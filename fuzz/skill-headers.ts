@@ -1,8 +1,8 @@
 /** What must hold for every page of a skill, whatever is in it; and pages that try to break it. */
 import { isDeepStrictEqual } from "node:util";
+import { readQuickHeader, readYaml } from "@aegis/lib/frontmatter.ts";
+import { parseSkill, type SkillOrigin } from "@aegis/skills/parse.ts";
 import fc from "fast-check";
-import { readQuickHeader, readYaml } from "../src/lib/frontmatter.ts";
-import { parseSkill, type SkillOrigin } from "../src/runtime/skills/parse.ts";
 
 export type Property = { name: string; property: fc.IProperty<[string]> };
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const sources = ["src", "web", "package.json", "tsdown.config.ts"];
+const sources = ["packages", "package.json", "tsdown.config.ts"];
 const builds = ["dist/cli.js", "dist/daemon.js", "dist/web/index.html"];
 
 /** What the build says goes to stderr: stdout is for results. */
@@ -18,7 +18,8 @@ function newest(path: string): number {
   const own = modified(path);
   if (!statSync(join(root, path)).isDirectory()) return own;
   const files = readdirSync(join(root, path), { recursive: true, encoding: "utf8" });
-  return Math.max(own, ...files.map((file) => modified(join(path, file))));
+  const shipped = files.filter((file) => !/[/]test(?:[/]|$)/.test(file));
+  return Math.max(own, ...shipped.map((file) => modified(join(path, file))));
 }
 
 function modified(path: string): number {

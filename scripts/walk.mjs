@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const cli = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+const cli = fileURLToPath(new URL("../packages/clients/cli/src/main.ts", import.meta.url));
 const recorder = new URL("walk/record.mjs", import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), "aegis-walk-"));
 const output = join(folder, "walk.json");

@@ -1,10 +1,10 @@
 /** The team that the screenshots show: a small shop whose agents fix a parser, review it and write its page. */
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Page } from "playwright-core";
-import type { Client } from "../src/client/client.ts";
-import { waitForMessage } from "../src/client/wait.ts";
-import type { SessionId } from "../src/contract/ids.ts";
 
 const answer = [
   "The rule now accepts a trailing comma. Two things changed:",

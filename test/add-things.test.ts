@@ -3,7 +3,7 @@
  * expects that the compiler asks for exactly the files that the table's row names.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -29,79 +29,107 @@ const changes: readonly Change[] = [
   {
     row: "a configuration key",
     name: "made_up_key",
-    edits: [["src/project/config/schema.ts", "max_per_minute: positive", "made_up_key: positive.default(1), "]],
-    demands: ["src/project/config/effects.ts"],
+    edits: [
+      [
+        "packages/daemon/project/src/config/schema.ts",
+        "max_per_minute: positive",
+        "made_up_key: positive.default(1), ",
+      ],
+    ],
+    demands: ["packages/daemon/project/src/config/effects.ts"],
   },
   {
     row: "a driver option",
     name: "made_up_option",
     edits: [
-      ["src/drivers/cli-harness/options.ts", "  inactivity_minutes: z", "  made_up_option: z.number().default(1),\n"],
+      [
+        "packages/base/drivers/src/cli-harness/options.ts",
+        "  inactivity_minutes: z",
+        "  made_up_option: z.number().default(1),\n",
+      ],
     ],
-    demands: ["src/project/config/effects.ts"],
+    demands: ["packages/daemon/project/src/config/effects.ts"],
   },
   {
     row: "a column",
     name: "made_up_column",
-    edits: [["src/contract/session.ts", "  title_source: titleSourceSchema", "  made_up_column: z.string(),\n"]],
+    edits: [
+      ["packages/base/contract/src/session.ts", "  title_source: titleSourceSchema", "  made_up_column: z.string(),\n"],
+    ],
     demands: [
-      "src/runtime/sessions/new-session.ts",
-      "src/store/sql/sessions.ts",
-      "src/store/text-marks.ts",
+      "packages/core/sessions/src/new-session.ts",
+      "packages/base/store/src/sql/sessions.ts",
+      "packages/base/store/src/text-marks.ts",
       "test/helpers/rows.ts",
     ],
   },
   {
     row: "a table",
     name: "made_up_table",
-    edits: [["src/store/store.ts", "  readonly firings: FiringTable;", "  readonly made_up_table: { id: string };\n"]],
-    demands: ["src/store/redacting.ts", "src/store/sql/tables.ts"],
+    edits: [
+      [
+        "packages/base/store/src/store.ts",
+        "  readonly firings: FiringTable;",
+        "  readonly made_up_table: { id: string };\n",
+      ],
+    ],
+    demands: ["packages/base/store/src/redacting.ts", "packages/base/store/src/sql/tables.ts"],
   },
   {
     row: "an endpoint",
     name: "madeUpRoute",
     edits: [
-      ["src/contract/routes.ts", "  listEvents: {", '  madeUpRoute: { method: "GET", path: "/v1/made-up" },\n'],
-      ["src/contract/api.ts", "  listEvents: endpoint(", '  madeUpRoute: endpoint("", { output: z.unknown() }),\n'],
+      [
+        "packages/base/contract/src/routes.ts",
+        "  listEvents: {",
+        '  madeUpRoute: { method: "GET", path: "/v1/made-up" },\n',
+      ],
+      [
+        "packages/base/contract/src/api.ts",
+        "  listEvents: endpoint(",
+        '  madeUpRoute: endpoint("", { output: z.unknown() }),\n',
+      ],
     ],
-    demands: ["src/server/app.ts", "src/server/where.ts"],
+    demands: ["packages/daemon/http/src/app.ts", "packages/daemon/http/src/where.ts"],
   },
   {
     row: "an event",
     name: "made.up",
-    edits: [["src/contract/event.ts", '  "turn.started": z.object(', '  "made.up": z.object({ ...inTurn }),\n']],
-    demands: ["src/cli/format/event-line.ts", "src/client/reduce.ts"],
+    edits: [
+      ["packages/base/contract/src/event.ts", '  "turn.started": z.object(', '  "made.up": z.object({ ...inTurn }),\n'],
+    ],
+    demands: ["packages/clients/cli/src/format/event-line.ts", "packages/clients/client/src/reduce.ts"],
   },
   {
     row: "a hook event",
     name: "on_made_up",
     edits: [
-      ["src/contract/hook.ts", '  on_enqueue: "observer",', '  on_made_up: "observer",\n'],
-      ["src/contract/hook.ts", "  on_enqueue: { queue", "  on_made_up: { text: string };\n"],
+      ["packages/base/contract/src/hook.ts", '  on_enqueue: "observer",', '  on_made_up: "observer",\n'],
+      ["packages/base/contract/src/hook.ts", "  on_enqueue: { queue", "  on_made_up: { text: string };\n"],
     ],
-    demands: ["src/plugin-api/testing/contexts.ts"],
+    demands: ["packages/core/plugin-api/src/testing/contexts.ts"],
   },
   {
     row: "a workflow primitive",
     name: "madeUpStep",
     edits: [
       [
-        "src/plugin-api/workflow-context.ts",
+        "packages/core/plugin-api/src/workflow-context.ts",
         "  sleep(seconds: number)",
         "  madeUpStep(text: string): Promise<void>;\n",
       ],
     ],
     demands: [
-      "src/plugin-api/testing/workflow-context.ts",
-      "src/runtime/plugins/worker/workflow-contexts.ts",
-      "src/runtime/workflows/workflow-context.ts",
+      "packages/core/plugin-api/src/testing/workflow-context.ts",
+      "packages/core/plugins/src/worker/workflow-contexts.ts",
+      "packages/core/workflows/src/workflow-context.ts",
     ],
   },
   {
     row: "a lifecycle part",
     name: "madeUpPart",
-    edits: [["src/daemon/build.ts", "    hooks: Hooks;", "    madeUpPart: { stop(): void };\n"]],
-    demands: ["src/daemon/build.ts"],
+    edits: [["packages/daemon/daemon/src/build.ts", "    hooks: Hooks;", "    madeUpPart: { stop(): void };\n"]],
+    demands: ["packages/daemon/daemon/src/build.ts"],
   },
 ];
 
@@ -120,13 +148,19 @@ function errorsOf(output: string): { file: string; text: string }[] {
 async function copyOfSource(): Promise<string> {
   const dir = await tempDir();
   const helper = join("test", "helpers", "rows.ts");
-  await cp(join(root, "src"), join(dir, "src"), { recursive: true });
+  await cp(join(root, "packages"), join(dir, "packages"), { recursive: true });
   await mkdir(dirname(join(dir, helper)), { recursive: true });
   await cp(join(root, helper), join(dir, helper));
   await cp(join(root, "package.json"), join(dir, "package.json"));
-  await symlink(join(root, "node_modules"), join(dir, "node_modules"));
+  // The copy's packages find each other, and everything else where the repository has it.
+  await mkdir(join(dir, "node_modules", "@aegis"), { recursive: true });
+  for (const name of await readdir(join(root, "node_modules")))
+    if (name !== "@aegis") await symlink(join(root, "node_modules", name), join(dir, "node_modules", name));
+  for (const group of await readdir(join(dir, "packages")))
+    for (const name of await readdir(join(dir, "packages", group)))
+      await symlink(join(dir, "packages", group, name), join(dir, "node_modules", "@aegis", name));
   const config = JSON.parse(await readFile(join(root, "tsconfig.json"), "utf8"));
-  await writeFile(join(dir, "tsconfig.json"), JSON.stringify({ ...config, include: ["src", helper] }));
+  await writeFile(join(dir, "tsconfig.json"), JSON.stringify({ ...config, include: ["packages", helper] }));
   return dir;
 }
 
@@ -168,7 +202,7 @@ function firstName(text: string): string | undefined {
   return found.sort((a, b) => a.at - b.at)[0]?.name;
 }
 
-/** A row names a file by the end of its path, or by its folder with a placeholder: `contract/<noun>.ts`. */
+/** A row names a file by the end of its path, or by its folder with a placeholder: `packages/base/contract/src/<noun>.ts`. */
 function namesFile(row: string, file: string): boolean {
   const places = [...row.matchAll(/`([^`\s]+\/[^`\s]*)`/g)].map(([, place = ""]) => place);
   return places.some((place) =>

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type Client, createClient } from "../../src/client/client.ts";
+import { type Client, createClient } from "@aegis/client/client.ts";
 
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 

@@ -1,11 +1,11 @@
 /** Durable admits: a message and its event behind one fsync, through the inbox and the store the daemon uses. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
-import { buildRuntime } from "../../src/daemon/build.ts";
-import { openProject } from "../../src/daemon/open-project.ts";
-import { agreeAlways } from "../../src/project/trust/agree.ts";
-import { Inbox } from "../../src/runtime/inbox/inbox.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import { buildRuntime } from "@aegis/daemon/build.ts";
+import { openProject } from "@aegis/daemon/open-project.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
+import { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import { openBareStore } from "../bare/store.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { writeProject } from "../daemon.ts";

@@ -1,11 +1,11 @@
 /** Agent files: reading a thousand, finding the one that a name means, and deciding which tools it may use. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentProfile } from "../../src/contract/agent.ts";
-import { type ScopedTool, scopeOf } from "../../src/contract/tool-access.ts";
-import { AgentFiles } from "../../src/project/agents/files.ts";
-import { newAgentText } from "../../src/runtime/agents/write.ts";
-import { AgentTable } from "../../src/runtime/tables/agents.ts";
+import { AgentTable } from "@aegis/agents/agent-table.ts";
+import { newAgentText } from "@aegis/agents/write.ts";
+import type { AgentProfile } from "@aegis/contract/agent.ts";
+import { type ScopedTool, scopeOf } from "@aegis/contract/tool-access.ts";
+import { AgentFiles } from "@aegis/project/agents/files.ts";
 import type { Bench } from "../bench.ts";
 import { type Compared, compareRounds, elapsed, type Figure, figure, interleave } from "../measure.ts";
 

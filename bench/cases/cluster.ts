@@ -1,6 +1,7 @@
 /** Durable units on PostgreSQL: an admitted message and its event, against the same statements by hand. */
+
+import { newId } from "@aegis/contract/ids.ts";
 import { Client } from "pg";
-import { newId } from "../../src/contract/ids.ts";
 import { installations, startPostgres } from "../../test/helpers/postgres.ts";
 import { message } from "../../test/helpers/rows.ts";
 import type { Bench, BenchContext } from "../bench.ts";

@@ -1,12 +1,12 @@
 /** What hooks cost a turn beyond their own time: the way to a plugin's worker and back, and making one outcome of them. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { HookCallResult, HookContexts, HookTurn } from "../../src/contract/hook.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { HookBus } from "../../src/runtime/hooks/bus.ts";
-import { runBatch } from "../../src/runtime/tables/hook-batch.ts";
-import { type HookRunner, HookTable } from "../../src/runtime/tables/hooks.ts";
+import type { HookCallResult, HookContexts, HookTurn } from "@aegis/contract/hook.ts";
+import { HookBus } from "@aegis/hooks/bus.ts";
+import { runBatch } from "@aegis/hooks/hook-batch.ts";
+import { type HookRunner, HookTable } from "@aegis/hooks/hook-table.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";
 import { answer } from "../hook-worker.ts";

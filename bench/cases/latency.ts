@@ -1,6 +1,6 @@
 /** From sending a message to seeing its first event: HTTP in, an fsync, server-sent events out. */
-import type { Client } from "../../src/client/client.ts";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import { startEchoServer } from "../bare/start.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";

@@ -1,5 +1,5 @@
 /** Native sessions: many that stream at once, and how soon one stops when it is told to. */
-import type { SessionId } from "../../src/contract/ids.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { startModelServer } from "../bare/start.ts";
 import type { Bench } from "../bench.ts";
 import { type BenchDaemon, createSessions, startDaemon } from "../daemon.ts";

@@ -1,8 +1,8 @@
 /** Looking through skills before they are installed: plain ones, and text made to be slow to look through. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { listTree, treeHash } from "../../src/lib/safe-tree.ts";
-import { scanText, scanTree } from "../../src/packages/scan/scan.ts";
+import { scanText, scanTree } from "@aegis/installer/scan/scan.ts";
+import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, figure, interleave, rate } from "../measure.ts";
 

@@ -1,11 +1,11 @@
 /** Skills: reading thousands of pages, looking whether any changed, and what each message and conversation costs. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SkillLibrary } from "../../src/runtime/skills/library.ts";
-import { SkillMatcher } from "../../src/runtime/skills/matcher.ts";
-import type { SkillRoot } from "../../src/runtime/skills/places.ts";
-import type { Skill } from "../../src/runtime/skills/skill.ts";
-import { buildSkillList } from "../../src/runtime/skills/skill-list.ts";
+import { SkillLibrary } from "@aegis/skills/library.ts";
+import { SkillMatcher } from "@aegis/skills/matcher.ts";
+import type { SkillRoot } from "@aegis/skills/places.ts";
+import type { Skill } from "@aegis/skills/skill.ts";
+import { buildSkillList } from "@aegis/skills/skill-list.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, elapsed, type Figure, figure, type Goal, interleave } from "../measure.ts";
 import { writeSkills } from "../skill-tree.ts";

@@ -1,5 +1,5 @@
 /** What a queue adds: how soon a task is begun, how many come to an end, and what a long line costs. */
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "@aegis/client/client.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { type BenchDaemon, createSessions, plainConfig, startDaemon } from "../daemon.ts";
 import { compareRounds, compareValues, type Figure, figure, interleave, percentile, rate } from "../measure.ts";

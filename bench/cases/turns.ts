@@ -1,6 +1,6 @@
 /** What Aegis adds to a turn: the scripted agent answers with one line at once, so all that is left is ours. */
-import type { Client } from "../../src/client/client.ts";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import { startEchoServer } from "../bare/start.ts";
 import type { Bench } from "../bench.ts";
 import { createSessions, startDaemon } from "../daemon.ts";

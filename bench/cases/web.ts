@@ -2,8 +2,8 @@
 import { cp, mkdir, readdir, readFile, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Browser, Page } from "playwright-core";
-import type { SessionId } from "../../src/contract/ids.ts";
 import { launchBrowser } from "../../test/helpers/browser-launch.ts";
 import type { Bench, BenchContext } from "../bench.ts";
 import { type BenchDaemon, createSessions, startDaemon } from "../daemon.ts";

@@ -4,11 +4,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type Client, createClient } from "../../src/client/client.ts";
-import { followEvents } from "../../src/client/events.ts";
-import type { SessionId } from "../../src/contract/ids.ts";
-import { type DaemonFile, inspectDaemonFile, isSameProcess } from "../../src/lib/daemon-file.ts";
-import { agreeAlways } from "../../src/project/trust/agree.ts";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import { followEvents } from "@aegis/client/events.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { type DaemonFile, inspectDaemonFile, isSameProcess } from "@aegis/lib/daemon-file.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
 import type { LiveHarness, LiveModel } from "../../test/live/support/harness.ts";
 import type { Exchange } from "./bare.ts";
 

@@ -1,7 +1,7 @@
 /** W3: many runs that wait for a person, a kill, and all of them answered after the next start. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { newId } from "../../src/contract/ids.ts";
+import { newId } from "@aegis/contract/ids.ts";
 import type { Arena } from "./arena.ts";
 import { table } from "./table.ts";
 

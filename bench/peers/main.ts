@@ -6,7 +6,7 @@
  */
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { didYouMean } from "../../src/lib/nearest.ts";
+import { didYouMean } from "@aegis/lib/nearest.ts";
 import { openArena } from "./arena.ts";
 import { asks } from "./asks.ts";
 import { crashes } from "./crashes.ts";

@@ -1,6 +1,6 @@
 /** W1: steps that do nothing, so that what is measured is how an engine remembers them. */
 import { join } from "node:path";
-import { newId } from "../../src/contract/ids.ts";
+import { newId } from "@aegis/contract/ids.ts";
 import { openBareStore } from "../bare/store.ts";
 import { compareRounds, median, percentile, rate } from "../measure.ts";
 import type { Arena } from "./arena.ts";

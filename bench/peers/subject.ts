@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { newId } from "../../src/contract/ids.ts";
+import { newId } from "@aegis/contract/ids.ts";
 import { type OpenPeer, type Order, type Peer, type Report, type Setup, stepsPerRun } from "./peer.ts";
 
 const { peer: name, dir, url, syncAll, stepMs } = JSON.parse(process.argv[2] ?? "") as Setup;

@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SkillLibrary } from "../../src/runtime/skills/library.ts";
+import { SkillLibrary } from "@aegis/skills/library.ts";
 
 export type LoadedSkill = { folder: string; description: string };
 

@@ -1,7 +1,8 @@
 /** What the database itself says, and what the agents wrote, about work that was done twice or has no owner. */
+
+import type { Event } from "@aegis/contract/event.ts";
+import { isTransient } from "@aegis/store-postgres/errors.ts";
 import { Client } from "pg";
-import type { Event } from "../../src/contract/event.ts";
-import { isTransient } from "../../src/store/postgres/errors.ts";
 import type { Finding } from "../check.ts";
 import { twinProcesses } from "../journal.ts";
 import type { Checked } from "../scenario.ts";

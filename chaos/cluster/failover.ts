@@ -5,8 +5,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import { noStandby, type Pair, startPair } from "../../test/helpers/postgres-pair.ts";
 import { scaled } from "../../test/helpers/slowness.ts";
 import type { Finding } from "../check.ts";

@@ -3,7 +3,7 @@
  * denied, a turn or a run ends as failed. That is no loss. A message that was acknowledged must be there in any case, and
  * nothing may happen twice.
  */
-import type { Event } from "../../src/contract/event.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import type { Finding } from "../check.ts";
 
 export type Window = { from: number; to: number };

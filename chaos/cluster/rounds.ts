@@ -1,6 +1,6 @@
 /** Several nodes on one database under load, while one thing after the other goes wrong. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "@aegis/client/client.ts";
 import { Person } from "../asks.ts";
 import { type Finding, readAllEvents } from "../check.ts";
 import type { Random } from "../random.ts";

@@ -27,10 +27,10 @@ export type EntryPoint = { specifier: string; entries: readonly Entry[] };
 
 /** Each entry of the package with the file that defines it. */
 export const entryFiles = {
-  aegis: "src/plugin-api/index.ts",
-  "aegis/client": "src/client/index.ts",
-  "aegis/testing": "src/plugin-api/testing/index.ts",
-  "aegis/schema": "src/contract/schema.ts",
+  aegis: "packages/core/plugin-api/src/index.ts",
+  "aegis/client": "packages/clients/client/src/index.ts",
+  "aegis/testing": "packages/core/plugin-api/src/testing/index.ts",
+  "aegis/schema": "packages/base/contract/src/schema.ts",
 } as const;
 
 export function readEntryPoints(root: string): EntryPoint[] {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 
 const output = process.env.AEGIS_WALK_OUTPUT;
-if (output !== undefined && process.argv[1]?.endsWith("src/daemon/main.ts")) {
+if (output !== undefined && process.argv[1]?.endsWith("packages/daemon/daemon/src/main.ts")) {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
@@ -19,9 +19,9 @@ if (output !== undefined && process.argv[1]?.endsWith("src/daemon/main.ts")) {
     }
     const { result } = await session.post("Profiler.takePreciseCoverage");
     const ran = result
-      .filter(({ url }) => url.includes("/src/"))
+      .filter(({ url }) => url.includes("/packages/"))
       .map(({ url, functions }) => ({
-        file: url.slice(url.lastIndexOf("/src/") + 5),
+        file: url.slice(url.lastIndexOf("/packages/") + 10),
         functions: functions
           .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
           .map(({ functionName, ranges }) => `${functionName}@${ranges[0]?.startOffset}`),

@@ -1,11 +1,11 @@
 /** `aegis acp`, driven by the client of the ACP SDK. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createClient } from "@aegis/client/client.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
+import { readDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { methods } from "@agentclientprotocol/sdk/unstable";
 import { expect, it } from "vitest";
-import { createClient } from "../../src/client/client.ts";
-import type { Ask } from "../../src/contract/ask.ts";
-import { readDaemonFile } from "../../src/lib/daemon-file.ts";
 import { acpEditor } from "../helpers/acp-editor.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";

@@ -1,8 +1,8 @@
 /** `aegis audit` on the built command: what it says is what the project's files and the user's agreements say. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Audit } from "@aegis/contract/audit.ts";
 import { describe, expect, it } from "vitest";
-import type { Audit } from "../../src/contract/audit.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 
 const config = `

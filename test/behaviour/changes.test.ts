@@ -1,8 +1,8 @@
 /** The changes of sessions in a git project, by the built command, the API and the plane. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Changes } from "@aegis/contract/changes.ts";
 import { expect, it } from "vitest";
-import type { Changes } from "../../src/contract/changes.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";
 import { type Daemon, testProject } from "../helpers/project.ts";

@@ -1,9 +1,9 @@
 /** Sessions that share the project's folder, by the built program: none overwrites what another one wrote. */
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { connect } from "@aegis/client/project/connect.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connect } from "../../src/client/project/connect.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";

@@ -1,7 +1,7 @@
 /** Sessions whose memory is on the machine of a lost node: they wait for it, or go on without their memory. */
 import { fileURLToPath } from "node:url";
+import type { NodeView } from "@aegis/contract/node.ts";
 import { describe, expect, it } from "vitest";
-import type { NodeView } from "../../src/contract/node.ts";
 import { noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { type ClusterNode, sessionsAt, startNodes } from "../helpers/nodes.ts";

@@ -1,7 +1,8 @@
 /** A node whose settings differ from those of the cluster does not change the rows of schedules. */
+
+import type { NodeView } from "@aegis/contract/node.ts";
+import type { ScheduleView } from "@aegis/contract/schedule.ts";
 import { describe, expect, it } from "vitest";
-import type { NodeView } from "../../src/contract/node.ts";
-import type { ScheduleView } from "../../src/contract/schedule.ts";
 import { newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { type ClusterNode, startNodes } from "../helpers/nodes.ts";

@@ -1,7 +1,8 @@
 /** Labels of nodes decide where sessions and tasks run. */
+
+import type { SessionView } from "@aegis/contract/session.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
-import type { SessionView } from "../../src/contract/session.ts";
-import type { TaskView } from "../../src/contract/task.ts";
 import { newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { type ClusterNode, sessionsAt, startNodes } from "../helpers/nodes.ts";

@@ -1,9 +1,9 @@
 /** A node of a cluster is killed, or frozen for longer than its lease. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { NodeView } from "@aegis/contract/node.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
-import type { NodeView } from "../../src/contract/node.ts";
-import type { TaskView } from "../../src/contract/task.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";

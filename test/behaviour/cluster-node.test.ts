@@ -1,13 +1,13 @@
 /** One node on PostgreSQL, driven as a user does: the built command on a database of its own. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Status } from "@aegis/contract/api.ts";
+import type { RunView } from "@aegis/contract/run.ts";
+import type { Firing } from "@aegis/contract/schedule.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
+import { newestVersion } from "@aegis/store-sqlite/migrate.ts";
+import { migrations } from "@aegis/store-sqlite/migrations/list.ts";
 import { describe, expect, it } from "vitest";
-import type { Status } from "../../src/contract/api.ts";
-import type { RunView } from "../../src/contract/run.ts";
-import type { Firing } from "../../src/contract/schedule.ts";
-import type { TaskView } from "../../src/contract/task.ts";
-import { newestVersion } from "../../src/store/sqlite/migrate.ts";
-import { migrations } from "../../src/store/sqlite/migrations/list.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";

@@ -1,7 +1,8 @@
 /** Three nodes on one PostgreSQL database, driven through the built command of each. */
+
+import type { NodeView } from "@aegis/contract/node.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
-import type { NodeView } from "../../src/contract/node.ts";
-import type { TaskView } from "../../src/contract/task.ts";
 import { noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { type ClusterNode, openGate, sessionsAt, startNodes } from "../helpers/nodes.ts";

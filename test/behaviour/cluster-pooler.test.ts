@@ -1,6 +1,7 @@
 /** A connection pooler between a node and its database: session mode works, the others are refused before they are used. */
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { startFakePooler } from "../../packages/base/store-postgres/test/fake-pooler.ts";
 import { type AegisProject, aegisProject, offlineConfig } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
@@ -8,7 +9,6 @@ import { type ClusterNode, sessionsAt, startNodes } from "../helpers/nodes.ts";
 import { noPgBouncer, type PoolMode, startPgBouncer } from "../helpers/pgbouncer.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { startFakePooler } from "../store/fake-pooler.ts";
 
 describe.skipIf(noPostgres !== null)("a node behind a connection pooler", { timeout: scaled(90_000) }, () => {
   const postgres = filePostgres();

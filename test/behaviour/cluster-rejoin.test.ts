@@ -1,8 +1,8 @@
 /** A node that was fenced joins again by itself, however long what stands in its way lasts, and ends only if it must. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { NodeView } from "@aegis/contract/node.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { NodeView } from "../../src/contract/node.ts";
 import { aegisProject, offlineConfig } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";

@@ -1,17 +1,17 @@
 /**
  * Every route of the API, called on one node for what is on another. The list is complete: a new route must say in
- * `server/where.ts` which node answers it, and needs a case here unless each node answers it about itself.
+ * `packages/daemon/http/src/where.ts` which node answers it, and needs a case here unless each node answers it about itself.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { followEvents } from "@aegis/client/events.ts";
+import { waitForTask } from "@aegis/client/wait-task.ts";
+import { type AegisError, isAegisError } from "@aegis/contract/errors.ts";
+import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
+import { type RouteName, routes } from "@aegis/contract/routes.ts";
+import { routePlaces } from "@aegis/http/where.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { followEvents } from "../../src/client/events.ts";
-import { waitForTask } from "../../src/client/wait-task.ts";
-import { type AegisError, isAegisError } from "../../src/contract/errors.ts";
-import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "../../src/contract/ids.ts";
-import { type RouteName, routes } from "../../src/contract/routes.ts";
-import { routePlaces } from "../../src/server/where.ts";
 import { noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { initGit } from "../helpers/git-project.ts";

@@ -1,6 +1,7 @@
 /** Three nodes fire each slot of a schedule once; a node with other settings fires none. */
+
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import type { SessionId } from "../../src/contract/ids.ts";
 import { newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { type ClusterNode, clientOf, startNodes } from "../helpers/nodes.ts";

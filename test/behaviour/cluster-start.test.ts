@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { startRewriter } from "../../packages/base/store-postgres/test/postgres-rewriter.ts";
 import { type AegisProject, aegisProject, offlineConfig } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { startRewriter } from "../store/postgres-rewriter.ts";
 
 describe.skipIf(noPostgres !== null)("a node that cannot use its database", { timeout: scaled(60_000) }, () => {
   const postgres = filePostgres(["fsync=off", "password_encryption=scram-sha-256"]);

@@ -1,7 +1,7 @@
 import { access, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { daemonFilePath } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
-import { daemonFilePath } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
 import { raw } from "../helpers/raw.ts";
 import { createSession, eventsOf, refusal, talk } from "../helpers/talk.ts";

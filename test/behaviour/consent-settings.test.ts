@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { revokeTrust } from "@aegis/project/trust/agree.ts";
 import { expect, it } from "vitest";
-import { revokeTrust } from "../../src/project/trust/agree.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { enqueued, over } from "../helpers/projects/checked.ts";
 import { type Answer, agreedProject, changed, clientOf, playbook, put } from "../helpers/projects/consent.ts";

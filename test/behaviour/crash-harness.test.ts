@@ -1,7 +1,8 @@
 /** A daemon that is killed after it handed a message over, with harnesses that restore their conversations or do not. */
+
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { SessionId } from "../../src/contract/ids.ts";
 import { testProject } from "../helpers/project.ts";
 import {
   acp,

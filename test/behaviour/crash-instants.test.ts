@@ -5,10 +5,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Client } from "@aegis/client/client.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { waitForMessage } from "../../src/client/wait.ts";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeModels, fakeModels } from "../helpers/fake-models/server.ts";

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { SessionView } from "../../src/contract/session.ts";
 import { isRunning } from "../helpers/pids.ts";
 import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { testProject } from "../helpers/project.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Event } from "@aegis/contract/event.ts";
+import { stateDir } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
-import type { Event } from "../../src/contract/event.ts";
-import { stateDir } from "../../src/lib/daemon-file.ts";
 import { obedient, sharedDaemon, testProject } from "../helpers/project.ts";
 import { errorOf, raw } from "../helpers/raw.ts";
 import { openStream } from "../helpers/sse.ts";

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Client, createClient } from "@aegis/client/client.ts";
 import { expect, it } from "vitest";
-import { type Client, createClient } from "../../src/client/client.ts";
 import { testProject } from "../helpers/project.ts";
 import { remoteAgent, type Seat, seated } from "../helpers/projects/rights.ts";
 import { openAsk } from "../helpers/talk.ts";

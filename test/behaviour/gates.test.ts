@@ -1,10 +1,10 @@
 /** Gates that are recorded stay shut when their plugin is not loaded as it was, until a person decides. */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import type { MissingGate } from "@aegis/contract/plugin.ts";
+import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
-import { type Client, createClient } from "../../src/client/client.ts";
-import type { MissingGate } from "../../src/contract/plugin.ts";
-import { inspectDaemonFile } from "../../src/lib/daemon-file.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { agreeToStore } from "../helpers/cluster.ts";
 import { createSession, endings, eventsOf, say, talk } from "../helpers/talk.ts";

@@ -1,7 +1,8 @@
 /** A broadcast that a power cut finds half answered. */
+
+import type { Client } from "@aegis/client/client.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { Event } from "../../src/contract/event.ts";
 import { testProject } from "../helpers/project.ts";
 import { messages } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

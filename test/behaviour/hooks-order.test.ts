@@ -1,8 +1,8 @@
 /** The order in which plugins hear of one session: its start first, its end last, and never one without the other. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import type { SessionId } from "../../src/contract/ids.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { createSession, endings, hasSaid, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

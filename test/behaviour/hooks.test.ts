@@ -1,8 +1,8 @@
 /** Hooks of a plugin in a project of the built package, whose worker is a real one. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { newId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
 import { housed, journal, type Noted } from "../helpers/projects/hooks.ts";
 import { createSession, endings, eventsOf, hasSaid, message, openAsk, say, talk } from "../helpers/talk.ts";

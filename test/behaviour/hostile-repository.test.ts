@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { expect, it } from "vitest";
-import { type Client, createClient } from "../../src/client/client.ts";
-import { inspectDaemonFile } from "../../src/lib/daemon-file.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";
 import { testProject } from "../helpers/project.ts";

@@ -1,8 +1,9 @@
 /** What a worker had said is kept when its task is cut, also text that was still streaming. */
+
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId, TaskId } from "@aegis/contract/ids.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { SessionId, TaskId } from "../../src/contract/ids.ts";
-import type { TaskView } from "../../src/contract/task.ts";
 import { testProject } from "../helpers/project.ts";
 import { eventsOf } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

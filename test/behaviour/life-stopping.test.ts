@@ -1,6 +1,7 @@
 /** How a daemon stops: signals, deadlines, requests and open streams. */
+
+import { daemonFilePath } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
-import { daemonFilePath } from "../../src/lib/daemon-file.ts";
 import { testProject } from "../helpers/project.ts";
 import { cleanExit, exists, inTurn, isDraining } from "../helpers/projects/life.ts";
 import { answerTo, createSession, endings, eventsOf, openAsk, say } from "../helpers/talk.ts";

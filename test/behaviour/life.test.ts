@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { daemonFilePath, processStartTime, stateDir } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
-import { daemonFilePath, processStartTime, stateDir } from "../../src/lib/daemon-file.ts";
 import { testsUsePostgres } from "../helpers/cluster.ts";
 import { isRunning } from "../helpers/pids.ts";
 import { testProject } from "../helpers/project.ts";

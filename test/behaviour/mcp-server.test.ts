@@ -1,11 +1,11 @@
 /** `aegis mcp`, driven by the client of the MCP SDK in both eras, over stdio and over HTTP. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createClient } from "@aegis/client/client.ts";
+import { readDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createClient } from "../../src/client/client.ts";
-import { readDaemonFile } from "../../src/lib/daemon-file.ts";
 import { type AegisProject, aegisProject, cliPath } from "../helpers/aegis.ts";
 
 const files = {

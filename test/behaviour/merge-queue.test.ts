@@ -1,10 +1,10 @@
 /** The merge queue is a queue like others: people see it, pause it, cancel what waits; by the built program. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { LandingView } from "@aegis/contract/landing.ts";
+import type { QueueView } from "@aegis/contract/task.ts";
+import type { WorktreeView } from "@aegis/contract/worktree.ts";
 import { expect, it } from "vitest";
-import type { LandingView } from "../../src/contract/landing.ts";
-import type { QueueView } from "../../src/contract/task.ts";
-import type { WorktreeView } from "../../src/contract/worktree.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

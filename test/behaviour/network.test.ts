@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { expect, onTestFinished, test } from "vitest";
-import { inspectDaemonFile } from "../../src/lib/daemon-file.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { type Daemon, testProject } from "../helpers/project.ts";
 import { raw } from "../helpers/raw.ts";

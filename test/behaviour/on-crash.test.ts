@@ -1,7 +1,8 @@
 /** An agent whose `on_crash` is `fail`: work that a crash interrupted is reported once to the sender that waits for it, and not repeated. */
+
+import type { Client } from "@aegis/client/client.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { waitForMessage } from "../../src/client/wait.ts";
 import { testProject } from "../helpers/project.ts";
 import { acp, homeOf, works } from "../helpers/projects/harnesses.ts";
 import { scaled } from "../helpers/slowness.ts";

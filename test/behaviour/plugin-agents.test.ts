@@ -1,9 +1,9 @@
 /** Agents, bound tools and reducers that plugins bring, in the built daemon. */
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Client } from "../../src/client/client.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";

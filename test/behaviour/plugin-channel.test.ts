@@ -2,8 +2,8 @@
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Client } from "@aegis/client/client.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
 import { obedient, type Project, sharedDaemon, testProject } from "../helpers/project.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

@@ -1,9 +1,9 @@
 /** What a plugin gets wrong while it runs can be found: in its log, in `plugin show`, and in the record of tool calls. */
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pluginLines } from "@aegis/cli/format/plugin-table.ts";
+import { createStyle } from "@aegis/cli/format/style.ts";
 import { expect, it } from "vitest";
-import { pluginLines } from "../../src/cli/format/plugin-table.ts";
-import { createStyle } from "../../src/cli/format/style.ts";
 import { testProject } from "../helpers/project.ts";
 import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
 import { createSession, eventsOf, talk } from "../helpers/talk.ts";

@@ -1,8 +1,8 @@
 /** The API answers before plugins are loaded. What a plugin brings waits for this plugin, and for no other one. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
 import { scaled } from "../helpers/slowness.ts";

@@ -1,8 +1,8 @@
 /** Plugins that change under a running daemon: the new generation takes over in one step, or the old one goes on. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { buildTrust } from "@aegis/project/trust/project-trust.ts";
 import { expect, it } from "vitest";
-import { buildTrust } from "../../src/project/trust/project-trust.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { pluginNamed, toolUser, untilPlugin, useTool } from "../helpers/projects/tool-user.ts";
 import { scaled } from "../helpers/slowness.ts";

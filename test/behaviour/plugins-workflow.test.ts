@@ -1,11 +1,11 @@
 /** Workflows whose body runs in a plugin's worker: the author notices nothing when the worker is replaced. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { connectToProject } from "@aegis/client/project/project.ts";
+import { waitForRun } from "@aegis/client/wait-run.ts";
+import type { RunView } from "@aegis/contract/run.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connectToProject } from "../../src/client/project/project.ts";
-import { waitForRun } from "../../src/client/wait-run.ts";
-import type { RunView } from "../../src/contract/run.ts";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
 import { pluginNamed, toolUser, untilPlugin } from "../helpers/projects/tool-user.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { waitForRun } from "@aegis/client/wait-run.ts";
+import type { TaskId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import { waitForRun } from "../../src/client/wait-run.ts";
-import type { TaskId } from "../../src/contract/ids.ts";
 import { initGit } from "../helpers/git-project.ts";
 import { testProject } from "../helpers/project.ts";
 import {

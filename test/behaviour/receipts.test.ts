@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { waitForRun } from "@aegis/client/wait-run.ts";
+import type { TaskId } from "@aegis/contract/ids.ts";
+import type { ReceiptView } from "@aegis/contract/receipt.ts";
 import { expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { waitForRun } from "../../src/client/wait-run.ts";
-import type { TaskId } from "../../src/contract/ids.ts";
-import type { ReceiptView } from "../../src/contract/receipt.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { initGit } from "../helpers/git-project.ts";
 import { type Project, sharedDaemon } from "../helpers/project.ts";

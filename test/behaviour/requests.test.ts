@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
+import { type MessageId, newId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import { type MessageId, newId } from "../../src/contract/ids.ts";
 import { sharedDaemon } from "../helpers/project.ts";
 import { deafSocket, errorOf, post, raw } from "../helpers/raw.ts";
 import {

@@ -1,8 +1,8 @@
 /** Cells of the table of rights in docs/security.md for work that arrives from outside, and for what waits for consent. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createClient } from "@aegis/client/client.ts";
 import { expect } from "vitest";
-import { createClient } from "../../src/client/client.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { FakeBotApi } from "../helpers/fake-bot-api.ts";
 import { anthropicWire } from "../helpers/fake-models/anthropic.ts";

@@ -1,7 +1,8 @@
 /** Each cell of the table of rights in docs/security.md, for what is started on one daemon. */
+
+import { createClient } from "@aegis/client/client.ts";
+import type { RunId } from "@aegis/contract/ids.ts";
 import { expect } from "vitest";
-import { createClient } from "../../src/client/client.ts";
-import type { RunId } from "../../src/contract/ids.ts";
 import { sharedDaemon } from "../helpers/project.ts";
 import { remoteAgent, rightsFiles, type Seat, seated } from "../helpers/projects/rights.ts";
 import { cell, expectFull, expectLimited, standing } from "../helpers/rights-cells.ts";

@@ -1,8 +1,8 @@
 /** Rights that go with a task stay as they were; names in lists of agents mean agents, not names. */
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { newId, type TaskId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import { newId, type TaskId } from "../../src/contract/ids.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { testProject } from "../helpers/project.ts";
 import { remoteAgent, seated, takeSeat } from "../helpers/projects/rights.ts";

@@ -1,6 +1,7 @@
 /** Everything that an agent starts has no more rights than the agent: one case for each way of starting. */
+
+import { newId, type RunId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import { newId, type RunId } from "../../src/contract/ids.ts";
 import { sharedDaemon } from "../helpers/project.ts";
 import { rightsFiles, type Seat, seated, takeSeat } from "../helpers/projects/rights.ts";
 import { createSession } from "../helpers/talk.ts";

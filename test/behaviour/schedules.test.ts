@@ -1,10 +1,10 @@
 /** Schedules of a real daemon: files that come and go, kills, and what a person sees of it. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { waitForFiring } from "@aegis/client/wait-firing.ts";
+import type { Firing } from "@aegis/contract/schedule.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { waitForFiring } from "../../src/client/wait-firing.ts";
-import type { Firing } from "../../src/contract/schedule.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { eventsOf, messages } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

@@ -1,12 +1,12 @@
 /** Known secrets stay out of what is shown and of what is kept, and still reach the agent they were sent to. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { followEvents } from "@aegis/client/events.ts";
+import { waitForRun } from "@aegis/client/wait-run.ts";
+import type { LiveDelta } from "@aegis/contract/event.ts";
+import { newId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { followEvents } from "../../src/client/events.ts";
-import { waitForRun } from "../../src/client/wait-run.ts";
-import type { LiveDelta } from "../../src/contract/event.ts";
-import { newId } from "../../src/contract/ids.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { anthropicWire } from "../helpers/fake-models/anthropic.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";

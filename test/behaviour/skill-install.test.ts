@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import { describe, expect, test } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { Ask } from "../../src/contract/ask.ts";
 import { fakeClawHub, skillPage } from "../helpers/fake-clawhub.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { answerTo, createSession, eventsOf, openAsk, say, talk } from "../helpers/talk.ts";

@@ -1,11 +1,11 @@
 /** State of one's own that was copied, replaced or made by an older version. */
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { newId } from "@aegis/contract/ids.ts";
+import { Connection } from "@aegis/store-sqlite/connection.ts";
+import { migrate } from "@aegis/store-sqlite/migrate.ts";
+import { migrations } from "@aegis/store-sqlite/migrations/list.ts";
 import { expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
-import { Connection } from "../../src/store/sqlite/connection.ts";
-import { migrate } from "../../src/store/sqlite/migrate.ts";
-import { migrations } from "../../src/store/sqlite/migrations/list.ts";
 import { there, used } from "../helpers/projects/own-state.ts";
 import { done } from "../helpers/projects/stranger.ts";
 

@@ -1,10 +1,10 @@
 /** `aegis store copy`: the data of a project moves to PostgreSQL and back, complete or not at all. */
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Connection } from "@aegis/store-sqlite/connection.ts";
+import { SqliteRows } from "@aegis/store-sqlite/raw.ts";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
-import { Connection } from "../../src/store/sqlite/connection.ts";
-import { SqliteRows } from "../../src/store/sqlite/raw.ts";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { clusterFile, databaseVariable, newProjectName, noPostgres } from "../helpers/cluster.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";

@@ -1,6 +1,6 @@
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { SessionId } from "../../src/contract/ids.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { announcements, delegating, idle, subagent, subagents } from "../helpers/projects/subagents.ts";
 import { createSession, eventsOf, hasSaid, say } from "../helpers/talk.ts";

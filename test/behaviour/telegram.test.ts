@@ -1,6 +1,7 @@
 /** A Telegram bot of a real daemon, against a strict fake of the Bot API. */
+
+import type { Client } from "@aegis/client/client.ts";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
 import { FakeBotApi } from "../helpers/fake-bot-api.ts";
 import { type Daemon, obedient, type Project, sharedDaemon, testProject } from "../helpers/project.ts";
 import { scaled } from "../helpers/slowness.ts";

@@ -1,6 +1,7 @@
 /** Everything that the members of a tree start, in every way, counts in its depth, its children and its budget. */
+
+import { newId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
 import { type Project, testProject } from "../helpers/project.ts";
 import { remoteAgent, type Seat, seated, sessionOf, takeSeat } from "../helpers/projects/rights.ts";
 import { createSession } from "../helpers/talk.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
-import { readTree } from "../helpers/architecture.ts";
+import { readSources } from "../helpers/architecture.ts";
 import { readPlace, withPlaneAgent } from "../helpers/plane-agent.ts";
 import { testProject } from "../helpers/project.ts";
 import { createSession } from "../helpers/talk.ts";
@@ -42,7 +42,7 @@ it("is the same in the command line, the daemon's file, the status, the OpenAPI 
 });
 
 it("is written as a literal nowhere in the source", () => {
-  const files = readTree(new URL("../../src", import.meta.url).pathname);
+  const files = readSources();
   const literal = /\bversion: "\d+\.\d+\.\d+"/;
   // The context that `aegis/testing` makes up for a hook names a version that no release has.
   const found = files.filter(({ path, text }) => literal.test(text) && path !== "plugin-api/testing/contexts.ts");

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { verifyStandard } from "@aegis/channels/webhooks/sign.ts";
+import type { Client } from "@aegis/client/client.ts";
 import { expect, it } from "vitest";
-import { verifyStandard } from "../../src/channels/webhooks/sign.ts";
-import type { Client } from "../../src/client/client.ts";
 import { type Daemon, obedient, type Project, testProject } from "../helpers/project.ts";
 import { startReceiver } from "../helpers/receiver.ts";
 import { hookSecret, signedHook } from "../helpers/signed-hook.ts";

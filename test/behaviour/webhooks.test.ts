@@ -1,8 +1,8 @@
 /** Webhooks of a real daemon: signed requests out, signed requests in, over failures and kills. */
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
+import { verifyStandard } from "@aegis/channels/webhooks/sign.ts";
 import { describe, expect, it } from "vitest";
-import { verifyStandard } from "../../src/channels/webhooks/sign.ts";
 import { agreeToStore } from "../helpers/cluster.ts";
 import { type Daemon, obedient, type Project, testProject } from "../helpers/project.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";

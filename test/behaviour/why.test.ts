@@ -2,17 +2,17 @@
 import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import type { Client } from "@aegis/client/client.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { WhyLink } from "@aegis/contract/why.ts";
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import type { Message } from "../../src/contract/message.ts";
-import type { WhyLink } from "../../src/contract/why.ts";
+import { go, openWeb, violations } from "../../packages/clients/web/test/pages.ts";
+import { webProject } from "../../packages/clients/web/test/web-project.ts";
 import { cliPath } from "../helpers/aegis.ts";
 import { sharedBrowser } from "../helpers/browser.ts";
 import { sharedDaemon } from "../helpers/project.ts";
 import { createSession, hasSaid, messages, refusal, say } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
-import { go, openWeb, violations } from "../web/pages.ts";
-import { webProject } from "../web/web-project.ts";
 
 const workflow = `import { workflow } from "aegis";
 export const pass = workflow("pass", async (engine) => engine.delegate("docs", "echo from the run"));

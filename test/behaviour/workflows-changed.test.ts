@@ -1,8 +1,8 @@
 /** A plugin that changes while its workflow runs. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Run } from "@aegis/contract/run.ts";
 import { describe, expect, it } from "vitest";
-import type { Run } from "../../src/contract/run.ts";
 import {
   asked,
   changed,

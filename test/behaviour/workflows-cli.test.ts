@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
+import type { RunView } from "@aegis/contract/run.ts";
 import { describe, expect, it } from "vitest";
-import type { RunView } from "../../src/contract/run.ts";
 import { aegisProject, cliPath, offlineConfig } from "../helpers/aegis.ts";
 import { asked, detached, file, head, typed, view, withPlugin } from "../helpers/projects/flows.ts";
 import { scaled } from "../helpers/slowness.ts";

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { expect, it } from "vitest";
-import type { SessionView } from "../../src/contract/session.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";
 import { type Daemon, testProject } from "../helpers/project.ts";
 import { acp, claude, codex } from "../helpers/projects/harnesses.ts";

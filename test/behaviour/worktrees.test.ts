@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { expect, it } from "vitest";
-import type { SessionView } from "../../src/contract/session.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { nodeCell } from "../helpers/cluster.ts";
 import { initGit, writingAgent } from "../helpers/git-project.ts";

@@ -1,10 +1,10 @@
 /** The example of a cluster, without Docker: what its compose file says works with the built program. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { NodeView } from "@aegis/contract/node.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { NodeView } from "../../src/contract/node.ts";
-import type { TaskView } from "../../src/contract/task.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { databaseVariable, noPostgres } from "../helpers/cluster.ts";
 import { packageFolder } from "../helpers/consumer.ts";

@@ -5,9 +5,11 @@ import { expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/security.md"), "utf8");
-const tests = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".test.ts"))
-  .map((path) => `test/${path}`);
+const tests = ["test", "packages"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".test.ts"))
+    .map((path) => `${folder}/${path}`),
+);
 
 /** The test files that a name means: a path, or the end of one. */
 function found(name: string): string[] {

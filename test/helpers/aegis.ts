@@ -2,8 +2,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type DaemonFile, isSameProcess, readDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { onTestFinished } from "vitest";
-import { type DaemonFile, isSameProcess, readDaemonFile } from "../../src/lib/daemon-file.ts";
 import { storeEnv } from "./cluster.ts";
 import { type ProjectFiles, projectFolder } from "./project-folder.ts";
 import { waitUntil } from "./wait-until.ts";

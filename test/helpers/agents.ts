@@ -1,5 +1,5 @@
 /** Agents for tests. */
-import { type Agent, unsaidAgentFields } from "../../src/contract/agent.ts";
+import { type Agent, unsaidAgentFields } from "@aegis/contract/agent.ts";
 
 export function agentOf(change: Partial<Agent> & Pick<Agent, "harness">): Agent {
   return {

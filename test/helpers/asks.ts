@@ -1,6 +1,6 @@
 /** Asks for tests of what is shown of them. */
-import type { Ask } from "../../src/contract/ask.ts";
-import { newId } from "../../src/contract/ids.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
+import { newId } from "@aegis/contract/ids.ts";
 
 export function anAsk(more: Partial<Ask> = {}): Ask {
   return {

@@ -1,9 +1,9 @@
 /** The sample team with at least one row of every kind, in every state that some action needs. */
-import type { GroupId, RunId, SessionId, TaskId } from "../../src/contract/ids.ts";
-import type { ScheduleView } from "../../src/contract/schedule.ts";
-import type { SkillView } from "../../src/contract/skill.ts";
-import type { Subagent } from "../../src/contract/subagent.ts";
-import type { Model } from "../../src/tui/model.ts";
+import type { GroupId, RunId, SessionId, TaskId } from "@aegis/contract/ids.ts";
+import type { ScheduleView } from "@aegis/contract/schedule.ts";
+import type { SkillView } from "@aegis/contract/skill.ts";
+import type { Subagent } from "@aegis/contract/subagent.ts";
+import type { Model } from "@aegis/tui/model.ts";
 import { task } from "./rows.ts";
 import { now, sampleModel, sampleSessions } from "./sample-team.ts";
 

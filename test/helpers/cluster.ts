@@ -5,11 +5,11 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { resolveConfig } from "@aegis/project/config/config.ts";
+import { configSchema } from "@aegis/project/config/schema.ts";
+import { agreeTo } from "@aegis/project/trust/agree.ts";
+import { settingItems } from "@aegis/project/trust/setting-items.ts";
 import { parse, stringify } from "yaml";
-import { resolveConfig } from "../../src/project/config/config.ts";
-import { configSchema } from "../../src/project/config/schema.ts";
-import { agreeTo } from "../../src/project/trust/agree.ts";
-import { settingItems } from "../../src/project/trust/setting-items.ts";
 import { installations } from "./postgres.ts";
 import type { ProjectFiles } from "./project-folder.ts";
 

@@ -11,8 +11,8 @@ import type {
   ToolSpec,
   ToolUse,
   ToolVerdict,
-} from "../../src/drivers/driver.ts";
-import { writeAtomic } from "../../src/lib/files.ts";
+} from "@aegis/drivers/driver.ts";
+import { writeAtomic } from "@aegis/lib/files.ts";
 import { agreed } from "./consent.ts";
 
 type Notice = Parameters<ConversationHost["notice"]>[0];

@@ -1,5 +1,5 @@
 /** A clock that stands still until it is told to go on. */
-import type { Clock } from "../../src/lib/clock.ts";
+import type { Clock } from "@aegis/lib/clock.ts";
 
 export type FakeClock = Clock & {
   /** Moves time and lets what woke up run, in the order of waking; also what it puts to sleep within that time. */

@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { createProcesses, type Processes } from "../../src/lib/process.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses, type Processes } from "@aegis/lib/process.ts";
 import { tempDir } from "./temp-dir.ts";
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 /** Plugins whose hooks are functions of the test: what a worker would do with them happens here. */
-import type { HookContexts, HookDeclaration, HookEvent } from "../../src/contract/hook.ts";
-import { runBatch } from "../../src/runtime/tables/hook-batch.ts";
-import type { HookRunner, PluginHooks } from "../../src/runtime/tables/hooks.ts";
+import type { HookContexts, HookDeclaration, HookEvent } from "@aegis/contract/hook.ts";
+import { runBatch } from "@aegis/hooks/hook-batch.ts";
+import type { HookRunner, PluginHooks } from "@aegis/hooks/hook-table.ts";
 
 export const session = { id: "ses_1", handle: "lucid-hertz", agent: "a", harness: "scripted", depth: 0 };
 

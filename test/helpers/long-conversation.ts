@@ -1,6 +1,6 @@
 /** A conversation with many events, written into the database of a project whose daemon is not running. */
 import { DatabaseSync } from "node:sqlite";
-import { storePath } from "../../src/lib/daemon-file.ts";
+import { storePath } from "@aegis/lib/daemon-file.ts";
 
 const perTurn = 20;
 

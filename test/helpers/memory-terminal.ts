@@ -1,14 +1,15 @@
 /** A terminal that is only memory, for the terminal app without a process: what it writes goes to an emulator. */
+
+import type { Client } from "@aegis/client/client.ts";
+import { AegisError } from "@aegis/contract/errors.ts";
+import { TerminalApp } from "@aegis/tui/app.ts";
+import { createKeymap, freeScrollKeys } from "@aegis/tui/main.ts";
+import type { Model } from "@aegis/tui/model.ts";
+import { Store } from "@aegis/tui/store.ts";
+import { createTheme, type Depth } from "@aegis/tui/theme.ts";
 import type { Terminal } from "@earendil-works/pi-tui/dist/terminal.js";
 import { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
 import xterm from "@xterm/headless";
-import type { Client } from "../../src/client/client.ts";
-import { AegisError } from "../../src/contract/errors.ts";
-import { TerminalApp } from "../../src/tui/app.ts";
-import { createKeymap, freeScrollKeys } from "../../src/tui/main.ts";
-import type { Model } from "../../src/tui/model.ts";
-import { Store } from "../../src/tui/store.ts";
-import { createTheme, type Depth } from "../../src/tui/theme.ts";
 import { now } from "./sample-team.ts";
 
 export type MemoryApp = {

@@ -1,10 +1,10 @@
 /** Several daemons on one database, each in a project folder of its own. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { connect } from "@aegis/client/project/connect.ts";
+import type { Session } from "@aegis/contract/session.ts";
 import { expect } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connect } from "../../src/client/project/connect.ts";
-import type { Session } from "../../src/contract/session.ts";
 import { type AegisProject, aegisProject } from "./aegis.ts";
 import { type ClusterSection, clusterFile, databaseVariable, newProjectName } from "./cluster.ts";
 import type { ProjectFiles } from "./project-folder.ts";

@@ -1,8 +1,9 @@
 /** Runs suites on one PostgreSQL version, or skips them and says why. */
+
+import { silentLogger } from "@aegis/lib/log.ts";
+import type { Store } from "@aegis/store/store.ts";
+import { openPostgresStore } from "@aegis/store-postgres/store.ts";
 import { afterAll, beforeAll, describe } from "vitest";
-import { silentLogger } from "../../src/lib/log.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { installations, type PostgresVersion, type Server, startPostgres } from "./postgres.ts";
 import { scaled } from "./slowness.ts";
 

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { lines } from "../../src/lib/jsonl.ts";
+import { lines } from "@aegis/lib/jsonl.ts";
 import { takePort } from "./take-port.ts";
 
 const program = "/usr/sbin/pgbouncer";

@@ -1,6 +1,6 @@
 /** Questions about real processes. */
 import { fileURLToPath } from "node:url";
-import { systemProcessTable } from "../../src/lib/process/table.ts";
+import { systemProcessTable } from "@aegis/lib/process/table.ts";
 
 /** True while the process runs; one that waits to be collected does not. */
 export function isRunning(pid: number): boolean {

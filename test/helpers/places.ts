@@ -1,6 +1,6 @@
 /** Places for packages in a folder of one test. */
 import { join } from "node:path";
-import type { Place } from "../../src/packages/place.ts";
+import type { Place } from "@aegis/installer/place.ts";
 
 export function testPlaces(dir: string): Record<Place["scope"], Place> {
   const place = (scope: Place["scope"], root: string): Place => ({

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chown, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { lines } from "../../src/lib/jsonl.ts";
+import { lines } from "@aegis/lib/jsonl.ts";
 import { installations } from "./postgres.ts";
 import { testFolder } from "./test-folder.ts";
 

@@ -9,8 +9,8 @@ import { existsSync } from "node:fs";
 import { chown, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lines } from "../../src/lib/jsonl.ts";
-import { textDigest } from "../../src/lib/text-digest.ts";
+import { lines } from "@aegis/lib/jsonl.ts";
+import { textDigest } from "@aegis/lib/text-digest.ts";
 import { folderOfRun, testFolder } from "./test-folder.ts";
 
 export type PostgresVersion = 15 | 18;

@@ -1,7 +1,7 @@
 /** The folder of a test's project, with a home of its own: nothing of this machine's user is seen. */
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { agreeAlways } from "../../src/project/trust/agree.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
 import { agreeToStore, storeFiles } from "./cluster.ts";
 import { testFolder } from "./test-folder.ts";
 

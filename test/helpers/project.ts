@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import { type DaemonFile, isSameProcess, readDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { type Client, createClient } from "../../src/client/client.ts";
-import { type DaemonFile, isSameProcess, readDaemonFile } from "../../src/lib/daemon-file.ts";
 import { storeEnv } from "./cluster.ts";
 import { type ProjectFiles, projectFolder } from "./project-folder.ts";
 import { waitUntil } from "./wait-until.ts";

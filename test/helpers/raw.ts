@@ -1,8 +1,8 @@
 /** Requests as no well-behaved client makes them. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
+import type { ErrorBody } from "@aegis/contract/errors.ts";
 import { onTestFinished } from "vitest";
-import type { ErrorBody } from "../../src/contract/errors.ts";
 import type { Daemon } from "../helpers/project.ts";
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string };

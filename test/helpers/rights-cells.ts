@@ -1,6 +1,7 @@
 /** Cells of the table of rights in docs/security.md. test/docs/security.test.ts checks that each cell has a test. */
+
+import { newId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
 import type { Daemon, Project } from "./project.ts";
 import { type Seat, takeSeat } from "./projects/rights.ts";
 import { scaled } from "./slowness.ts";

@@ -1,8 +1,8 @@
 /** Rows as they are when nothing has happened to them yet; `change` says what matters to the test. */
-import { newId, type SessionId } from "../../src/contract/ids.ts";
-import type { Message } from "../../src/contract/message.ts";
-import type { Task } from "../../src/contract/task.ts";
-import type { SessionRow, TurnRow } from "../../src/store/store.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { Task } from "@aegis/contract/task.ts";
+import type { SessionRow, TurnRow } from "@aegis/store/store.ts";
 
 export function sessionRow(change: Partial<SessionRow> = {}): SessionRow {
   const id = newId("ses", 1_000);

@@ -1,9 +1,8 @@
 /** The runtime as the daemon builds it, on a real store, with a driver whose every turn the test decides. */
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
-import type { EventOf, EventType } from "../../src/contract/event.ts";
-import type { SessionId } from "../../src/contract/ids.ts";
-import { buildRuntime, type Runtime } from "../../src/daemon/build.ts";
+import type { EventOf, EventType } from "@aegis/contract/event.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { buildRuntime, type Runtime } from "@aegis/daemon/build.ts";
 import type {
   Addition,
   Capabilities,
@@ -12,17 +11,18 @@ import type {
   DriverEvent,
   Prompt,
   Restored,
-} from "../../src/drivers/driver.ts";
-import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { createProcesses } from "../../src/lib/process.ts";
-import { buildRedactor, RedactedStream } from "../../src/lib/redact.ts";
-import { loadConfig } from "../../src/project/config/load.ts";
-import { offlineAgent } from "../../src/project/harnesses/detect.ts";
-import type { TrustedSettings } from "../../src/project/trust/trusted-settings.ts";
-import { DriverTable } from "../../src/runtime/tables/drivers.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "@aegis/drivers/driver.ts";
+import { DriverTable } from "@aegis/drivers/driver-table.ts";
+import { type Clock, systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses } from "@aegis/lib/process.ts";
+import { buildRedactor, RedactedStream } from "@aegis/lib/redact.ts";
+import { loadConfig } from "@aegis/project/config/load.ts";
+import { offlineAgent } from "@aegis/project/harnesses/detect.ts";
+import type { TrustedSettings } from "@aegis/project/trust/trusted-settings.ts";
+import type { Store } from "@aegis/store/store.ts";
+import { openSqliteStore } from "@aegis/store-sqlite/store.ts";
+import { onTestFinished } from "vitest";
 import { testPlaces } from "./places.ts";
 import { waitUntil } from "./wait-until.ts";
 

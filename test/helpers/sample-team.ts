@@ -1,13 +1,13 @@
 /** A team at one moment, for pictures of the terminal app and tests of its views. */
-import { newSession, newTurn, type SessionState, type TurnItem, type TurnState } from "../../src/client/state.ts";
-import type { AgentSummary } from "../../src/contract/agent.ts";
-import type { Ask } from "../../src/contract/ask.ts";
-import type { MessageId, RunId, SessionId, TaskId, TurnId } from "../../src/contract/ids.ts";
-import type { Message } from "../../src/contract/message.ts";
-import type { Step } from "../../src/contract/run.ts";
-import type { Session } from "../../src/contract/session.ts";
-import type { QueueView } from "../../src/contract/task.ts";
-import { emptyModel, type Model } from "../../src/tui/model.ts";
+import { newSession, newTurn, type SessionState, type TurnItem, type TurnState } from "@aegis/client/state.ts";
+import type { AgentSummary } from "@aegis/contract/agent.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
+import type { MessageId, RunId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { Step } from "@aegis/contract/run.ts";
+import type { Session } from "@aegis/contract/session.ts";
+import type { QueueView } from "@aegis/contract/task.ts";
+import { emptyModel, type Model } from "@aegis/tui/model.ts";
 import { message as messageRow, task as taskRow } from "./rows.ts";
 
 /** 14:03:27 UTC. */

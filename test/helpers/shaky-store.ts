@@ -1,6 +1,6 @@
 /** A store that loses its database again and again: units are rolled back, and reads get no answer. */
-import type { Store } from "../../src/store/store.ts";
-import { StoreAwayError } from "../../src/store/transact.ts";
+import type { Store } from "@aegis/store/store.ts";
+import { StoreAwayError } from "@aegis/store/transact.ts";
 
 export type ShakyStore = Store & {
   /** How many units and reads were lost so far. */

@@ -1,5 +1,5 @@
 /** Headers of a signed request to an incoming webhook of the scheme `standard`. */
-import { signature } from "../../src/channels/webhooks/sign.ts";
+import { signature } from "@aegis/channels/webhooks/sign.ts";
 
 export const hookSecret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 

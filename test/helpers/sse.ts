@@ -1,7 +1,8 @@
 /** Reads an event stream as it comes, without the client's own care for broken connections. */
+
+import { type SseBlock, SseParser } from "@aegis/client/sse-parser.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import { onTestFinished } from "vitest";
-import { type SseBlock, SseParser } from "../../src/client/sse-parser.ts";
-import type { Event } from "../../src/contract/event.ts";
 import type { Daemon } from "../helpers/project.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 

@@ -1,14 +1,15 @@
 /** What people do with a daemon, over its public API. */
+
+import type { Client } from "@aegis/client/client.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
+import type { ApiBody } from "@aegis/contract/api.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
+import { AegisError } from "@aegis/contract/errors.ts";
+import type { Event, EventOf, EventType } from "@aegis/contract/event.ts";
+import type { MessageId, SessionId } from "@aegis/contract/ids.ts";
+import type { Message, Receipt } from "@aegis/contract/message.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { expect } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { waitForMessage } from "../../src/client/wait.ts";
-import type { ApiBody } from "../../src/contract/api.ts";
-import type { Ask } from "../../src/contract/ask.ts";
-import { AegisError } from "../../src/contract/errors.ts";
-import type { Event, EventOf, EventType } from "../../src/contract/event.ts";
-import type { MessageId, SessionId } from "../../src/contract/ids.ts";
-import type { Message, Receipt } from "../../src/contract/message.ts";
-import type { SessionView } from "../../src/contract/session.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 

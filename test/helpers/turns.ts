@@ -1,7 +1,8 @@
 /** Reads turns of a conversation, and holds every turn to what any driver promises. */
+
+import { turnItemSchemas } from "@aegis/contract/turn.ts";
+import type { Addition, Conversation, DriverEvent, Prompt, TurnEnded } from "@aegis/drivers/driver.ts";
 import { expect } from "vitest";
-import { turnItemSchemas } from "../../src/contract/turn.ts";
-import type { Addition, Conversation, DriverEvent, Prompt, TurnEnded } from "../../src/drivers/driver.ts";
 
 export type TurnWatch = {
   /** What came so far. */

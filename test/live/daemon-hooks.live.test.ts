@@ -1,8 +1,8 @@
 /** A plugin with real CLIs under the built daemon: its hooks reach the model and its tools, its own tool is called over MCP. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { SessionView } from "../../src/contract/session.ts";
 import { createSession, eventsOf, openAsk, say } from "../helpers/talk.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
 import { codex } from "./support/harnesses/codex.ts";

@@ -1,8 +1,8 @@
 /** Skills with a real CLI under the built daemon: its model is told of them, gets them and can load them. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { beforeAll, expect, test } from "vitest";
-import type { SessionView } from "../../src/contract/session.ts";
 import { createSession } from "../helpers/talk.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
 import { turnFor } from "./support/talk.ts";

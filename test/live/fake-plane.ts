@@ -1,8 +1,9 @@
 /** A small MCP server on loopback in the place of the plane: one tool that answers, one that waits until told. */
+
+import type { PlaneAddress } from "@aegis/drivers/driver.ts";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { PlaneAddress } from "../../src/drivers/driver.ts";
 import { startFake } from "./http-fake.ts";
 
 export type FakePlane = {

@@ -1,8 +1,8 @@
 /** The daemon is killed while a model is silent: each prompt is counted in what the real CLI keeps of its conversation. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Receipt } from "@aegis/contract/message.ts";
 import { expect, it } from "vitest";
-import type { Receipt } from "../../src/contract/message.ts";
 import { answerTo, createSession, say } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 import type { LiveHarness } from "./support/harness.ts";

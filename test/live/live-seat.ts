@@ -1,13 +1,13 @@
 /** One real CLI in a home of its own, with a plane of its own; proves at the end that no process is left. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Agent } from "@aegis/contract/agent.ts";
+import { newId } from "@aegis/contract/ids.ts";
+import type { Conversation, Driver, DriverDeps, PlaneAddress } from "@aegis/drivers/driver.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses } from "@aegis/lib/process.ts";
 import { expect, onTestFinished } from "vitest";
-import type { Agent } from "../../src/contract/agent.ts";
-import { newId } from "../../src/contract/ids.ts";
-import type { Conversation, Driver, DriverDeps, PlaneAddress } from "../../src/drivers/driver.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { createProcesses } from "../../src/lib/process.ts";
 import { agentOf } from "../helpers/agents.ts";
 import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Agent } from "@aegis/contract/agent.ts";
+import { createAcpDriver } from "@aegis/drivers/acp/driver.ts";
+import { opencode } from "@aegis/drivers/acp/recipes/opencode.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Agent } from "../../src/contract/agent.ts";
-import { createAcpDriver } from "../../src/drivers/acp/driver.ts";
-import { opencode } from "../../src/drivers/acp/recipes/opencode.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { endOf, eventsOf, runTurn, textOf } from "../helpers/turns.ts";
 import { type FakeChat, startFakeChat, systemOf } from "./fake-chat.ts";

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Agent } from "@aegis/contract/agent.ts";
+import type { Conversation } from "@aegis/drivers/driver.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent } from "../../src/contract/agent.ts";
-import type { Conversation } from "../../src/drivers/driver.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { additionOf, endOf, promptOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";

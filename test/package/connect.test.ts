@@ -1,8 +1,8 @@
 /** `connect` of `aegis/client`: finds the daemon of a folder, or starts it. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { connect } from "@aegis/client/index.ts";
 import { expect, it } from "vitest";
-import { connect } from "../../src/client/index.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { installPackage, runModule } from "../helpers/consumer.ts";
 

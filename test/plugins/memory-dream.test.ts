@@ -1,9 +1,9 @@
 /** The memory-system plugin dreams: after kill -9, by its schedule, and of nothing. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Run, RunView } from "@aegis/contract/run.ts";
+import type { Firing, ScheduleView } from "@aegis/contract/schedule.ts";
 import { expect, it } from "vitest";
-import type { Run, RunView } from "../../src/contract/run.ts";
-import type { Firing, ScheduleView } from "../../src/contract/schedule.ts";
 import { installed, text } from "../helpers/projects/memory.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 

@@ -1,10 +1,10 @@
 /** The skill-system plugin in the built package. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { HookContexts } from "@aegis/contract/hook.ts";
+import { callHook } from "@aegis/plugin-api/testing/calls.ts";
 import { expect, it } from "vitest";
 import { forget, menu } from "../../plugins/skill-system/menu.ts";
-import type { HookContexts } from "../../src/contract/hook.ts";
-import { callHook } from "../../src/plugin-api/testing/calls.ts";
 import { aegisProject } from "../helpers/aegis.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

@@ -1,6 +1,7 @@
 /** What every channel for people promises, in a real daemon. The user of the project allows Ada; Eve is not allowed. */
+
+import type { Sender } from "@aegis/contract/message.ts";
 import { expect, it } from "vitest";
-import type { Sender } from "../../src/contract/message.ts";
 import type { Daemon } from "../helpers/project.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";

@@ -2,8 +2,8 @@
  * What a driver's fixture agent must be able to do. It does what the prompt names: the word after `do:`. A word that a
  * fixture cannot show is listed as absent with its reason; the cases that need it are then left out.
  */
-import type { Agent } from "../../src/contract/agent.ts";
-import type { Driver, DriverDeps } from "../../src/drivers/driver.ts";
+import type { Agent } from "@aegis/contract/agent.ts";
+import type { Driver, DriverDeps } from "@aegis/drivers/driver.ts";
 
 export const hugeTextLength = 15 * 1024 * 1024;
 

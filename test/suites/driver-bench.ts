@@ -1,12 +1,12 @@
 /** One driver, its host and its conversations for one case; proves at the end that no process is left. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { newId } from "@aegis/contract/ids.ts";
+import type { Conversation, Driver, DriverDeps, DriverEvent, PlaneAddress, Prompt } from "@aegis/drivers/driver.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses } from "@aegis/lib/process.ts";
 import { expect, onTestFinished } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
-import type { Conversation, Driver, DriverDeps, DriverEvent, PlaneAddress, Prompt } from "../../src/drivers/driver.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/log.ts";
-import { createProcesses } from "../../src/lib/process.ts";
 import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import { eventsOf, runTurn } from "../helpers/turns.ts";

@@ -1,7 +1,8 @@
 /** What every driver promises, driven through its own fixture agent (see `driver-behaviours.ts`). */
+
+import { DriverError, type Prompt } from "@aegis/drivers/driver.ts";
+import { printOf } from "@aegis/lib/text-digest.ts";
 import { describe, expect, test } from "vitest";
-import { DriverError, type Prompt } from "../../src/drivers/driver.ts";
-import { printOf } from "../../src/lib/text-digest.ts";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
 import { isRunning } from "../helpers/pids.ts";
 import { additionOf, endOf, eventsOf, promptOf, runTurn, textOf, watchEvents, watchTurn } from "../helpers/turns.ts";

@@ -1,8 +1,9 @@
 /** What every implementation of the engine port must do. */
+
+import { newId } from "@aegis/contract/ids.ts";
+import type { Run } from "@aegis/contract/run.ts";
+import type { Definition, Engine, RunContext } from "@aegis/engine/engine.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
-import type { Run } from "../../src/contract/run.ts";
-import type { Definition, Engine, RunContext } from "../../src/engine/engine.ts";
 import type { FakeClock } from "../helpers/fake-clock.ts";
 import { scaled } from "../helpers/slowness.ts";
 

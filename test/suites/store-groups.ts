@@ -1,9 +1,10 @@
 /** What every implementation of the store port must do for groups and their broadcasts. */
+
+import type { Broadcast, Group } from "@aegis/contract/group.ts";
+import { type GroupId, newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { SessionRow, Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import type { Broadcast, Group } from "../../src/contract/group.ts";
-import { type GroupId, newId, type SessionId } from "../../src/contract/ids.ts";
-import type { Message } from "../../src/contract/message.ts";
-import type { SessionRow, Store } from "../../src/store/store.ts";
 
 /** Makes the rows that a broadcast refers to. */
 export type Rows = { addSession(store: Store): Promise<SessionRow>; message(session: SessionId): Message };

@@ -1,8 +1,9 @@
 /** What every implementation of the store port must do with queues and tasks. */
+
+import { newId } from "@aegis/contract/ids.ts";
+import { type Attempt, queueSettingsSchema, type Task } from "@aegis/contract/task.ts";
+import type { SessionRow, Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
-import { type Attempt, queueSettingsSchema, type Task } from "../../src/contract/task.ts";
-import type { SessionRow, Store } from "../../src/store/store.ts";
 import { task } from "../helpers/rows.ts";
 
 type Helpers = { addSession(store: Store, change?: Partial<SessionRow>): Promise<SessionRow> };

@@ -1,8 +1,9 @@
 /** Units that read, decide by what they read, write, meet conflicts and fail, on few rows, chosen by a seed. */
+
+import { isAegisError } from "@aegis/contract/errors.ts";
+import { type MessageId, newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { Store, StoreTx } from "@aegis/store/store.ts";
 import { createRandom, type Random } from "../../chaos/random.ts";
-import { isAegisError } from "../../src/contract/errors.ts";
-import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
-import type { Store, StoreTx } from "../../src/store/store.ts";
 import { message, sessionRow } from "../helpers/rows.ts";
 
 const count = 80;

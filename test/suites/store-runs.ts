@@ -1,7 +1,8 @@
 /** What every store must do with runs, their steps and their signals. */
+
+import { newId, type RunId } from "@aegis/contract/ids.ts";
+import type { RunRow, SessionRow, StepRow, Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import { newId, type RunId } from "../../src/contract/ids.ts";
-import type { RunRow, SessionRow, StepRow, Store } from "../../src/store/store.ts";
 
 type Helpers = { addSession(store: Store, change?: Partial<SessionRow>): Promise<SessionRow> };
 

@@ -1,8 +1,9 @@
 /** What every store must do with schedules and their firings. */
+
+import { newId } from "@aegis/contract/ids.ts";
+import type { Firing } from "@aegis/contract/schedule.ts";
+import type { ScheduleRow, Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import { newId } from "../../src/contract/ids.ts";
-import type { Firing } from "../../src/contract/schedule.ts";
-import type { ScheduleRow, Store } from "../../src/store/store.ts";
 
 export function scheduleRow(change: Partial<ScheduleRow> = {}): ScheduleRow {
   return {

@@ -1,7 +1,8 @@
 /** What a store must do when several processes write to the same data. */
+
+import type { Event } from "@aegis/contract/event.ts";
+import type { Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import type { Event } from "../../src/contract/event.ts";
-import type { Store } from "../../src/store/store.ts";
 import { message, sessionRow } from "../helpers/rows.ts";
 import { notice, type StoreUnderTest } from "./store-suite.ts";
 

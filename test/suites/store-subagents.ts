@@ -1,10 +1,11 @@
 /** What every implementation of the store port must do for subagents and the pool. */
+
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { StarterAgent } from "@aegis/contract/starter.ts";
+import type { PooledAgent } from "@aegis/contract/subagent.ts";
+import type { SessionRow, Store, SubagentRow, TurnRow } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
-import type { Message } from "../../src/contract/message.ts";
-import type { StarterAgent } from "../../src/contract/starter.ts";
-import type { PooledAgent } from "../../src/contract/subagent.ts";
-import type { SessionRow, Store, SubagentRow, TurnRow } from "../../src/store/store.ts";
 import { task } from "../helpers/rows.ts";
 
 /** Makes the rows that these refer to. */

@@ -1,10 +1,11 @@
 /** What every implementation of the store port must do. */
+
+import type { Event, NewEvent } from "@aegis/contract/event.ts";
+import { type MessageId, newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import { textDigest } from "@aegis/lib/text-digest.ts";
+import type { MessageFilter, SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Event, NewEvent } from "../../src/contract/event.ts";
-import { type MessageId, newId, type SessionId } from "../../src/contract/ids.ts";
-import type { Message } from "../../src/contract/message.ts";
-import { textDigest } from "../../src/lib/text-digest.ts";
-import type { MessageFilter, SessionRow, Store, StoreTx } from "../../src/store/store.ts";
 import { message, sessionRow, turnRow } from "../helpers/rows.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";

@@ -1,9 +1,10 @@
 /** What every store must do when it sums up turns over time. */
+
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { TurnReason, Usage } from "@aegis/contract/turn.ts";
+import type { UsageGrouping } from "@aegis/contract/usage-names.ts";
+import type { SessionRow, SpentQuery, Store } from "@aegis/store/store.ts";
 import { describe, expect, it } from "vitest";
-import { newId, type SessionId } from "../../src/contract/ids.ts";
-import type { TurnReason, Usage } from "../../src/contract/turn.ts";
-import type { UsageGrouping } from "../../src/contract/usage-names.ts";
-import type { SessionRow, SpentQuery, Store } from "../../src/store/store.ts";
 import { task, turnRow } from "../helpers/rows.ts";
 import { runRow, stepRow } from "./store-runs.ts";
 import { firingRow } from "./store-schedules.ts";

@@ -1,6 +1,6 @@
 /** A project whose agents ask a person. */
-import { connectToProject } from "../../../src/client/project/project.ts";
-import type { Ask } from "../../../src/contract/ask.ts";
+import { connectToProject } from "@aegis/client/project/project.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import { type AegisProject, aegisProject } from "../aegis.ts";
 import { waitUntil } from "../wait-until.ts";
 

@@ -1,10 +1,10 @@
 /** A project whose agents are wrong first, and correct what a failed check tells them. */
-import type { Client } from "../../../src/client/client.ts";
-import type { ApiBody } from "../../../src/contract/api.ts";
-import type { TaskId } from "../../../src/contract/ids.ts";
-import type { Message } from "../../../src/contract/message.ts";
-import type { ReceiptView } from "../../../src/contract/receipt.ts";
-import type { TaskView } from "../../../src/contract/task.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { ApiBody } from "@aegis/contract/api.ts";
+import type { TaskId } from "@aegis/contract/ids.ts";
+import type { Message } from "@aegis/contract/message.ts";
+import type { ReceiptView } from "@aegis/contract/receipt.ts";
+import type { TaskView } from "@aegis/contract/task.ts";
 import { waitUntil } from "../wait-until.ts";
 
 /** Writes a wrong file, and a right one when a check fails. Delegates what messages say, with a check. */

@@ -1,12 +1,12 @@
 /** A project that its user agreed to, and whose files change afterwards. */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { type Client, createClient } from "@aegis/client/client.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
+import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { TurnError } from "@aegis/contract/turn.ts";
+import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { expect } from "vitest";
-import { type Client, createClient } from "../../../src/client/client.ts";
-import { waitForMessage } from "../../../src/client/wait.ts";
-import { newId, type SessionId } from "../../../src/contract/ids.ts";
-import type { TurnError } from "../../../src/contract/turn.ts";
-import { inspectDaemonFile } from "../../../src/lib/daemon-file.ts";
 import { type AegisProject, aegisProject } from "../aegis.ts";
 
 export type Answer = { reason: string; text: string; error: { message: string; fix?: string } | null };

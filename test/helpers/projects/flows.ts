@@ -1,7 +1,7 @@
 /** A project with a workflow of a plugin, and its runs. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Run, RunView } from "../../../src/contract/run.ts";
+import type { Run, RunView } from "@aegis/contract/run.ts";
 import { type AegisProject, aegisProject, offlineConfig } from "../aegis.ts";
 import { waitUntil } from "../wait-until.ts";
 

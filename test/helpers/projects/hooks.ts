@@ -1,7 +1,7 @@
 /** A project whose plugin does with hooks what the messages say, and keeps a journal of what it is told. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { HookObserver } from "../../../src/contract/hook.ts";
+import type { HookObserver } from "@aegis/contract/hook.ts";
 
 const manifest = '[plugin]\nname = "house"\nversion = "1.0.0"\ndescription = "Rules of the house"\n';
 

@@ -1,5 +1,5 @@
 /** A project with state of its own, which its user moves, copies and kills. */
-import { agreeAlways } from "../../../src/project/trust/agree.ts";
+import { agreeAlways } from "@aegis/project/trust/agree.ts";
 import { type AegisProject, aegisProject } from "../aegis.ts";
 import { isRunning } from "../pids.ts";
 import { waitUntil } from "../wait-until.ts";

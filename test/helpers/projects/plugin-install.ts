@@ -1,9 +1,9 @@
 /** A project, a home and versions of a plugin to install there, with everything the project holds to compare. */
 import { lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { PluginInstaller } from "@aegis/installer/plugin/installer.ts";
+import { createInstaller, type InstallerSetup } from "@aegis/project/packages/plugin-installer.ts";
 import { onTestFinished } from "vitest";
-import type { PluginInstaller } from "../../../src/packages/plugin/installer.ts";
-import { createInstaller, type InstallerSetup } from "../../../src/project/packages/plugin-installer.ts";
 import { projectFolder } from "../project-folder.ts";
 
 export type PluginProject = {

@@ -1,9 +1,9 @@
 /** A project whose agents' places on the plane a test takes: `limited` may do little, `strong` may do all. */
 import { fileURLToPath } from "node:url";
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import type { SessionId } from "../../../src/contract/ids.ts";
 import { readPlace } from "../plane-agent.ts";
 import type { Daemon, Project } from "../project.ts";
 import { createSession } from "../talk.ts";

@@ -1,7 +1,7 @@
 /** A project whose offline agents start subagents as the messages say. */
-import type { Client } from "../../../src/client/client.ts";
-import type { SessionId } from "../../../src/contract/ids.ts";
-import type { SubagentView } from "../../../src/contract/subagent.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { SubagentView } from "@aegis/contract/subagent.ts";
 import { messages } from "../talk.ts";
 import { waitUntil } from "../wait-until.ts";
 

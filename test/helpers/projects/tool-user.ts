@@ -1,6 +1,6 @@
 /** A project whose offline agent calls whichever tool it is told to, for tests of plugins. */
-import type { Client } from "../../../src/client/client.ts";
-import type { PluginView } from "../../../src/contract/plugin.ts";
+import type { Client } from "@aegis/client/client.ts";
+import type { PluginView } from "@aegis/contract/plugin.ts";
 import { createSession, talk } from "../talk.ts";
 import { waitUntil } from "../wait-until.ts";
 

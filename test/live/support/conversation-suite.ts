@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Agent } from "@aegis/contract/agent.ts";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/contract/agent.ts";
 import type { DriverHostOptions } from "../../helpers/driver-host.ts";
 import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../../helpers/turns.ts";
 import type { LiveSeat } from "../live-seat.ts";

@@ -1,6 +1,6 @@
 /** What the daemon's live tests know of one real CLI: how to point it at a fake model, and where it differs from the others. */
-import type { Agent } from "../../../src/contract/agent.ts";
-import type { Driver, DriverDeps } from "../../../src/drivers/driver.ts";
+import type { Agent } from "@aegis/contract/agent.ts";
+import type { Driver, DriverDeps } from "@aegis/drivers/driver.ts";
 
 export type LiveHarness = {
   /** As agents name it. */

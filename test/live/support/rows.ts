@@ -1,5 +1,5 @@
 /** The rows of the table in `docs/drivers.md`, in its order. */
-import type { Capabilities } from "../../../src/drivers/driver.ts";
+import type { Capabilities } from "@aegis/drivers/driver.ts";
 
 export const rows = {
   memory: "remembers earlier turns",

@@ -5,9 +5,9 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Receipt } from "@aegis/contract/message.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Receipt } from "../../../src/contract/message.ts";
-import type { SessionView } from "../../../src/contract/session.ts";
 import { createSession, endings, eventsOf, messages, say } from "../../helpers/talk.ts";
 import { failedStatuses, type LiveHarness } from "./harness.ts";
 import { Recorder } from "./record.ts";

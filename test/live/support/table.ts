@@ -1,17 +1,17 @@
 /** The table of what each harness can do: made from what runs saw and what drivers claim, kept in `docs/drivers.md`. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createAcpDriver } from "../../../src/drivers/acp/driver.ts";
-import { gemini } from "../../../src/drivers/acp/recipes/gemini.ts";
-import { opencode } from "../../../src/drivers/acp/recipes/opencode.ts";
-import { createClaudeCodeDriver } from "../../../src/drivers/claude-code/driver.ts";
-import { createCodexDriver } from "../../../src/drivers/codex/driver.ts";
-import type { Capabilities, Driver, DriverDeps } from "../../../src/drivers/driver.ts";
-import { createNativeDriver } from "../../../src/drivers/native/driver.ts";
-import { createScriptedDriver } from "../../../src/drivers/scripted/driver.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { silentLogger } from "../../../src/lib/log.ts";
-import { createProcesses } from "../../../src/lib/process.ts";
+import { createAcpDriver } from "@aegis/drivers/acp/driver.ts";
+import { gemini } from "@aegis/drivers/acp/recipes/gemini.ts";
+import { opencode } from "@aegis/drivers/acp/recipes/opencode.ts";
+import { createClaudeCodeDriver } from "@aegis/drivers/claude-code/driver.ts";
+import { createCodexDriver } from "@aegis/drivers/codex/driver.ts";
+import type { Capabilities, Driver, DriverDeps } from "@aegis/drivers/driver.ts";
+import { createNativeDriver } from "@aegis/drivers/native/driver.ts";
+import { createScriptedDriver } from "@aegis/drivers/scripted/driver.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses } from "@aegis/lib/process.ts";
 import type { Seen, Sight } from "./record.ts";
 import { claims, type Row, rows } from "./rows.ts";
 

@@ -1,10 +1,10 @@
 /** Talking to sessions of real CLIs, which take longer than the offline agent. */
-import type { Client } from "../../../src/client/client.ts";
-import { followEvents } from "../../../src/client/events.ts";
-import { waitForMessage } from "../../../src/client/wait.ts";
-import type { SessionId } from "../../../src/contract/ids.ts";
-import type { Message, Receipt, Sender } from "../../../src/contract/message.ts";
-import type { Turn } from "../../../src/contract/turn.ts";
+import type { Client } from "@aegis/client/client.ts";
+import { followEvents } from "@aegis/client/events.ts";
+import { waitForMessage } from "@aegis/client/wait.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { Message, Receipt, Sender } from "@aegis/contract/message.ts";
+import type { Turn } from "@aegis/contract/turn.ts";
 import { endings, messages, say } from "../../helpers/talk.ts";
 import { waitUntil } from "../../helpers/wait-until.ts";
 

@@ -5,9 +5,9 @@
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Client } from "@aegis/client/client.ts";
+import { systemProcessTable } from "@aegis/lib/process/table.ts";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import { systemProcessTable } from "../../../src/lib/process/table.ts";
 import buildPackage from "../../helpers/global-setup.ts";
 import { obedient, sharedDaemon } from "../../helpers/project.ts";
 import type { LiveHarness, LiveModel, Places } from "./harness.ts";

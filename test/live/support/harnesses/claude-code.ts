@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createClaudeCodeDriver } from "../../../../src/drivers/claude-code/driver.ts";
+import { createClaudeCodeDriver } from "@aegis/drivers/claude-code/driver.ts";
 import { startFakeAnthropic } from "../../fake-anthropic.ts";
 import type { LiveHarness } from "../harness.ts";
 import { newestRows, textsIn } from "../own-record.ts";

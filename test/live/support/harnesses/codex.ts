@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createCodexDriver } from "../../../../src/drivers/codex/driver.ts";
+import { createCodexDriver } from "@aegis/drivers/codex/driver.ts";
 import { startFakeOpenAi } from "../../fake-openai.ts";
 import type { LiveHarness } from "../harness.ts";
 import { newestRows, textsIn } from "../own-record.ts";

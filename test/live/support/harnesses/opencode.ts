@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { createAcpDriver } from "../../../../src/drivers/acp/driver.ts";
-import { opencode as recipe } from "../../../../src/drivers/acp/recipes/opencode.ts";
+import { createAcpDriver } from "@aegis/drivers/acp/driver.ts";
+import { opencode as recipe } from "@aegis/drivers/acp/recipes/opencode.ts";
 import { startFakeChat } from "../../fake-chat.ts";
 import type { LiveHarness } from "../harness.ts";
 import { openCodeEnv, openCodeSettings } from "../opencode-settings.ts";

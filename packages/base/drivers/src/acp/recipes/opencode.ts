@@ -1,0 +1,187 @@
+/**
+ * OpenCode, and its fork Kilo. Session settings are passed in the environment, which overrides the user's files without
+ * replacing them; login and providers remain the user's. It has no option to disable all MCP servers, so each declared
+ * server is disabled by name.
+ */
+import { join } from "node:path";
+import type { Permission } from "@aegis/contract/agent.ts";
+import { isObject, type Json } from "../../cli-harness/fields.ts";
+import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
+import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { planeServer } from "../tool-calls.ts";
+import {
+  declaredServers,
+  inFolders,
+  mergeSettings,
+  namesOfServers,
+  parseSettings,
+  readSettings,
+  withAncestors,
+} from "./settings.ts";
+
+/** A plane call may wait for a person; the agent's own limit is one minute. */
+const planeTimeoutMs = 24 * 60 * 60 * 1000;
+const instructionsFile = "instructions.md";
+
+const looking = { read: "allow", glob: "allow", grep: "allow", list: "allow", lsp: "allow" };
+/** `auto` keeps the user's own settings. */
+const permissions: Record<Permission, Json | null> = {
+  read: { "*": "ask", ...looking, edit: "deny" },
+  write: { "*": "ask", ...looking, edit: "allow" },
+  full: { "*": "allow" },
+  auto: null,
+};
+
+/** Each tool by name: a user's rule for one tool would override `*`. */
+const askAlways: Json = Object.fromEntries(
+  ["*", "bash", "edit", "webfetch", "websearch", "codesearch", "task", "skill", ...Object.keys(looking)].map((tool) => [
+    tool,
+    "ask",
+  ]),
+);
+
+const providerKeys = [
+  ...["ANTHROPIC_*", "OPENAI_*", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "GOOGLE_*", "GROQ_API_KEY", "MISTRAL_API_KEY"],
+  ...["DEEPSEEK_API_KEY", "XAI_API_KEY", "AWS_*", "AZURE_*", "CEREBRAS_API_KEY", "TOGETHER_API_KEY"],
+  ...["FIREWORKS_API_KEY", "HF_TOKEN", "GITHUB_TOKEN", "XDG_*", "NODE_EXTRA_CA_CERTS"],
+];
+
+export const opencode: AcpRecipe = forkOf({
+  harness: "opencode",
+  program: {
+    name: "OpenCode",
+    command: "opencode",
+    install: "npm install -g opencode-ai",
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
+  },
+  prefix: "OPENCODE",
+  name: "opencode",
+  settingsFiles: ["opencode.json", "opencode.jsonc"],
+  folders: [".opencode"],
+  login: "Run `opencode auth login`, or set your provider's key for the daemon.",
+});
+
+export const kilo: AcpRecipe = forkOf({
+  harness: "kilo",
+  program: {
+    name: "Kilo Code",
+    command: "kilo",
+    install: "npm install -g @kilocode/cli",
+    version: /(\d+\.\d+\.\d+(?:-[\w.]+)?)/,
+  },
+  prefix: "KILO",
+  name: "kilo",
+  settingsFiles: ["kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "mcp.json"],
+  folders: [".kilo", ".kilocode", ".opencode"],
+  login: "Run `kilo auth login`, or set your provider's key for the daemon.",
+});
+
+type Fork = Pick<AcpRecipe, "harness" | "program" | "login"> & {
+  /** The prefix of its environment variables. */
+  prefix: string;
+  /** The name of its folders below the user's config and data folders. */
+  name: string;
+  settingsFiles: readonly string[];
+  /** Folders of a project, and of the user's home, that contain such files. */
+  folders: readonly string[];
+};
+
+function forkOf(fork: Fork): AcpRecipe {
+  const { prefix, harness, program, login } = fork;
+  return {
+    harness,
+    program,
+    login,
+    commandRequired: false,
+    passEnv: [...providerKeys, `${prefix}_API_KEY`, `${prefix}_CONFIG`, `${prefix}_CONFIG_DIR`],
+    launch: (context) => launch(fork, context),
+    modes: { read: ["build", "code"], write: ["build", "code"], full: ["build", "code"], auto: ["build", "code"] },
+    plane: { waitMs: 3000, settleMs: 0, lazyAfterMs: null },
+    naming: {
+      toolName: (call) => call.firstTitle || null,
+      kinds: {},
+      // The first title of a call is the tool's name; only tools of MCP servers have this kind.
+      planeTool: (call) =>
+        call.kind === "other" ? (new RegExp(`^${planeServer}_(\\w+)$`).exec(call.firstTitle)?.[1] ?? null) : null,
+    },
+    usage: "last_call",
+    introduction: "launch",
+    quirks: { ...noQuirks, lateInputMs: 500 },
+  };
+}
+
+async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
+  const { agent, gated, stateDir, systemPrompt, env, servers } = context;
+  const { prefix } = fork;
+  const content = `${prefix}_CONFIG_CONTENT`;
+  const given = parseConfig(env[content]);
+  const declared = new Set([
+    ...(await declaredServers(settingsPaths(fork, context), serversOf)),
+    ...serversOf(given).flatMap(namesOfServers),
+  ]);
+  const others = [...declared].filter((name) => !keepsOwn(name, servers) && !servers.project.has(name));
+  const permission = gated ? askAlways : permissions[agent.permission];
+  const own: Json = {
+    autoupdate: false,
+    experimental: { mcp_timeout: planeTimeoutMs },
+    ...(permission === null ? {} : { permission }),
+    ...(others.length === 0 ? {} : { mcp: Object.fromEntries(others.map((name) => [name, { enabled: false }])) }),
+    ...(systemPrompt === "" ? {} : { instructions: [join(stateDir, instructionsFile)] }),
+  };
+  return {
+    ...plainLaunch,
+    args: ["acp"],
+    env: {
+      [content]: JSON.stringify(mergeSettings(given, own)),
+      [`${prefix}_DISABLE_AUTOUPDATE`]: "1",
+    },
+    files: systemPrompt === "" ? [] : [{ name: instructionsFile, content: systemPrompt }],
+    warnings: (await remoteSettings(fork, env)).map(
+      (url) =>
+        `${fork.program.name} takes settings from ${url}; the MCP servers declared there are started in addition to Aegis's own.`,
+    ),
+  };
+}
+
+/** Every file in which it looks for servers. */
+function settingsPaths(fork: Fork, { cwd, env }: LaunchContext): string[] {
+  const { prefix, name, folders, settingsFiles } = fork;
+  const home = env.HOME ?? "/";
+  const project = withAncestors(cwd);
+  const own = env[`${prefix}_CONFIG`];
+  const ownFolder = env[`${prefix}_CONFIG_DIR`];
+  return [
+    ...inFolders([join(env.XDG_CONFIG_HOME ?? join(home, ".config"), name)], ["config.json", ...settingsFiles]),
+    ...(own === undefined ? [] : [own]),
+    ...inFolders(project, settingsFiles),
+    ...inFolders(inFolders([...project, home], folders), settingsFiles),
+    ...(ownFolder === undefined ? [] : inFolders([ownFolder], settingsFiles)),
+    ...inFolders([managedFolder(name)], settingsFiles),
+  ];
+}
+
+function serversOf(settings: Json): unknown[] {
+  const { mcp, mcpServers } = settings;
+  return [mcp, isObject(mcp) ? mcp.servers : null, mcpServers];
+}
+
+/** The URL from which the user's organisation distributes settings; it is not in any settings file. */
+async function remoteSettings({ name }: Fork, env: LaunchContext["env"]): Promise<string[]> {
+  const data = env.XDG_DATA_HOME ?? join(env.HOME ?? "/", ".local", "share");
+  const logins = (await readSettings(join(data, name, "auth.json"))) ?? {};
+  return Object.entries(logins).flatMap(([url, login]) => (isObject(login) && login.type === "wellknown" ? [url] : []));
+}
+
+/** Where the administrator's files are. */
+function managedFolder(name: string): string {
+  return process.platform === "darwin" ? `/Library/Application Support/${name}` : `/etc/${name}`;
+}
+
+function parseConfig(text: string | undefined): Json {
+  try {
+    const value = parseSettings(text ?? "");
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,76 @@
+/** Reads committed data on the pool. A read is repeated during a short outage of the server. */
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { AegisError } from "@aegis/contract/errors.ts";
+import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Clock } from "@aegis/lib/clock.ts";
+import type { Sql, Value } from "@aegis/store/sql/sql.ts";
+import { StoreOverError } from "@aegis/store/transact.ts";
+import type { QueryResult } from "pg";
+import type { Connections } from "./connections.ts";
+import { postgresDialect } from "./dialect.ts";
+import { isTransient, postgresError } from "./errors.ts";
+import { Statements } from "./statements.ts";
+import type { Unit } from "./unit.ts";
+
+const backoff: Backoff = { firstMs: 50, longestMs: 1_000 };
+const repeatForMs = 10_000;
+
+export type ReaderOptions = {
+  connections: Connections;
+  node: string | null;
+  /** The unit on whose behalf code runs. */
+  scope: AsyncLocalStorage<Unit>;
+  clock: Clock;
+};
+
+export class Reader implements Sql {
+  readonly dialect = postgresDialect;
+  readonly node: string | null;
+  readonly #options: ReaderOptions;
+  readonly #statements = new Statements();
+  readonly #closing = new AbortController();
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.node = options.node;
+  }
+
+  async get<Row>(text: string, ...values: Value[]): Promise<Row | undefined> {
+    return (await this.#query(text, values)).rows[0] as Row | undefined;
+  }
+
+  async all<Row>(text: string, ...values: Value[]): Promise<Row[]> {
+    return (await this.#query(text, values)).rows as Row[];
+  }
+
+  run(): Promise<number> {
+    return Promise.reject(new AegisError("internal", "a row was written outside a transaction"));
+  }
+
+  attempt(): Promise<number> {
+    return this.run();
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #query(text: string, values: Value[]): Promise<QueryResult> {
+    const { connections, scope, clock } = this.#options;
+    const end = scope.getStore()?.begin();
+    const until = performance.now() + repeatForMs;
+    try {
+      for (let failures = 1; ; failures += 1) {
+        if (this.#closing.signal.aborted) throw new StoreOverError("the store is closed");
+        try {
+          return await connections.pool.query(this.#statements.bind(text, values));
+        } catch (error) {
+          if (!isTransient(error) || performance.now() >= until) throw postgresError(error, connections.where);
+          await clock.sleep(backoffMs(backoff, failures), this.#closing.signal).catch(() => {});
+        }
+      }
+    } finally {
+      end?.();
+    }
+  }
+}

@@ -1,0 +1,4 @@
+import { onPostgres } from "@aegis/test/helpers/on-postgres.ts";
+import { postgresStoreSuite } from "./postgres-suite.ts";
+
+onPostgres(15, postgresStoreSuite);

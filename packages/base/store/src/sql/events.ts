@@ -1,0 +1,59 @@
+/** The event log: numbered without gaps and immutable. */
+import type { Event, NewEvent } from "@aegis/contract/event.ts";
+import type { EventQuery, EventTable } from "../store.ts";
+import type { Append, Sql, Value } from "./sql.ts";
+
+/** As stored: the event's data is JSON. */
+type Stored = { seq: number; at: number; type: string; session: string | null; data: string };
+
+export class SqlEvents implements EventTable {
+  readonly #sql: Sql;
+  readonly #append: Append;
+
+  constructor(sql: Sql, append: Append) {
+    this.#sql = sql;
+    this.#append = append;
+  }
+
+  async list(query: EventQuery): Promise<Event[]> {
+    const values: Value[] = [];
+    let where = "";
+    const add = (condition: string, value: Value) => {
+      where += `${where === "" ? "WHERE" : " AND"} ${condition}`;
+      values.push(value);
+    };
+    const { eventsOf, inArray } = this.#sql.dialect;
+    if (query.queue !== undefined) add(eventsOf.queue, query.queue);
+    if (query.run !== undefined) add(eventsOf.run, query.run);
+    if (query.schedule !== undefined) add(eventsOf.schedule, query.schedule);
+    if (query.session !== undefined) add("session = ?", query.session);
+    if (query.after !== undefined) add("seq > ?", query.after);
+    if (query.before !== undefined) add("seq < ?", query.before);
+    if (query.types !== undefined) add(`type ${inArray}`, JSON.stringify(query.types));
+    const newest = query.from === "newest";
+    const text = `SELECT seq, at, type, session, data FROM events ${where} ORDER BY seq ${newest ? "DESC" : "ASC"} LIMIT ?`;
+    const rows = await this.#sql.all<Stored>(text, ...values, query.limit);
+    if (newest) rows.reverse();
+    return rows.map(fromStored);
+  }
+
+  /** The next events after a number, and those of them that this node wrote. */
+  async page(after: number, limit: number): Promise<{ events: Event[]; own: Event[] }> {
+    const text = "SELECT seq, at, type, session, data, node FROM events WHERE seq > ? ORDER BY seq LIMIT ?";
+    const rows = await this.#sql.all<Stored & { node: string | null }>(text, after, limit);
+    const events = rows.map(fromStored);
+    return { events, own: events.filter((_, index) => rows[index]?.node === this.#sql.node) };
+  }
+
+  async lastSeq(): Promise<number> {
+    return (await this.#sql.get<{ last: number | null }>("SELECT max(seq) AS last FROM events"))?.last ?? 0;
+  }
+
+  async append(event: NewEvent, at: number): Promise<Event> {
+    return this.#append(event, at);
+  }
+}
+
+function fromStored({ seq, at, type, session, data }: Stored): Event {
+  return { seq, at, type, session, data: JSON.parse(data) as unknown } as Event;
+}

@@ -1,0 +1,29 @@
+/** How far each client has read each session. */
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { SeenTable } from "../store.ts";
+import { onConstraint, type Sql } from "./sql.ts";
+
+const set = `INSERT INTO seen (client, session, seq) VALUES (?, ?, ?)
+  ON CONFLICT (client, session) DO UPDATE SET
+    seq = CASE WHEN excluded.seq > seen.seq THEN excluded.seq ELSE seen.seq END`;
+
+export class SqlSeen implements SeenTable {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async get(client: string, session: SessionId): Promise<number> {
+    const text = "SELECT seq FROM seen WHERE client = ? AND session = ?";
+    return (await this.#sql.get<{ seq: number }>(text, client, session))?.seq ?? 0;
+  }
+
+  async set(client: string, session: SessionId, seq: number): Promise<void> {
+    try {
+      await this.#sql.attempt(set, client, session, seq);
+    } catch (error) {
+      throw onConstraint(error, `no session ${session} for ${client} to have read`);
+    }
+  }
+}

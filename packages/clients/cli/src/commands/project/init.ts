@@ -1,0 +1,296 @@
+/** `aegis init`: writes a first project file, and keeps private files out of git. */
+
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { createInterface } from "node:readline";
+import type { Agent } from "@aegis/contract/agent.ts";
+import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
+import { configFileName, findProjectRoot } from "@aegis/lib/daemon-file.ts";
+import { writeAtomic } from "@aegis/lib/files.ts";
+import { isRecord } from "@aegis/lib/is-record.ts";
+import { errorText } from "@aegis/lib/log.ts";
+import { didYouMean } from "@aegis/lib/nearest.ts";
+import { parse, stringify } from "yaml";
+import type { Handler } from "../../program/command.ts";
+import { type CliContext, exitCodes } from "../../terminal/context.ts";
+import { ignoreInGit } from "./git-ignore.ts";
+import { type Extra, moreAgents, type OpenSession } from "./init-agents.ts";
+import type { projectCommands } from "./spec.ts";
+
+export type InitArgs = {
+  /** Skips all questions. */
+  yes: boolean;
+  /** Replaces an existing project file. */
+  force: boolean;
+  /** The agent that detection chose. */
+  agent: { slug: string; harness: string; model?: string | undefined; why: string };
+  /** The other agents found on this machine. */
+  others?: readonly (Found & { starts: boolean })[];
+  /** Names that agent files already declare; init does not replace those agents. */
+  named?: readonly string[];
+  /** The open sessions in the project's embedded database; their agents must be kept. */
+  sessions?: () => Promise<OpenSession[]>;
+  /** The same in the database of its cluster, which then has all of them; null without a cluster. */
+  clusterSessions?: () => Promise<OpenSession[] | null>;
+  harnesses: readonly string[];
+};
+
+type Found = Pick<Agent, "slug" | "harness" | "model">;
+
+const permissions = ["read", "write", "full", "auto"] as const;
+type Permission = (typeof permissions)[number];
+
+/** `why` explains the agent in the file; null if the user chose it. */
+type Choice = { slug: string; harness: string; model: string | null; permission: Permission; why: string | null };
+
+export const initHere: Handler<typeof projectCommands.init> = async (cx, args) => {
+  const { clusterSessionsOf, harnessNames, openSessionsOf, suggestAgents } = await import("@aegis/project/checkup.ts");
+  const { agent, why, others, named } = await suggestAgents(cx.cwd, cx.env);
+  return init(cx, {
+    ...args,
+    agent: { slug: agent.slug, harness: agent.harness, model: agent.model ?? undefined, why },
+    others: others.map(({ agent: other, starts }) => ({ ...other, starts })),
+    named,
+    sessions: () => openSessionsOf(cx.cwd, cx.env),
+    clusterSessions: () => clusterSessionsOf(cx.cwd, cx.env),
+    harnesses: harnessNames(cx.cwd, cx.env),
+  });
+};
+
+export async function init(cx: CliContext, args: InitArgs): Promise<number> {
+  const path = join(cx.cwd, configFileName);
+  const replaced = existsSync(path);
+  if (replaced && !args.force)
+    throw new AegisError("conflict", `${path} already exists`, {
+      hint: "edit it, use aegis config, or replace it with: aegis init --force",
+    });
+  const cluster = await clusterBefore(path);
+  const { localFileName } = await import("@aegis/project/config/files.ts");
+  const isCluster = cluster !== null || (await clusterBefore(join(cx.cwd, localFileName))) !== null;
+  const inCluster = await sessionsInCluster(args, isCluster);
+  const outer = replaced ? cx.cwd : findProjectRoot(dirname(cx.cwd));
+  const choice = args.yes || !cx.interactive ? suggestion(args) : await ask(cx, args);
+  if (choice === null) {
+    cx.warn("Nothing was written.");
+    return exitCodes.interrupted;
+  }
+  const fileText = (extra: readonly Extra[]) => template(choice, extra) + clusterText(cluster);
+  const check = (extra: readonly Extra[]) => problemsOf(cx.cwd, path, fileText(extra), args.harnesses);
+  refuse(await check([]));
+  const { extras, notes } = await moreAgents({
+    ...args,
+    choice,
+    before: await agentsBefore(path),
+    sessions: inCluster ?? (await sessionsOf(cx, args)),
+    check,
+  });
+  const text = fileText(extras);
+  if (cluster !== null) notes.push("the cluster section was kept, because the data of the project is in its database");
+  refuse(await check(extras));
+  const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
+  const { harnesses } = args;
+  await editAsOwner({ root: cx.cwd, env: cx.env, harnesses }, () => writeAtomic(path, text));
+  const ignored = await ignoreInGit(cx.cwd);
+  const colleagues = extras.filter(({ role }) => role === "colleague").map(({ slug }) => slug);
+  const more_agents = extras.map(({ slug, role }) => ({ slug, role }));
+  cx.show({ ok: true, file: path, replaced, agent: choice, more_agents, notes, gitignore: ignored }, () => {
+    const file = relative(cx.cwd, path);
+    cx.print(`${replaced ? "Replaced" : "Wrote"} ${file} with the agent ${choice.slug} (${choice.harness}).`);
+    if (choice.why !== null) cx.print(`It was chosen because ${choice.why}.`);
+    if (colleagues.length > 0)
+      cx.print(`More agents that read and review, because their harness also works here: ${colleagues.join(", ")}`);
+    for (const note of notes) cx.print(`Note: ${note}`);
+    if (ignored.length > 0) cx.print(`Added to .gitignore: ${ignored.join(", ")}`);
+    if (existsSync(join(outer, configFileName)) && outer !== cx.cwd)
+      cx.print(`Note: ${join(outer, configFileName)} no longer applies in this folder.`);
+    return nextSteps;
+  });
+  return exitCodes.ok;
+}
+
+const nextSteps = [
+  "",
+  "Next:",
+  "  aegis chat             talk to it",
+  "  aegis config show      see every setting",
+  "  aegis config agent add add another agent",
+];
+
+function suggestion({ agent }: InitArgs): Choice {
+  return { slug: agent.slug, harness: agent.harness, model: agent.model ?? null, permission: "auto", why: agent.why };
+}
+
+/** Null if the user ends the input instead of answering. */
+async function ask(cx: CliContext, args: InitArgs): Promise<Choice | null> {
+  const suggested = suggestion(args);
+  const input = createInterface({ input: cx.stdin, terminal: false });
+  const lines = input[Symbol.asyncIterator]();
+  const question = async <T extends string>(text: string, choices: readonly T[], preset: T): Promise<T | null> => {
+    while (true) {
+      cx.write(`${text} (${choices.join(", ")}) [${preset}] `);
+      const line = await lines.next();
+      if (line.done === true) return null;
+      const answer = line.value.trim();
+      const chosen = answer === "" ? preset : choices.find((choice) => choice === answer);
+      if (chosen !== undefined) return chosen;
+      cx.print(`"${answer}" is not one of them${didYouMean(answer, choices)}.`);
+    }
+  };
+  try {
+    cx.print(`Suggested agent: ${suggested.slug} (${suggested.harness}), because ${args.agent.why}.`);
+    const harness = await question("Which harness runs your agent?", args.harnesses, suggested.harness);
+    if (harness === null) return null;
+    const permission = await question("What may it do without asking?", permissions, suggested.permission);
+    if (permission === null) return null;
+    if (harness === suggested.harness) return { ...suggested, permission };
+    return { slug: harness, harness, model: null, permission, why: null };
+  } finally {
+    input.close();
+  }
+}
+
+/** A problem of the configuration, and the line that describes it. */
+type Wrong = { problem: unknown; line: string };
+
+/** Includes existing overlays: the first start must not fail on a file that init just wrote. */
+async function problemsOf(root: string, path: string, text: string, harnesses: readonly string[]): Promise<Wrong[]> {
+  const { loadProject } = await import("@aegis/project/config/load.ts");
+  const { diskFiles } = await import("@aegis/project/config/files.ts");
+  const { formatProblem } = await import("@aegis/project/config/problem.ts");
+  const read = async (file: string) => (file === path ? Buffer.from(text) : diskFiles.read(file));
+  const { problems } = await loadProject(root, { harnesses }, { ...diskFiles, read });
+  return problems.map((problem) => ({ problem, line: formatProblem(problem) }));
+}
+
+function refuse(wrong: readonly Wrong[]): void {
+  if (wrong.length === 0) return;
+  const lines = wrong.map(({ line }) => `  ${line}`).join("\n");
+  throw new AegisError("invalid", `nothing was written, because the project would not load:\n${lines}`, {
+    details: { problems: wrong.map(({ problem }) => problem) },
+  });
+}
+
+/** Unreadable state does not prevent a new configuration, but init warns about what may be lost. */
+async function sessionsOf(cx: CliContext, { sessions }: InitArgs): Promise<OpenSession[]> {
+  try {
+    return (await sessions?.()) ?? [];
+  } catch (error) {
+    cx.warn(`aegis: the open sessions of this project could not be read: ${errorText(error)}`);
+    cx.warn("  their agents may be missing from the new file: see aegis ps");
+    return [];
+  }
+}
+
+/** Throws if the sessions may be in a database that cannot be asked: the new file could leave out their agents. */
+async function sessionsInCluster({ clusterSessions }: InitArgs, isCluster: boolean): Promise<OpenSession[] | null> {
+  let sessions: OpenSession[] | null;
+  try {
+    sessions = (await clusterSessions?.()) ?? null;
+  } catch (error) {
+    const given = isAegisError(error) ? error : new AegisError("unavailable", errorText(error));
+    throw new AegisError(given.code, `nothing was written: the open sessions cannot be read: ${given.message}`, {
+      hint: given.hint ?? "start the database, or edit the file instead",
+      cause: error,
+    });
+  }
+  if (sessions === null && isCluster && clusterSessions !== undefined)
+    throw new AegisError("invalid", "nothing was written: the cluster cannot be asked for its open sessions", {
+      hint: "the configuration is invalid: correct what aegis config show reports, then run this again",
+    });
+  return sessions;
+}
+
+/** The cluster section of a configuration file; null if it has none. Throws if it cannot be read. */
+async function clusterBefore(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  try {
+    const value: unknown = parse(text);
+    return isRecord(value) ? (value.cluster ?? null) : null;
+  } catch {
+    if (!/^cluster\s*:/m.test(text)) return null;
+    throw new AegisError("invalid", `nothing was written: ${path} has a cluster section and is not valid YAML`, {
+      hint: "correct what aegis config show reports, then run this again",
+    });
+  }
+}
+
+function clusterText(cluster: unknown): string {
+  if (cluster === null) return "";
+  return `\n# Kept from the file before: the data of the project is in this database.\n${stringify({ cluster })}`;
+}
+
+/** The agents of the file being replaced; null if there is no readable file. */
+async function agentsBefore(path: string): Promise<Record<string, Extra["entry"]> | null> {
+  try {
+    const value: unknown = parse(await readFile(path, "utf8"));
+    const agents = isRecord(value) ? value.agents : null;
+    if (!isRecord(agents)) return null;
+    return Object.fromEntries(
+      Object.entries(agents).filter((one): one is [string, Record<string, unknown>] => isRecord(one[1])),
+    );
+  } catch {
+    return null;
+  }
+}
+
+function template({ slug, harness, model, permission, why }: Choice, extras: readonly Extra[]): string {
+  const scalar = (value: string) => stringify(value).trimEnd();
+  const modelLine =
+    model === null ? "# model: …            # if not set, the harness chooses" : `model: ${scalar(model)}`;
+  return `# The agents that work on this project. A running daemon applies changes immediately. An invalid file is not applied
+# and is reported with its line by: aegis config show
+#
+# Settings for this machine only go into .aegis.local.yaml, which overrides this file and stays out of git.
+
+# The agent that answers when none is named.
+default_agent: ${slug}
+
+agents:
+${why === null ? "" : `  # Chosen because ${why.replaceAll(/\s+/g, " ")}.\n`}  ${slug}:
+    harness: ${scalar(harness)}
+    ${modelLine}
+    # effort: medium       # low, medium or high
+    # read only reads, write edits files, full runs anything, auto lets the harness decide and ask
+    permission: ${permission}
+    # prompt: prompts/${slug}.md   # a file with permanent instructions
+
+${extras.length === 0 ? exampleColleague(scalar(harness)) : extras.map(extraText).join("\n")}
+# The longest chain of messages from agent to agent.
+# messages:
+#   max_hops: 20
+
+# Model providers of native agents. Keys stay in the environment; only the name of the variable is written here.
+# models:
+#   local:
+#     base_url: http://127.0.0.1:8080/v1
+#   hosted:
+#     base_url: https://models.example/v1
+#     key_env: HOSTED_API_KEY
+
+# Model prices in US dollars per million tokens, for budgets of agents whose harness does not report costs.
+# prices:
+#   hosted/some-model: { input: 3, output: 15 }
+
+# Where the daemon listens. Port 0 chooses a free port.
+# server:
+#   bind: 127.0.0.1
+#   port: 0
+`;
+}
+
+function exampleColleague(harness: string): string {
+  return `  # A second agent with fewer rights. Start it with: aegis spawn reviewer
+  # reviewer:
+  #   harness: ${harness}
+  #   description: Reads changes and says what is wrong with them.
+  #   permission: read
+`;
+}
+
+function extraText({ slug, why, entry }: Extra): string {
+  const lines = stringify({ [slug]: entry }, { lineWidth: 0 })
+    .trimEnd()
+    .split("\n");
+  return [`  # ${why.replaceAll(/\s+/g, " ")}.`, ...lines.map((line) => `  ${line}`), ""].join("\n");
+}

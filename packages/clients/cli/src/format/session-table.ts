@@ -1,0 +1,65 @@
+/** Sessions as aligned columns. */
+import type { SessionView } from "@aegis/contract/session.ts";
+import { type Cell, type TableOptions, table } from "./columns.ts";
+import type { Style } from "./style.ts";
+import { relativeTime } from "./time.ts";
+import { contextText, costText, tokensText } from "./usage.ts";
+
+/** `lost` names the nodes whose sessions are away. The nodes of sessions are shown only in a cluster. */
+export function sessionTable(
+  sessions: readonly SessionView[],
+  options: TableOptions,
+  lost: ReadonlySet<string> = new Set(),
+): string[] {
+  const { style } = options;
+  const hasNodes = sessions.some(({ node }) => node !== undefined);
+  const titles = [
+    ...["SESSION", "AGENT", ...(hasNodes ? ["NODE"] : []), "STATE", "WAITING", "UNREAD", "TOKENS", "COST"],
+    ...["CONTEXT", "STARTED", "TITLE"],
+  ];
+  return table(options, titles, sessions, (session) => [
+    { text: session.handle, paint: style.cyan },
+    session.offline ? `${session.agent} (offline)` : session.agent,
+    ...(hasNodes ? [nodeCell(session, lost, style)] : []),
+    { text: stateText(session), paint: statePaint(session, style) },
+    session.pending === 0 ? "-" : String(session.pending),
+    session.unseen === 0 ? "-" : String(session.unseen),
+    tokensText(session.usage),
+    costText(session.usage),
+    contextText(session.context),
+    relativeTime(session.created_at, options.now),
+    session.error ?? session.title,
+  ]);
+}
+
+function nodeCell({ node = "-", state }: SessionView, lost: ReadonlySet<string>, style: Style): Cell {
+  const isAway = lost.has(node) && state !== "closed";
+  return isAway ? { text: `${node} (away)`, paint: style.yellow } : { text: node };
+}
+
+/** First whether the session waits for a person, then whether its agent is missing, then its state. */
+export function stateText(
+  session: Pick<SessionView, "state" | "needs_you"> & Partial<Pick<SessionView, "agent_problem">>,
+): string {
+  if (session.needs_you !== null) return "needs you";
+  return isAgentGone(session) ? "no agent" : session.state;
+}
+
+/** The full problem text of sessions whose agent is missing: a column has no room for it. */
+export function problemLines(sessions: readonly SessionView[]): string[] {
+  return sessions
+    .filter(isAgentGone)
+    .map(({ handle, agent_problem }) => `${handle}: ${agent_problem} (aegis close ${handle})`);
+}
+
+/** An older daemon does not send this field. */
+function isAgentGone({ agent_problem }: Partial<Pick<SessionView, "agent_problem">>): boolean {
+  return (agent_problem ?? null) !== null;
+}
+
+function statePaint(session: SessionView, style: Style): (text: string) => string {
+  if (session.needs_you !== null) return style.yellow;
+  if (session.state === "working") return style.green;
+  if (session.state === "error" || isAgentGone(session)) return style.red;
+  return session.state === "closed" ? style.dim : (text) => text;
+}

@@ -1,0 +1,25 @@
+/** Every open ask of every session, longest wait first. */
+import type { Ask } from "@aegis/contract/ask.ts";
+import type { SessionState, State } from "../state.ts";
+import { textField } from "./activity.ts";
+
+export type OpenAsk = { readonly ask: Ask; readonly session: SessionState };
+
+export function needsYou(state: State): OpenAsk[] {
+  return Object.values(state.sessions)
+    .flatMap((session) => session.asks.map((ask) => ({ ask, session })))
+    .sort((a, b) => a.ask.created_at - b.ask.created_at);
+}
+
+/** The action in one line: what would really run, not how the agent describes it. */
+export function askAction(ask: Ask): string {
+  if (ask.tool === null) return ask.question;
+  const command = textField(ask.detail, "command");
+  if (command !== null) return command;
+  const [change] = ask.changes;
+  if (change !== undefined) {
+    const more = ask.changes.length - 1;
+    return more === 0 ? change.path : `${change.path} and ${more} more`;
+  }
+  return ask.question;
+}

@@ -1,0 +1,47 @@
+/** What actions can do. The app implements it. */
+import type { Client } from "@aegis/client/client.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { ScrollBy } from "./reader.ts";
+import type { Row } from "./rows.ts";
+import type { Store } from "./store.ts";
+import type { Level, PickItem, ScreenName, Ui } from "./ui.ts";
+
+export interface App {
+  readonly client: Client;
+  readonly store: Store;
+  readonly ui: Ui;
+  readonly now: number;
+  /** The name of the key of an action, such as `Ctrl+D`. */
+  keyOf(action: string): string;
+  update(change: Partial<Ui>): void;
+  show(screen: ScreenName): void;
+  back(): void;
+  openSession(id: SessionId): void;
+  row(): Row | null;
+  select(by: number | "first" | "last"): void;
+  /** Runs a request. A failure is shown; `done` is shown after success. */
+  attempt(work: Promise<unknown>, done?: string): void;
+  confirm(title: string, lines: readonly string[], run: () => void): void;
+  input(title: string, text: string, run: (text: string) => void): void;
+  pick(title: string, items: readonly PickItem[]): void;
+  text(title: string, text: string): void;
+  flash(text: string, level?: Level): void;
+  /** The conversation on the screen. */
+  scroll(by: ScrollBy): void;
+  editorText(): string;
+  setEditor(text: string): void;
+  submit(mode: "queue" | "steer"): void;
+  newLine(): void;
+  /** Attaches the image in the clipboard to the message. */
+  pasteImage(): void;
+  /** Opens the message in the user's editor. */
+  editOutside(): void;
+  promptHistory(): readonly string[];
+  help(): void;
+  palette(): void;
+  leave(): void;
+  suspend(): void;
+  redraw(): void;
+  copy(text: string): void;
+  startDaemon(): void;
+}

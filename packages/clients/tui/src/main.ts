@@ -1,0 +1,196 @@
+/** Runs the terminal app until the person leaves it. The caller owns the process: streams, signals, daemon start. */
+
+import type { Client } from "@aegis/client/client.ts";
+import { needsYou } from "@aegis/client/views/needs-you.ts";
+import type { Event } from "@aegis/contract/event.ts";
+import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from "@earendil-works/pi-tui/dist/keybindings.js";
+import { setCapabilities } from "@earendil-works/pi-tui/dist/terminal-image.js";
+import { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
+import { agentActions } from "./actions/agents.ts";
+import { askActions } from "./actions/asks.ts";
+import { globalActions } from "./actions/global.ts";
+import { listActions } from "./actions/lists.ts";
+import { sessionActions } from "./actions/session.ts";
+import { teamActions } from "./actions/team.ts";
+import { workActions } from "./actions/work.ts";
+import { TerminalApp } from "./app.ts";
+import { Keymap, type UserKeys } from "./keymap.ts";
+import { createNotifier, type NotifySetting } from "./notify.ts";
+import { imageProtocol } from "./pictures.ts";
+import { Store } from "./store.ts";
+import { type Input, type Output, StreamTerminal } from "./terminal.ts";
+import { createTheme, depthOf, type Scheme, schemeOf } from "./theme.ts";
+
+export type TuiSettings = { keys: UserKeys; notify: NotifySetting };
+
+export type TuiOptions = {
+  client: Client;
+  root: string;
+  stdin: Input;
+  stdout: Output;
+  env: Readonly<Record<string, string | undefined>>;
+  unicode: boolean;
+  settings: TuiSettings;
+  /** Start with a new session of this agent. */
+  agent?: string | undefined;
+  clock(): number;
+  /** Ends the app: a signal, or a closed terminal. */
+  signal: AbortSignal;
+  startDaemon(): Promise<unknown>;
+  /** Opens a text in the user's editor, which uses the terminal until it ends. */
+  editText(text: string): Promise<string>;
+  /** The image in the clipboard, as Base64 of a PNG file. */
+  clipboardImage(): Promise<string>;
+  /** Stops the job until the shell continues it. */
+  suspendJob(): void;
+  /** Receives functions that give the terminal back, and take it again. They may be called at any time. */
+  onOpen(screen: { restore(): void; resume(): void }): void;
+};
+
+/** Events are drawn at most this often. Keys are drawn immediately. */
+const frameMs = 33;
+
+/** Throws a `RangeError` if the person's keys are not valid. */
+export function createKeymap(keys: UserKeys): Keymap {
+  const rows = [...listActions, ...workActions, ...teamActions, ...agentActions];
+  return new Keymap([...sessionActions, ...askActions, ...rows, ...globalActions()], keys);
+}
+
+/** The app has its own keys for scrolling; pi-tui must not take them first. */
+export function freeScrollKeys(): void {
+  const unbound = Object.fromEntries(
+    Object.keys(TUI_KEYBINDINGS)
+      .filter((id) => id.startsWith("tui.altScreen."))
+      .map((id) => [id, []]),
+  );
+  setKeybindings(new KeybindingsManager(TUI_KEYBINDINGS, unbound));
+}
+
+export async function runTui(options: TuiOptions): Promise<void> {
+  const { client, env, clock, stdout } = options;
+  const keymap = createKeymap(options.settings.keys);
+  freeScrollKeys();
+  const images = options.unicode ? imageProtocol(env) : null;
+  setCapabilities({ images, trueColor: false, hyperlinks: false });
+
+  const left = Promise.withResolvers<void>();
+  const ended = new AbortController();
+  let isFocused = true;
+  let frame: ReturnType<typeof setTimeout> | undefined;
+  const terminal = new StreamTerminal({
+    stdin: options.stdin,
+    stdout,
+    escapeMs: env.SSH_CONNECTION === undefined && env.SSH_TTY === undefined ? 10 : 100,
+    onFocus: (focused) => {
+      isFocused = focused;
+    },
+  });
+  const tui = new TuiAltScreen(terminal, true, undefined, { mouse: false });
+  const write = (text: string) => void stdout.write(text);
+  const notify = createNotifier({
+    setting: options.settings.notify,
+    env,
+    write,
+    now: clock,
+    isFocused: () => isFocused,
+  });
+  const store = new Store({
+    client,
+    signal: ended.signal,
+    onChange() {
+      frame ??= setTimeout(() => {
+        frame = undefined;
+        app.modelChanged();
+        tui.requestRender();
+      }, frameMs);
+    },
+    onOpened() {
+      app.modelChanged();
+      tui.renderNow();
+    },
+    onEvent(event: Event) {
+      if (event.type !== "ask.opened") return;
+      const count = needsYou(store.model.state).length;
+      notify(count === 1 ? `${event.data.ask.origin?.handle ?? "an agent"} needs you` : `${count} need you`);
+    },
+    onProblem: (error) => app.problem(error),
+  });
+  const look = { depth: depthOf(env), ascii: !options.unicode };
+  const setScheme = (scheme: Scheme) => {
+    app.setTheme(createTheme({ ...look, scheme }));
+    tui.requestRender();
+  };
+  let isOpen = false;
+  const restore = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    tui.stop({ preserveScreen: true });
+  };
+  const resume = () => {
+    if (isOpen) return;
+    isOpen = true;
+    tui.start();
+    tui.requestRender(true);
+  };
+  const app: TerminalApp = new TerminalApp({
+    client,
+    store,
+    keymap,
+    theme: createTheme({ ...look, scheme: schemeOf(env) }),
+    root: options.root,
+    terminal,
+    tui,
+    drawsImages: images !== null,
+    clock,
+    leave: () => left.resolve(),
+    suspend() {
+      restore();
+      options.suspendJob();
+      resume();
+    },
+    startDaemon: options.startDaemon,
+    clipboardImage: options.clipboardImage,
+    async editText(text) {
+      restore();
+      try {
+        return await options.editText(text);
+      } finally {
+        if (!options.signal.aborted) resume();
+      }
+    },
+  });
+  tui.setLayoutRoot(app);
+  tui.setFocus(app);
+  const stop = () => left.resolve();
+  options.signal.addEventListener("abort", stop, { once: true });
+  options.onOpen({ restore, resume });
+  let running: Promise<void> = Promise.resolve();
+  try {
+    resume();
+    if (look.depth !== "none")
+      void tui
+        .queryTerminalBackgroundColor({ timeoutMs: 100 })
+        .then((colour) => colour !== undefined && isOpen && setScheme(isLight(colour) ? "light" : "dark"));
+    running = store.run();
+    if (options.agent !== undefined) {
+      const body = { agent: options.agent };
+      app.attempt(client.call("createSession", { body }).then(({ session }) => app.openSession(session.id)));
+    }
+    await left.promise;
+    if (!options.signal.aborted) await terminal.drainInput();
+  } finally {
+    options.signal.removeEventListener("abort", stop);
+    ended.abort();
+    clearTimeout(frame);
+    app.dispose();
+    store.dispose();
+    restore();
+  }
+  await running;
+}
+
+/** By the luminance that the eye sees. */
+function isLight({ r, g, b }: { r: number; g: number; b: number }): boolean {
+  const most = Math.max(r, g, b) > 1 ? 255 : 1;
+  return (0.2126 * r + 0.7152 * g + 0.0722 * b) / most > 0.5;
+}

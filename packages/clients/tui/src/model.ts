@@ -1,0 +1,100 @@
+/** Everything that the screens show. Immutable; the store replaces it. */
+
+import { emptyState, type SessionState, type State } from "@aegis/client/state.ts";
+import type { Figures } from "@aegis/client/views/figures.ts";
+import type { Hop } from "@aegis/client/views/flow.ts";
+import type { HistoryWindow } from "@aegis/client/views/history.ts";
+import type { AgentDiagnostic, AgentSummary } from "@aegis/contract/agent.ts";
+import type { Status } from "@aegis/contract/api.ts";
+import type { CommandView } from "@aegis/contract/command.ts";
+import type { GroupView } from "@aegis/contract/group.ts";
+import type { MessageId, RunId, SessionId } from "@aegis/contract/ids.ts";
+import type { PluginView } from "@aegis/contract/plugin.ts";
+import type { ReceiptView } from "@aegis/contract/receipt.ts";
+import type { Step } from "@aegis/contract/run.ts";
+import type { ScheduleView } from "@aegis/contract/schedule.ts";
+import type { SkillDiagnostic, SkillView } from "@aegis/contract/skill.ts";
+import type { QueueView } from "@aegis/contract/task.ts";
+
+/** Lists that the daemon computes. The store reads one again when an event says that it changed. */
+export type Lists = {
+  readonly queues: readonly QueueView[];
+  readonly schedules: readonly ScheduleView[];
+  readonly groups: readonly GroupView[];
+  readonly agents: readonly AgentSummary[];
+  readonly agentProblems: readonly AgentDiagnostic[];
+  readonly skills: readonly SkillView[];
+  readonly skillProblems: readonly SkillDiagnostic[];
+  readonly plugins: readonly PluginView[];
+  readonly commands: readonly CommandView[];
+  readonly status: Status | null;
+};
+
+/** A message that the daemon has not accepted yet. Its id makes sending it again safe. */
+export type Outgoing = {
+  readonly id: MessageId;
+  readonly session: SessionId;
+  readonly text: string;
+  readonly mode: "queue" | "steer";
+  readonly attachments: readonly { name: string; data: string }[];
+};
+
+export type Checked = {
+  /** The id of the task, the run or the subagent. */
+  readonly of: string;
+  readonly check: string | null;
+  /** Newest first. */
+  readonly receipts: readonly ReceiptView[];
+};
+
+export type Model = {
+  readonly state: State;
+  readonly figures: Figures;
+  readonly flow: readonly Hop[];
+  readonly windows: Readonly<Record<SessionId, HistoryWindow>>;
+  /** The part of the conversation on the screen that a reader scrolled back to; null while its newest part is enough. */
+  readonly reading: {
+    readonly session: SessionId;
+    readonly window: HistoryWindow;
+    readonly conversation: SessionState;
+  } | null;
+  readonly lists: Lists;
+  readonly outbox: readonly Outgoing[];
+  /** `away`: the daemon does not answer; the store reconnects. */
+  readonly connection: "connecting" | "live" | "away";
+  /** The steps of the run that DETAIL shows. */
+  readonly steps: { readonly run: RunId; readonly steps: readonly Step[] } | null;
+  /** The next slots of the schedule that DETAIL shows. */
+  readonly slots: { readonly schedule: string; readonly times: readonly number[] } | null;
+  /** The check and the receipts of the task, run or subagent that DETAIL shows. */
+  readonly checked: Checked | null;
+};
+
+const emptyLists: Lists = {
+  queues: [],
+  schedules: [],
+  groups: [],
+  agents: [],
+  agentProblems: [],
+  skills: [],
+  skillProblems: [],
+  plugins: [],
+  commands: [],
+  status: null,
+};
+
+export function emptyModel(): Model {
+  return {
+    state: emptyState(),
+    figures: {},
+    flow: [],
+    windows: {},
+    reading: null,
+    lists: emptyLists,
+    outbox: [],
+    connection: "connecting",
+    steps: null,
+    slots: null,
+    checked: null,
+  };
+}

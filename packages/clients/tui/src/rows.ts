@@ -1,0 +1,112 @@
+/** The rows of each list screen that a person can select, in the order of the screen. */
+import type { SessionState } from "@aegis/client/state.ts";
+import { type DashboardRow, dashboard } from "@aegis/client/views/dashboard.ts";
+import type { Hop } from "@aegis/client/views/flow.ts";
+import { needsYou, type OpenAsk } from "@aegis/client/views/needs-you.ts";
+import { teamTree } from "@aegis/client/views/team.ts";
+import type { AgentSummary } from "@aegis/contract/agent.ts";
+import type { GroupView } from "@aegis/contract/group.ts";
+import type { PluginView } from "@aegis/contract/plugin.ts";
+import type { SkillView } from "@aegis/contract/skill.ts";
+import type { Model } from "./model.ts";
+import type { ScreenName, Ui } from "./ui.ts";
+
+export type Row =
+  | DashboardRow
+  | { readonly kind: "ask"; readonly key: string; readonly open: OpenAsk }
+  | { readonly kind: "session"; readonly key: string; readonly session: SessionState }
+  | { readonly kind: "group"; readonly key: string; readonly group: GroupView }
+  | { readonly kind: "hop"; readonly key: string; readonly hop: Hop }
+  | { readonly kind: "agent"; readonly key: string; readonly agent: AgentSummary }
+  | { readonly kind: "skill"; readonly key: string; readonly skill: SkillView }
+  | { readonly kind: "plugin"; readonly key: string; readonly plugin: PluginView };
+
+export function rowsOf(screen: ScreenName, model: Model, ui: Ui): readonly Row[] {
+  const rows = allRows(screen, model, ui);
+  if (ui.filter === "" || screen === "session") return rows;
+  const wanted = ui.filter.toLowerCase();
+  return rows.filter((row) => nameOf(row).toLowerCase().includes(wanted));
+}
+
+function allRows(screen: ScreenName, { state, lists, flow }: Model, ui: Ui): readonly Row[] {
+  switch (screen) {
+    case "session":
+      return [];
+    case "dashboard": {
+      const bands = dashboard(state, lists);
+      return [...bands.queues, ...bands.inFlight, ...bands.workflows, ...bands.queued, ...bands.recent];
+    }
+    case "needs":
+      return needsYou(state).map((open) => ({ kind: "ask", key: `ask:${open.ask.id}`, open }));
+    case "team":
+      if (ui.teamView === "flow") return flow.map((hop) => ({ kind: "hop", key: `hop:${hop.seq}`, hop }));
+      return [
+        ...teamTree(state).map(({ session }): Row => ({ kind: "session", key: `session:${session.id}`, session })),
+        ...lists.groups.map((group): Row => ({ kind: "group", key: `group:${group.id}`, group })),
+      ];
+    case "agents":
+      return [
+        ...lists.agents.map((agent): Row => ({ kind: "agent", key: `agent:${agent.plugin}:${agent.slug}`, agent })),
+        ...lists.skills.map((skill): Row => ({ kind: "skill", key: `skill:${skill.plugin}:${skill.name}`, skill })),
+        ...lists.plugins.map((plugin): Row => ({ kind: "plugin", key: `plugin:${plugin.name}`, plugin })),
+      ];
+  }
+}
+
+/** The words by which a row is found. */
+export function nameOf(row: Row): string {
+  switch (row.kind) {
+    case "queue":
+      return row.queue.name;
+    case "task":
+      return `${row.task.queue} ${row.task.id} ${row.task.payload}`;
+    case "run":
+      return `${row.run.workflow} ${row.run.id}`;
+    case "subagent":
+      return `${row.subagent.label} ${row.subagent.agent} ${row.subagent.run_id}`;
+    case "schedule":
+      return row.schedule.name;
+    case "ask":
+      return `${row.open.session.handle} ${row.open.ask.question}`;
+    case "session":
+      return `${row.session.handle} ${row.session.agent} ${row.session.title}`;
+    case "group":
+      return row.group.name;
+    case "hop":
+      return `${row.hop.from} ${row.hop.to} ${row.hop.label} ${row.hop.text}`;
+    case "agent":
+      return row.agent.slug;
+    case "skill":
+      return row.skill.name;
+    case "plugin":
+      return row.plugin.name;
+  }
+}
+
+/** The selected row, or the first one. In the flow, the newest one. */
+export function selectedRow(rows: readonly Row[], ui: Ui): Row | null {
+  const key = ui.selected[ui.screen];
+  const found = rows.find((row) => row.key === key);
+  if (found !== undefined) return found;
+  return (ui.screen === "team" && ui.teamView === "flow" ? rows.at(-1) : rows[0]) ?? null;
+}
+
+/** The session that belongs to a row: its own, its worker's, its host's, or the one that asks. */
+export function sessionOfRow(row: Row): string | null {
+  switch (row.kind) {
+    case "task":
+      return row.task.worker;
+    case "run":
+      return row.run.host;
+    case "subagent":
+      return row.subagent.session;
+    case "ask":
+      return row.open.ask.session;
+    case "session":
+      return row.session.id;
+    case "hop":
+      return row.hop.session;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,98 @@
+/** The session screen: a header, the conversation, waiting messages, and the editor below. */
+
+import type { SessionState } from "@aegis/client/state.ts";
+import { activityOf } from "@aegis/client/views/activity.ts";
+import { contextWords, noFigures } from "@aegis/client/views/figures.ts";
+import type { TranscriptItem } from "@aegis/client/views/transcript.ts";
+import { dollars, runningTime } from "@aegis/client/views/words.ts";
+import { plainLine } from "@aegis/lib/plain-text.ts";
+import { cropImages } from "../pictures.ts";
+import type { ListWindow } from "../window.ts";
+import { aboutOffline, adviceRows } from "./advice.ts";
+import type { ViewContext } from "./context.ts";
+import { cell, cut, ends, fill } from "./layout.ts";
+import { sessionMarks } from "./marks.ts";
+
+export type SessionParts = {
+  session: SessionState;
+  items: readonly TranscriptItem[];
+  window: ListWindow<TranscriptItem>;
+  /** The rows of the editor. */
+  editor: readonly string[];
+};
+
+const mostWaiting = 4;
+
+/** The body of the screen. Also returns the size of the conversation, for scrolling. */
+export function sessionView(cx: ViewContext, parts: SessionParts, width: number, height: number) {
+  const { session, items, window, editor } = parts;
+  const head = headerRow(cx, session, width);
+  const waiting = waitingRows(cx, session, width);
+  const editorRows = editor.slice(0, Math.max(1, height - 3));
+  const room = Math.max(0, height - 1 - waiting.length - editorRows.length);
+  const text = items.length === 0 ? emptyRows(cx, session, width) : window.render(items, width, room);
+  const body = cropImages(fill(text, room));
+  if (!window.following && room > 1)
+    body[room - 1] = cx.theme.paint("wait", cut(`↓ more below · ${cx.keyOf("scroll.end")} goes to the end`, width));
+  return { rows: [head, ...body, ...waiting, ...editorRows], room };
+}
+
+function headerRow(cx: ViewContext, session: SessionState, width: number): string {
+  const { theme } = cx;
+  const activity = activityOf(session);
+  const { glyph, role } = sessionMarks[activity.state];
+  const figures = cx.model.figures[session.id] ?? noFigures;
+  const isBusy = activity.state === "working" || activity.state === "asks";
+  const time = isBusy && activity.since !== null ? ` · ${runningTime(cx.clock() - activity.since)}` : "";
+  const words = activity.words === "" ? "" : `: ${cell(activity.words, Math.max(10, Math.floor(width / 3)))}`;
+  const context = contextWords(figures);
+  const model = width >= 100 ? ` · ${plainLine([session.harness, figures.model].filter(Boolean).join(" "))}` : "";
+  const right = [
+    ...(context === null ? [] : [`ctx ${context}`]),
+    ...(figures.cost === null ? [] : [dollars(figures.cost)]),
+  ].join(" · ");
+  const title = session.title === "" || width < 100 ? "" : ` · ${cell(session.title, 40)}`;
+  const name = theme.paint("bold", plainLine(session.handle));
+  const state = theme.paint(role, `${glyph} ${activity.state}${words}`);
+  return ends(
+    `${name} · ${plainLine(session.agent)}${model}${title} · ${state}${time}`,
+    theme.paint("dim", right),
+    width,
+  );
+}
+
+function waitingRows(cx: ViewContext, session: SessionState, width: number): string[] {
+  const { model, theme } = cx;
+  const pending = session.pending.flatMap((id) => {
+    const message = session.messages[id];
+    return message === undefined ? [] : [{ text: message.body, note: "" }];
+  });
+  const unsent = model.outbox
+    .filter((one) => one.session === session.id && session.messages[one.id] === undefined)
+    .map(({ text }) => ({ text, note: model.connection === "live" ? "sending" : "waits for the daemon" }));
+  const all = [...pending, ...unsent];
+  if (all.length === 0) return [];
+  const shown = all.slice(0, mostWaiting);
+  const rule = `── waiting ${all.length} `;
+  return [
+    theme.paint("dim", rule + "─".repeat(Math.max(0, width - rule.length))),
+    ...shown.map(({ text, note }, index) => {
+      const isLast = index === shown.length - 1 && pending.length > 0;
+      return ends(
+        `${index + 1} ${plainLine(text)}`,
+        theme.paint("dim", note || (isLast ? `${cx.keyOf("message.take_back")} take back` : "")),
+        width,
+      );
+    }),
+  ];
+}
+
+function emptyRows({ model, theme }: ViewContext, session: SessionState, width: number): string[] {
+  const lines = ["", `A new conversation with the agent ${plainLine(session.agent)}. Type a message and press Enter.`];
+  if (session.offline) lines.push("", ...aboutOffline);
+  const problems = model.lists.status?.config_problems ?? [];
+  return [
+    ...adviceRows(theme, lines, width),
+    ...problems.map((problem) => theme.paint("wait", cell(`Problem: ${problem}`, width))),
+  ];
+}

@@ -1,0 +1,31 @@
+/** Decides whether Aegis may run a command that an agent chose. */
+import { type ScopedAgent, type ScopedTool, scopeOf } from "@aegis/contract/tool-access.ts";
+import type { PermissionAnswer, PermissionRequest } from "@aegis/drivers/driver.ts";
+
+/** Judged like the tool that starts runs: an agent that may not run commands must not have others run them. */
+const runningCommands: ScopedTool = {
+  name: "aegis_run_workflow",
+  kind: "plane",
+  plugin: null,
+  needs: "write",
+  implies: "bash",
+  required_agent: null,
+  visible_to: [],
+};
+
+/** The reason why the agent may not have commands run, or null. */
+export function commandRefusal(agent: ScopedAgent): string | null {
+  const decision = scopeOf(agent)(runningCommands);
+  return decision.allowed ? null : `the agent "${agent.slug}" may not run commands: ${decision.reason}`;
+}
+
+/** Asks a person wherever the agent would have to ask for a command of its own. Returns the reason of a refusal. */
+export async function approveCommand(
+  agent: ScopedAgent,
+  { command, title }: { command: string; title: string },
+  ask: (request: PermissionRequest) => Promise<PermissionAnswer>,
+): Promise<string | null> {
+  if (agent.permission === "full") return null;
+  const answer = await ask({ ...{ call: null, tool: "bash", kind: "execute", input: { command } }, title });
+  return answer.decision === "deny" ? `the command was not approved (${answer.reason}): ${command}` : null;
+}

@@ -1,0 +1,213 @@
+/**
+ * Ends attempts and tasks: derives the outcome from the verdict on the worker's session, and notifies the producer. One
+ * transaction writes the end and the message about it, so that a producer receives each ending exactly once, even
+ * across a crash.
+ */
+import { isAegisError } from "@aegis/contract/errors.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { messageMaxBytes } from "@aegis/contract/message.ts";
+import { type CheckReceipt, isVerified, receiptWords } from "@aegis/contract/receipt.ts";
+import type { Task } from "@aegis/contract/task.ts";
+import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Clock } from "@aegis/lib/clock.ts";
+import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
+import type { StoreTx, TurnRow } from "@aegis/store/store.ts";
+import type { Ended as EndedSession, FailureTexts } from "../work/judge.ts";
+import { usageOfWorker } from "./budgets.ts";
+import type { QueueDefinitions } from "./definitions.ts";
+
+/** The delay before a failed task is retried. */
+const retryBackoff: Backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
+
+/** The outcome of a task. */
+export type Ending =
+  | { status: "completed"; result: string }
+  /** `no` if another attempt would end the same way; `at once` if the task is not the cause. */
+  | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "at once" }
+  | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
+
+export const workerFailures: FailureTexts = {
+  closed: "the worker's session was closed before it was done",
+  cancelled: "the worker's turn was interrupted",
+  refused: "the worker refused the task",
+  truncated: "the worker reached a limit",
+  lost: "interrupted: Aegis stopped while the task was running",
+  failed: "the worker's turn failed",
+};
+
+/** `words` is the worker's last text, from an earlier turn if this one has none. */
+export function endingOf({ turn, error }: EndedSession, words: string | null): Ending {
+  if (turn !== null && error === null) return { status: "completed", result: turn.text };
+  return { status: "failed", error: error ?? workerFailures.failed, words, retry: retryOf(turn) };
+}
+
+/** Errors that a retry cannot fix without a change of the configuration or the machine. */
+const permanent: ReadonlySet<string> = new Set(["not_installed", "not_logged_in", "bad_model", "blocked", "lost"]);
+
+function retryOf(turn: TurnRow | null): "no" | "later" {
+  if (turn === null || turn.reason === "cancelled") return "no";
+  if (turn.reason === "truncated" || turn.reason === "lost") return "later";
+  return permanent.has(turn.error?.code ?? "") ? "no" : "later";
+}
+
+export type EndingsOptions = {
+  clock: Clock;
+  random: () => number;
+  inbox: Inbox;
+  definitions: QueueDefinitions;
+  maxHops: () => number;
+};
+
+/** `told` is the session that received a message: wake it after the commit. */
+export type Ended = { told: SessionId | null };
+
+export class Endings {
+  readonly #options: EndingsOptions;
+
+  constructor(options: EndingsOptions) {
+    this.#options = options;
+  }
+
+  /** Ends the current attempt, if there is one, and the task unless it is retried. */
+  async end(tx: StoreTx, task: Task, ending: Ending): Promise<Ended> {
+    const now = this.#options.clock.now();
+    if (task.status === "dispatched" && task.worker !== null) {
+      const usage = await usageOfWorker(tx, task.worker);
+      await tx.tasks.endAttempt(task.id, task.attempts, { at: now, error: errorOf(ending), ...usage });
+    }
+    if (ending.status === "failed") {
+      const failures = task.failures + 1;
+      const settings = (await this.#options.definitions.find(tx, task.queue))?.settings;
+      if (ending.retry !== "no" && settings && failures <= settings.retries) {
+        const not_before =
+          ending.retry === "later" ? now + backoffMs(retryBackoff, failures, this.#options.random) : null;
+        await this.requeue(tx, task, { reason: ending.error, failures, not_before });
+        return { told: null };
+      }
+    }
+    return this.#finish(tx, task, ending, now);
+  }
+
+  /** Returns the task to its old position in the queue. */
+  async requeue(
+    tx: StoreTx,
+    task: Task,
+    change: { reason: string; failures: number; not_before: number | null },
+  ): Promise<void> {
+    const { reason, failures, not_before } = change;
+    await tx.tasks.update(task.id, {
+      status: "pending",
+      failures,
+      not_before,
+      dispatched_at: null,
+      ended_at: null,
+      result: null,
+      error: null,
+    });
+    await tx.events.append(
+      {
+        type: "task.requeued",
+        session: null,
+        data: { queue: task.queue, task: task.id, reason, failures, not_before },
+      },
+      this.#options.clock.now(),
+    );
+  }
+
+  async #finish(tx: StoreTx, task: Task, ending: Ending, now: number): Promise<Ended> {
+    const { status } = ending;
+    const result = ending.status === "completed" ? ending.result : ending.words;
+    const error = errorOf(ending);
+    const failures = status === "failed" ? task.failures + 1 : task.failures;
+    await tx.tasks.update(task.id, { status, result, error, failures, not_before: null, ended_at: now });
+    const receipt = await receiptOf(tx, task);
+    const told =
+      task.callback && task.producer !== null
+        ? await this.#callBack(tx, task, task.producer, { ending, receipt })
+        : null;
+    const callback = !task.callback || task.producer === null ? "none" : told === null ? "dropped" : "delivered";
+    await tx.events.append(
+      {
+        type: "task.ended",
+        session: null,
+        data: { queue: task.queue, task: task.id, status, result, error, callback, receipt: receipt?.id ?? null },
+      },
+      now,
+    );
+    return { told };
+  }
+
+  /** Null if no session is left to notify. */
+  async #callBack(
+    tx: StoreTx,
+    task: Task,
+    producer: SessionId,
+    { ending, receipt }: { ending: Ending; receipt: CheckReceipt | null },
+  ): Promise<SessionId | null> {
+    try {
+      await this.#options.inbox.admitIn(tx, {
+        session: producer,
+        sender: {
+          kind: "queue",
+          name: task.queue,
+          task: task.id,
+          ...(ending.status === "completed" ? { status: "ok", verified: isVerified(receipt) } : { status: "error" }),
+        },
+        body: callbackBody(ending, receipt),
+        // The answer to an accepted task is never refused because of its hop count.
+        cause:
+          task.chain === null
+            ? undefined
+            : { chain: task.chain, hops: Math.min(task.hops + 1, this.#options.maxHops() - 1) },
+      });
+      return producer;
+    } catch (error) {
+      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return null;
+      throw error;
+    }
+  }
+}
+
+/** Of the last attempt only: what an earlier worker did is not the result. */
+async function receiptOf(tx: StoreTx, task: Task): Promise<CheckReceipt | null> {
+  const [newest] = await tx.receipts.list({ subject: task.id, limit: 1 });
+  return newest === undefined || newest.session !== task.worker || newest.status === "running" ? null : newest;
+}
+
+function errorOf(ending: Ending): string | null {
+  if (ending.status === "completed") return null;
+  return ending.status === "failed" ? ending.error : "cancelled";
+}
+
+/** The message that tells the producer. The receipt comes first: the worker writes the rest. */
+function callbackBody(ending: Ending, receipt: CheckReceipt | null): string {
+  const text = callbackText(ending);
+  return storable(receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`);
+}
+
+function callbackText(ending: Ending): string {
+  switch (ending.status) {
+    case "completed":
+      return ending.result.trim() === "" ? "the worker finished without a final message" : ending.result;
+    case "failed":
+      return ending.words === null
+        ? ending.error
+        : `${ending.error}\n\nThe worker's last message was:\n\n${ending.words}`;
+    case "cancelled":
+      if (ending.words !== null) return `cancelled — the worker's last message was:\n\n${ending.words}`;
+      if (ending.was === "in_flight") return "cancelled — the worker had not said anything yet";
+      return ending.lastError === null
+        ? "cancelled (never dispatched)"
+        : `cancelled while it waited to be tried again; the last try failed: ${ending.lastError}`;
+  }
+}
+
+/** An agent's text may exceed the limit of an inbox. The message is truncated instead of refused. */
+function storable(text: string): string {
+  const clean = text.replaceAll("\0", "\uFFFD");
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= messageMaxBytes) return clean;
+  const note = `\n[cut: the whole message is ${bytes.length} bytes long]`;
+  const kept = bytes.subarray(0, messageMaxBytes - Buffer.byteLength(note) - 4).toString("utf8");
+  return `${kept.replace(/\uFFFD+$/, "")}${note}`;
+}

@@ -1,0 +1,13 @@
+/** Derives ids from a key, so that repeating a side effect after a crash uses the same id and adds nothing. */
+import { createHash } from "node:crypto";
+import type { Id, IdPrefix } from "@aegis/contract/ids.ts";
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const idLength = 26;
+
+export function derivedId<P extends IdPrefix>(prefix: P, key: string): Id<P> {
+  const bytes = createHash("sha256").update(key).digest();
+  let text = "";
+  for (const byte of bytes.subarray(0, idLength)) text += alphabet[byte & 31];
+  return `${prefix}_${text}` as Id<P>;
+}

@@ -1,0 +1,59 @@
+/** Selects the skills for a turn's messages: those that they name, then those that match. */
+import type { Message, Sender } from "@aegis/contract/message.ts";
+import type { SkillHow } from "@aegis/contract/skill.ts";
+import type { Classifier } from "./classify.ts";
+import { findMentions, type Mention } from "./mentions.ts";
+import type { Skill } from "./skill.ts";
+import type { AgentSkills } from "./skills.ts";
+
+export type NamedSkill = Mention & {
+  message: Message;
+  /** A person named it, directly or in something that a person set up. */
+  byPerson: boolean;
+};
+
+export type Selected = {
+  named: NamedSkill[];
+  about: { skill: Skill; how: Extract<SkillHow, "matched" | "classified"> }[];
+  problems: string[];
+};
+
+export async function selectSkills(
+  messages: readonly Message[],
+  { listed, names, matcher }: AgentSkills,
+  options: { most: number; classifier: Classifier; signal: AbortSignal },
+): Promise<Selected> {
+  const selected: Selected = { named: [], about: [], problems: [] };
+  const asking = messages.filter(({ sender }) => asksForWork(sender));
+  for (const message of asking) {
+    const byPerson = speaksForPerson(message.sender);
+    const { found, problem } = findMentions(message.body, names);
+    if (problem !== null && byPerson) selected.problems.push(problem);
+    // Only a person may call a skill that is hidden from models.
+    for (const mention of found)
+      if (byPerson || mention.skill.modelInvocable) selected.named.push({ ...mention, message, byPerson });
+  }
+  const text = asking.map((message) => message.body).join("\n\n");
+  if (options.most === 0 || text === "") return selected;
+  const named = new Set(selected.named.map(({ skill }) => skill));
+  const open = new Set(listed.filter((skill) => skill.context === "inline" && !named.has(skill)));
+  const matches = matcher.match(text).filter(({ skill }) => open.has(skill));
+  const ranked = new Set([...matches.map(({ skill }) => skill), ...open]);
+  const chosen = await options.classifier.choose(text, [...ranked], options.signal);
+  selected.about =
+    chosen === null
+      ? matches.filter(({ strong }) => strong).map(({ skill }) => ({ skill, how: "matched" }))
+      : chosen.map((skill) => ({ skill, how: "classified" }));
+  selected.about = selected.about.slice(0, Math.max(0, options.most));
+  return selected;
+}
+
+/** A notification about a result requests no work. */
+function asksForWork(sender: Sender): boolean {
+  if (sender.kind === "queue" || sender.kind === "workflow") return sender.status === null;
+  return sender.kind !== "substrate";
+}
+
+function speaksForPerson(sender: Sender): boolean {
+  return sender.kind !== "agent" && sender.kind !== "group";
+}

@@ -1,0 +1,74 @@
+/** Describes what each agent can do: its tools, whether it needs approval, and the variables of its process. */
+
+import type { AgentTable } from "@aegis/agents/agent-table.ts";
+import type { Agent, Permission } from "@aegis/contract/agent.ts";
+import type { AuditAgent, Leave } from "@aegis/contract/audit.ts";
+import type { Decision, ScopedTool } from "@aegis/contract/tool-access.ts";
+import { variablesIn } from "@aegis/lib/variables.ts";
+import { allTools, scopeNote } from "@aegis/project/agents/describe.ts";
+import type { ToolTable } from "@aegis/sessions/tools/tools.ts";
+
+type Act = "edit" | "run" | "fetch";
+
+/** What a permission allows, provided that the agent has the tools. docs/drivers.md describes each harness. */
+const leaves: Readonly<Record<Permission, Readonly<Record<Act, Leave>>>> = {
+  read: { edit: "no", run: "no", fetch: "asks" },
+  write: { edit: "yes", run: "asks", fetch: "asks" },
+  full: { edit: "yes", run: "yes", fetch: "yes" },
+  auto: { edit: "asks", run: "asks", fetch: "asks" },
+};
+
+/** The native tools that an act needs; any one of them is enough. */
+const toolsOf: Readonly<Record<Act, readonly string[]>> = {
+  edit: ["edit", "write"],
+  run: ["bash"],
+  fetch: ["fetch"],
+};
+
+export function auditAgents(agents: AgentTable, tools: ToolTable): AuditAgent[] {
+  const known = allTools(tools);
+  return agents.listAgents().map(({ slug, source, plugin }) => {
+    const agent = agents.get(slug);
+    return auditAgent(agent, known, tools.scope(agent, null), { source, plugin });
+  });
+}
+
+function auditAgent(
+  agent: Agent,
+  known: readonly ScopedTool[],
+  decide: (tool: ScopedTool) => Decision,
+  from: { source: string; plugin: string | null },
+): AuditAgent {
+  const decisions = new Map(known.map((tool): [string, Decision] => [tool.name, decide(tool)]));
+  const leave = (act: Act): Leave =>
+    toolsOf[act].some((name) => decisions.get(name)?.allowed === true) ? leaves[agent.permission][act] : "no";
+  const names = (allowed: boolean) =>
+    [...decisions].filter(([, decision]) => decision.allowed === allowed).map(([name]) => name);
+  return {
+    agent: agent.ref,
+    harness: agent.harness,
+    model: agent.model,
+    ...from,
+    permission: agent.permission,
+    refused: agent.refused,
+    edit: leave("edit"),
+    run: leave("run"),
+    fetch: leave("fetch"),
+    tools: names(true),
+    withheld: names(false),
+    secrets: [...new Set([...Object.keys(agent.env), ...variablesIn(agent.env)])].sort(),
+    allow_agents: agent.subagents.allow_agents ?? null,
+    may_end: agent.may_end,
+    note: harnessNote(agent),
+  };
+}
+
+/** Harnesses whose own tools Aegis does not run. Aegis answers their requests, but some act without a request. */
+const asksByItself: readonly string[] = ["native", "claude-code", "codex", "scripted"];
+
+function harnessNote(agent: Agent): string | null {
+  const scope = scopeNote(agent);
+  if (asksByItself.includes(agent.harness) || agent.permission === "full") return scope;
+  const note = `${agent.harness} is held to this only where it asks before it acts`;
+  return scope === null ? note : `${note}; ${scope}`;
+}

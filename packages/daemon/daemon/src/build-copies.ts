@@ -1,0 +1,106 @@
+/** Builds the parts that know the git working trees of sessions. */
+import { createHash } from "node:crypto";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { gitRunner } from "@aegis/lib/git/run.ts";
+import { homeOf } from "@aegis/lib/home.ts";
+import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
+import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
+import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
+import { Boundaries } from "@aegis/worktrees/boundaries.ts";
+import { SessionChanges } from "@aegis/worktrees/changes.ts";
+import { FileClaims } from "@aegis/worktrees/claims/claims.ts";
+import { Landings } from "@aegis/worktrees/landing/landings.ts";
+import { Removal, type RemovalOptions } from "@aegis/worktrees/removal.ts";
+import { Rescues } from "@aegis/worktrees/rescue/rescues.ts";
+import { SessionFiles } from "@aegis/worktrees/session-files.ts";
+import { CopyEdges } from "@aegis/worktrees/turn-edges.ts";
+import { Worktrees } from "@aegis/worktrees/worktrees.ts";
+import type { BuildOptions } from "./build.ts";
+import type { CheckParts } from "./build-checks.ts";
+
+export type BuildCopiesOptions = Pick<
+  BuildOptions,
+  "root" | "store" | "clock" | "log" | "processes" | "env" | "settings" | "signal"
+> & {
+  extensions: SessionExtensions;
+  judge: ConsentCheck;
+  claims: FileClaims;
+};
+
+export type CopyParts = {
+  claims: FileClaims;
+  boundaries: Boundaries;
+  changes: SessionChanges;
+  files: SessionFiles;
+  worktrees: Worktrees;
+  rescues: Rescues;
+};
+
+export type LandingParts = { removal: Removal; landings: Landings };
+
+/** Removal and landing need sessions, which need the rest. */
+export type CopyBuild = CopyParts & {
+  finish(sessions: { settle: RemovalOptions["settle"]; inbox: Inbox } & CheckParts): LandingParts;
+};
+
+/** Built before the hooks, which call it for each tool call. */
+export function buildClaims({
+  root,
+  store,
+  clock,
+  log,
+  redact,
+  settings,
+}: Pick<BuildOptions, "root" | "store" | "clock" | "log" | "redact" | "settings">): FileClaims {
+  return new FileClaims({ root, store, clock, log, redact, automatic: () => settings().config.claims.automatic });
+}
+
+export function buildCopies(options: BuildCopiesOptions): CopyBuild {
+  const { root, store, clock, log, processes, env, settings, signal, extensions, judge, claims } = options;
+  const git = gitRunner(options);
+  const boundaries = new Boundaries({ store, clock, log, git, root });
+  const shownFolder = async (session: SessionId) => (await store.read.worktrees.get(session))?.dir ?? root;
+  const changes = new SessionChanges({ store, boundaries, folderOf: shownFolder });
+  const files = new SessionFiles({ boundaries, clock, folderOf: shownFolder });
+  const worktrees = new Worktrees({
+    ...{ store, clock, log, git, boundaries, root, signal },
+    folder: () => worktreeFolder(options),
+    ports: () => settings().config.worktrees.ports,
+    fill: {
+      settings: () => settings().config.worktrees,
+      processes,
+      consent: () => judge.commands("worktrees.setup"),
+      daemonEnv: env,
+    },
+  });
+  const landing = new Map<SessionId, Promise<void>>();
+  extensions.folders.push(worktrees);
+  extensions.turnEdges.push(
+    new CopyEdges({ store, clock, log, signal, root, extensions, boundaries, changes, claims, landing }),
+  );
+  const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
+  return {
+    ...{ boundaries, changes, files, worktrees, rescues, claims },
+    finish({ settle, inbox, checks, receipts, checkConsent }) {
+      const removal = new Removal({ store, clock, log, git, root, boundaries, rescues, settle });
+      const folder = () => worktreeFolder(options);
+      const landings = new Landings({
+        ...{ store, clock, log, git, root, folder, boundaries, rescues, removal, inbox, signal, checks, receipts },
+        landing,
+        consent: (command) => checkConsent("person", command),
+      });
+      return { removal, landings };
+    },
+  };
+}
+
+/** Outside of the project, because tools that walk the project would find the files of every worktree. */
+function worktreeFolder({ root, env, settings }: BuildCopiesOptions): string {
+  const { dir } = settings().config.worktrees;
+  const id = `${basename(root)}-${createHash("sha256").update(root).digest("hex").slice(0, 8)}`;
+  const home = homeOf(env);
+  if (dir !== undefined) return join(resolve(root, dir.replace(/^~(?=\/|$)/, home)), id);
+  const data = env.XDG_DATA_HOME;
+  return join(data !== undefined && isAbsolute(data) ? data : join(home, ".local", "share"), "aegis", "worktrees", id);
+}

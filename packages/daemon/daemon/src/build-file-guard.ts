@@ -1,0 +1,42 @@
+/** Builds the built-in gate: the list of files that decide what Aegis and its agents may do. */
+import { plainReading } from "@aegis/drivers/codex/plain-reading.ts";
+import { createFileGuard, type FileGuard, type GuardedPath } from "@aegis/hooks/file-guard.ts";
+import type { Environment } from "@aegis/lib/child-env.ts";
+import { configFileName } from "@aegis/lib/daemon-file.ts";
+import { homeOf } from "@aegis/lib/home.ts";
+import { localFileName } from "@aegis/project/config/files.ts";
+import { harnessPaths } from "@aegis/project/trust/harness-files.ts";
+
+/** Project files in addition to harness settings. */
+const ownPaths = [".aegis", configFileName, localFileName];
+/** Whoever writes here lets the next git command of the user start a program. Commands of git write the rest. */
+const gitPaths: readonly GuardedPath[] = [
+  ...[".git/hooks", ".git/config", ".git/config.worktree", ".git/modules"].map((path) => ({ path })),
+  { path: ".git", filesOnly: true as const },
+].map((guarded) => ({ ...guarded, decides: "which programs git runs" }));
+/** Files of the user. Harnesses may freely write the rest of their folders, such as plans and transcripts. */
+const userPaths = [
+  ...[".aegis", ".claude.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"],
+  ...[".codex/rules", ".gemini/settings.json", ".qwen/settings.json", ".config/opencode", ".config/goose"],
+  ...[
+    ".copilot/mcp-config.json",
+    ".copilot/config.json",
+    ".copilot/settings.json",
+    ".copilot/hooks",
+    ".agents/plugins",
+  ],
+];
+
+/** `guarded` are the project paths in which every write counts. */
+export function buildFileGuard(root: string, env: Environment): { guard: FileGuard; guarded: readonly string[] } {
+  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths, ...gitPaths];
+  const guard = createFileGuard({
+    root,
+    home: homeOf(env),
+    project,
+    user: userPaths.map((path) => ({ path })),
+    onlyReads: (command, cwd, folder) => plainReading(command, cwd, folder) !== null,
+  });
+  const always = project.filter(({ matters, filesOnly }) => matters === undefined && filesOnly === undefined);
+  return { guard, guarded: always.map(({ path }) => path) };
+}

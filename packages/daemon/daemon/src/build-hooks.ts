@@ -1,0 +1,119 @@
+/** Builds the hook bus and connects it to every point at which plugins can observe or change something. */
+import { join } from "node:path";
+import { AgentCommands } from "@aegis/hooks/agent-commands.ts";
+import { type BeforeTurnOptions, beforeAgentStart, preTurn } from "@aegis/hooks/before-turn.ts";
+import { HookBus } from "@aegis/hooks/bus.ts";
+import {
+  type ConversationHooks,
+  type ConversationHooksOptions,
+  conversationHooks,
+  isNamedPlaneTool,
+} from "@aegis/hooks/conversation.ts";
+import { afterSessionStart, HookFeed } from "@aegis/hooks/follow.ts";
+import { HookTable } from "@aegis/hooks/hook-table.ts";
+import { HookLifecycle } from "@aegis/hooks/lifecycle.ts";
+import { MessageReceivedHooks } from "@aegis/hooks/message-received.ts";
+import { outgoingText } from "@aegis/hooks/outgoing.ts";
+import { HookLog, type HookRecord } from "@aegis/hooks/record.ts";
+import { type ToolGuardOptions, toolGuard } from "@aegis/hooks/tool-guard.ts";
+import type { Redact } from "@aegis/lib/redact.ts";
+import type { Conversations } from "@aegis/sessions/conversations.ts";
+import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
+import type { OutgoingText } from "@aegis/sessions/recorder.ts";
+import type { ToolGuard } from "@aegis/sessions/tools/tools.ts";
+import type { Toolset } from "@aegis/sessions/tools/toolset.ts";
+import type { Turns } from "@aegis/sessions/turns.ts";
+import type { SessionRow } from "@aegis/store/store.ts";
+import type { Transact } from "@aegis/store/transact.ts";
+import type { BuildOptions } from "./build.ts";
+import { buildFileGuard } from "./build-file-guard.ts";
+import type { SkillParts } from "./build-skills.ts";
+
+export type BuildHooksOptions = Pick<
+  BuildOptions,
+  "root" | "stateDir" | "store" | "drivers" | "clock" | "log" | "env" | "settings" | "version" | "signal"
+> & {
+  transact: Transact;
+  redact: Redact;
+  permission: ToolGuardOptions["permission"];
+  claims: ConversationHooksOptions["claims"];
+};
+
+type BeforeTurnSources = {
+  conversations: Conversations;
+  turns: Pick<Turns, "working">;
+  skills: Pick<SkillParts, "ranked">;
+};
+
+export type Hooks = {
+  table: HookTable;
+  received: MessageReceivedHooks;
+  guard: ToolGuard;
+  /** Judges commands that Aegis runs for an agent. */
+  commands: AgentCommands;
+  outgoing: OutgoingText;
+  /** Calls the hooks between a batch of messages and its agent. */
+  extend(extensions: SessionExtensions, sessions: BeforeTurnSources): void;
+  /** Called for each failed hook call. A listener must not throw. */
+  onFailure(listener: (call: HookRecord) => void): void;
+  conversation(session: SessionRow, tools: Toolset): ConversationHooks;
+  /** Call once the daemon is up and its plugins are loaded. */
+  started(): void;
+  close(reason: string, forced: AbortSignal): Promise<void>;
+};
+
+/** The only harness whose driver calls the model itself. */
+const nativeHarness = "native";
+
+export function buildHooks(options: BuildHooksOptions): Hooks {
+  const { root: projectRoot, stateDir, store, transact, drivers, clock, log, settings, version, signal } = options;
+  const { redact, permission, claims } = options;
+  const table = new HookTable();
+  const records = new HookLog({ dir: join(stateDir, "hooks"), redact, log });
+  const timeoutMs = () => settings().config.hooks.timeout * 1_000;
+  const failures: ((call: HookRecord) => void)[] = [];
+  const record = (call: HookRecord) => {
+    records.add(call);
+    if (call.status !== "ok") for (const failed of failures) failed(call);
+  };
+  const bus = new HookBus({ table, clock, log, timeoutMs, record });
+  const feed = new HookFeed({ bus, store, log, projectRoot });
+  let turns: Pick<Turns, "working"> | null = null;
+  const working = () => turns?.working() ?? [];
+  const lifecycle = new HookLifecycle({ bus, feed, table, working, projectRoot, version });
+  const { guard, guarded } = buildFileGuard(projectRoot, options.env);
+  // Harnesses use it as their folder for temporary files.
+  const ownFolders = ({ id }: SessionRow) => [join(stateDir, "conversations", id, "tmp")];
+  const callsModel = (session: SessionRow) => session.harness === nativeHarness;
+  return {
+    table,
+    received: new MessageReceivedHooks({ bus, store, transact, clock, log, signal }),
+    guard: toolGuard({ bus, permission, store, projectRoot, fileGuard: guard }),
+    commands: new AgentCommands({ store, bus, projectRoot, guard, permission }),
+    outgoing: outgoingText({ bus, store, signal }),
+    extend(extensions, { conversations, skills, ...sessions }) {
+      turns = sessions.turns;
+      const beforeTurn: BeforeTurnOptions = {
+        ...{ bus, store, projectRoot, callsModel },
+        systemPrompt: (session) => conversations.systemPrompt(session),
+        skills: async (session, text, abort) => (table.offersSkills ? skills.ranked(session, text, abort) : []),
+      };
+      extensions.contributors.push(afterSessionStart(feed), preTurn(beforeTurn), beforeAgentStart(beforeTurn));
+    },
+    onFailure: (listener) => void failures.push(listener),
+    conversation(session, tools) {
+      const overMcp = drivers.find(tools.agent.harness)?.capabilities.mcp ?? false;
+      const isPlaneTool = overMcp ? isNamedPlaneTool : (name: string) => tools.has(name);
+      return conversationHooks(
+        { bus, store, log, projectRoot, guard, guarded, ownFolders, claims, signal },
+        session,
+        isPlaneTool,
+      );
+    },
+    started: () => lifecycle.started(),
+    async close(reason, forced) {
+      await lifecycle.close(reason, forced);
+      await records.flush();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+/** Builds the parts with which sessions work together: subagents, the pool, queues, groups, workflows and schedules. */
+
+import { join } from "node:path";
+import type { AgentTable } from "@aegis/agents/agent-table.ts";
+import { catalog } from "@aegis/builtin-workflows/catalog.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import type { QueueSettings } from "@aegis/contract/task.ts";
+import { Broadcasts } from "@aegis/delegation/groups/broadcasts.ts";
+import { Groups } from "@aegis/delegation/groups/groups.ts";
+import { ReducerTable } from "@aegis/delegation/groups/reducers.ts";
+import { Pool } from "@aegis/delegation/pool/pool.ts";
+import { Queues } from "@aegis/delegation/queues/queues.ts";
+import { Subagents } from "@aegis/delegation/subagents/subagents.ts";
+import type { StillWaiting } from "@aegis/delegation/work/judge.ts";
+import { EmbeddedEngine } from "@aegis/engine/embedded/engine.ts";
+import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
+import { isHere } from "@aegis/nodes/node-of.ts";
+import type { Config } from "@aegis/project/config/config.ts";
+import type { Settings } from "@aegis/project/settings.ts";
+import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
+import type { Schedules } from "@aegis/schedules/schedules.ts";
+import type { Asks } from "@aegis/sessions/asks/asks.ts";
+import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
+import { runOwner } from "@aegis/store/sql/nodes.ts";
+import type { Store } from "@aegis/store/store.ts";
+import type { Transact } from "@aegis/store/transact.ts";
+import type { WorkflowDeps } from "@aegis/workflows/deps.ts";
+import { RunEnds } from "@aegis/workflows/run-ends.ts";
+import { Workflows } from "@aegis/workflows/workflows.ts";
+import type { BuildOptions } from "./build.ts";
+import type { CheckParts } from "./build-checks.ts";
+import { buildSchedules } from "./build-schedules.ts";
+import type { SessionParts } from "./build-sessions.ts";
+
+export type BuildWorkOptions = SessionParts &
+  CheckParts &
+  Pick<
+    BuildOptions,
+    "root" | "stateDir" | "clock" | "log" | "processes" | "env" | "settings" | "signal" | "redactedStream"
+  > & {
+    store: Store;
+    transact: Transact;
+    agents: AgentTable;
+    asks: Asks;
+    commands: AgentCommands;
+    maxHops: () => number;
+    judge: ConsentCheck;
+    extensions: SessionExtensions;
+  };
+
+export type WorkParts = {
+  subagents: Subagents;
+  pool: Pool;
+  queues: Queues;
+  groups: Groups;
+  broadcasts: Broadcasts;
+  reducers: ReducerTable;
+  workflows: Workflows;
+  schedules: Schedules;
+};
+
+export function buildWork(options: BuildWorkOptions): WorkParts {
+  const { store, transact, clock, log, settings, signal, agents, asks, maxHops } = options;
+  const { inbox, sessions, sessionProcesses: processes, conversations, extensions } = options;
+  const { checks, receipts, checkConsent } = options;
+  const base = { store, transact, clock, log, agents, inbox, sessions, checks, receipts, checkConsent };
+  // Each part that can keep a session's work open adds itself when it is built.
+  const subagentsWaitFor: StillWaiting[] = [(session) => openQuestions(asks, session)];
+  const subagents = new Subagents({
+    ...base,
+    conversations,
+    maxHops,
+    settings: () => settings().config.subagents,
+    waiting: subagentsWaitFor,
+  });
+  extensions.briefings.push((session) => subagents.briefing(session));
+  signal.addEventListener("abort", () => subagents.stop(), { once: true });
+  const pool = new Pool({
+    ...base,
+    processes,
+    max: () => settings().config.pool.max,
+    settings: () => settings().config.subagents,
+    recall: async (session) => {
+      if (!isHere(store, await store.read.sessions.get(session))) return;
+      // The turn reports a harness that cannot start.
+      await conversations.get(session).catch(() => {});
+    },
+  });
+  signal.addEventListener("abort", () => pool.stop(), { once: true });
+  const waiting: StillWaiting[] = [
+    (session) => openQuestions(asks, session),
+    (session) => subagents.stillRunning(session),
+  ];
+  const queues = new Queues({
+    ...base,
+    random: Math.random,
+    maxHops,
+    subagentSettings: () => settings().config.subagents,
+    declared: () => declaredQueues(settings().config),
+    waiting,
+  });
+  const reducers = new ReducerTable();
+  const defaults = () => settings().config.groups.defaults;
+  const broadcasts = new Broadcasts({ store, transact, clock, log, inbox, sessions, processes, reducers, defaults });
+  const presets = () => settings().config.groups.presets;
+  const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
+  signal.addEventListener("abort", broadcasts.follow(), { once: true });
+  const workflows = buildWorkflows({ ...options, queues, groups, broadcasts });
+  for (const list of [subagentsWaitFor, waiting]) list.push((session) => workflows.stillRunning(session));
+  const schedules = buildSchedules({
+    ...options,
+    queues,
+    workflows,
+    waiting,
+    refusal: (name) => options.judge.scheduleRefusal(name),
+  });
+  return { subagents, pool, queues, groups, broadcasts, reducers, workflows, schedules };
+}
+
+/** The session's open asks. */
+async function openQuestions(asks: Asks, session: SessionId): Promise<string[]> {
+  const open = await asks.list({ status: "open", limit: 10_000 });
+  return open.filter((one) => one.session === session).map((one) => `an answer to: ${one.question}`);
+}
+
+function declaredQueues(config: Pick<Config, "queues">): Record<string, QueueSettings> {
+  return Object.fromEntries(
+    Object.entries(config.queues).map(([name, entry]) => [name, { ...entry, timeout: entry.timeout ?? null }]),
+  );
+}
+
+type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings" | "consent"> & {
+  judge: ConsentCheck;
+  stateDir: string;
+  maxHops: () => number;
+  settings: () => Settings;
+  signal: AbortSignal;
+};
+
+/** Builds the workflow engine and the bundled workflows. */
+function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
+  const { store, clock, log, stateDir, settings, judge, signal } = options;
+  const ends = new RunEnds(options);
+  const { membership } = store;
+  // Without a cluster, the project lock ensures that only one daemon runs.
+  const engine = new EmbeddedEngine({
+    ...{ store, clock, log, hooks: ends, signal, exclusive: membership === undefined },
+    incarnation: membership === undefined ? undefined : runOwner(membership.node, membership.incarnation),
+  });
+  const workflows = new Workflows({
+    ...options,
+    subagentSettings: () => settings().config.subagents,
+    scratchDir: join(stateDir, "scratch"),
+    consent: ({ name, plugin }) => judge.workflow(name, plugin === null ? null : judge.loadedPlugin(plugin)),
+    engine,
+    ends,
+    configured: () => settings().config.workflows,
+  });
+  for (const workflow of catalog()) workflows.add(workflow, "the catalog");
+  return workflows;
+}

@@ -1,0 +1,54 @@
+import type { InstalledPlugin, PluginChange, RegistryPlugin } from "@aegis/contract/plugin-install.ts";
+import type { Plugins } from "@aegis/plugins/plugins.ts";
+import type { Handlers } from "./requests.ts";
+
+/** Changes the plugins of the project. Without the digest of what was shown, nothing is changed. */
+export interface PluginChanges {
+  search(text: string, signal: AbortSignal): Promise<{ plugins: RegistryPlugin[]; problems: string[] }>;
+  installed(): Promise<InstalledPlugin[]>;
+  install(
+    request: { name: string; from: string | undefined; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+  update(
+    request: { name: string; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+  remove(
+    request: { name: string; purge: boolean; force: boolean; accept: string | undefined },
+    signal: AbortSignal,
+  ): Promise<PluginChange>;
+}
+
+/** What these handlers call. */
+export type PluginServices = {
+  plugins: Pick<Plugins, "list" | "missingGates" | "get" | "reload" | "settled">;
+  pluginChanges: PluginChanges;
+};
+
+export function pluginHandlers({ plugins, pluginChanges }: PluginServices) {
+  return {
+    async listPlugins() {
+      await plugins.settled();
+      return { plugins: plugins.list(), missing_gates: plugins.missingGates };
+    },
+    async getPlugin({ path }) {
+      await plugins.settled();
+      return { plugin: plugins.get(path.plugin) };
+    },
+    reloadPlugins: async ({ body }) => ({ plugins: await plugins.reload(body.plugin ?? null) }),
+    searchPlugins: ({ query }, signal) => pluginChanges.search(query.q, signal),
+    listInstalledPlugins: async () => ({ plugins: await pluginChanges.installed() }),
+    installPlugin({ body }, signal) {
+      const { name, from, force, accept } = body;
+      return pluginChanges.install({ name, from, force, accept }, signal);
+    },
+    updatePlugin({ path, body }, signal) {
+      return pluginChanges.update({ name: path.plugin, force: body.force, accept: body.accept }, signal);
+    },
+    removePlugin({ path, body }, signal) {
+      const { purge, force, accept } = body;
+      return pluginChanges.remove({ name: path.plugin, purge, force, accept }, signal);
+    },
+  } satisfies Partial<Handlers>;
+}

@@ -1,0 +1,59 @@
+/**
+ * `.aegis/state/lost.json`: databases of this project that were lost and not restored. A daemon reports them until a
+ * person has run `aegis store salvage` or `aegis store forget`.
+ */
+import { readFile, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { storeLossSchema } from "@aegis/contract/api-parts.ts";
+import { stateDir, storePath } from "@aegis/lib/daemon-file.ts";
+import { isErrno, writeAtomic } from "@aegis/lib/files.ts";
+import type { StoreLoss } from "@aegis/store/store.ts";
+import { z } from "zod";
+import { looksLikeDatabase, sizeOf } from "./fingerprint.ts";
+import { isThere } from "./folder.ts";
+import { judgeState } from "./judge.ts";
+
+const fileSchema = z.object({ losses: z.array(storeLossSchema) });
+/** Older entries add no information. */
+const mostLosses = 20;
+
+/** Oldest first. An unreadable file counts as empty, because it only repeats what the log contains. */
+export async function readLosses(stateDir: string): Promise<StoreLoss[]> {
+  try {
+    return fileSchema.parse(JSON.parse(await readFile(pathOf(stateDir), "utf8")), { jitless: true }).losses;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR") || !isErrno(error)) return [];
+    throw error;
+  }
+}
+
+/** Idempotent: a start that was interrupted before it created the new database finds the same loss again. */
+export async function noteLoss(stateDir: string, loss: StoreLoss): Promise<void> {
+  const before = await readLosses(stateDir);
+  const last = before.at(-1);
+  const same = last?.kind === loss.kind && last.set_aside === loss.set_aside && loss.kind !== "damaged";
+  const losses = [...(same ? before.slice(0, -1) : before), loss].slice(-mostLosses);
+  await writeAtomic(pathOf(stateDir), `${JSON.stringify({ losses }, null, 2)}\n`, { mode: 0o600 });
+}
+
+export async function forgetLosses(stateDir: string): Promise<void> {
+  await rm(pathOf(stateDir), { force: true });
+}
+
+function pathOf(stateDir: string): string {
+  return join(stateDir, "lost.json");
+}
+
+/** Includes the loss that the next daemon would notice. Empty for state that is not the user's. */
+export async function lossesWithoutDaemon(folder: string, home: string): Promise<StoreLoss[]> {
+  const root = await realpath(folder);
+  const verdict = await judgeState(root, home);
+  if (verdict.kind !== "own") return [];
+  const losses = await readLosses(stateDir(root));
+  const path = storePath(root);
+  if (verdict.entry.file === null || (await looksLikeDatabase(path))) return losses;
+  const found = { at: Date.now(), set_aside: null };
+  if (!(await isThere(path))) return [...losses, { ...found, kind: "missing", reason: null }];
+  if ((await sizeOf(path)) === 0) return [...losses, { ...found, kind: "emptied", reason: null }];
+  return [...losses, { ...found, kind: "damaged", reason: "file is not a database" }];
+}

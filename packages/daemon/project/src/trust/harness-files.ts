@@ -1,0 +1,347 @@
+/**
+ * Project files that harnesses read on their own and that can make them run programs or call other addresses. Most
+ * harnesses do not ask for trust when Aegis starts them, so Aegis asks.
+ */
+
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { exists, isErrno, isInside } from "@aegis/lib/files.ts";
+import { userHome } from "@aegis/lib/home.ts";
+import { listTree } from "@aegis/lib/safe-tree.ts";
+import type { TrustItem } from "@aegis/plugins/trust/trust.ts";
+import { bytesHash, type Contents } from "./contents.ts";
+
+type HarnessFile = {
+  harnesses: readonly string[];
+  /** A file or a folder, relative to the project. */
+  path: string;
+  what: string;
+  /** Whether the text has any effect; always true if absent. */
+  matters?: (text: string) => boolean;
+  /** For a folder of pages: whether a page does more than speak. Only those pages count. */
+  pages?: (text: string) => boolean;
+};
+
+/** Keys of Claude Code's settings that neither run anything nor permit anything to run. */
+const harmlessClaudeKeys = ["$schema", "model", "outputStyle", "cleanupPeriodDays", "includeCoAuthoredBy", "language"];
+
+const list: readonly HarnessFile[] = [
+  ...[".claude/settings.json", ".claude/settings.local.json"].map((path) => ({
+    harnesses: ["claude-code", "copilot"],
+    path,
+    what: "Claude Code and Copilot take hooks, environment and rights from it",
+    matters: mattersToClaude,
+  })),
+  ...[".claude/agents", ".claude/skills", ".claude/commands"].map((path) => ({
+    harnesses: ["claude-code", "copilot"],
+    path,
+    what: "pages or plugins in it define hooks, servers, rights or commands",
+    pages: actsInClaude,
+  })),
+  { harnesses: ["claude-code"], path: ".claude/workflows", what: "Claude Code runs programs from it" },
+  { harnesses: ["codex"], path: ".codex", what: "Codex takes settings and servers from it" },
+  { harnesses: ["gemini"], path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
+  { harnesses: ["qwen"], path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" },
+  {
+    harnesses: ["gemini", "qwen"],
+    path: ".env",
+    what: "the harness takes variables from it that decide which programs run, or which server gets your key",
+    matters: setsVariableOfPrograms,
+  },
+  ...["opencode.json", "opencode.jsonc", ".opencode"].map((path) => ({
+    harnesses: ["opencode", "kilo"],
+    path,
+    what: "OpenCode takes settings, plugins and tools from it",
+  })),
+  ...["kilo.json", "kilo.jsonc", ".kilo", ".kilocode"].map((path) => ({
+    harnesses: ["kilo"],
+    path,
+    what: "Kilo Code takes settings, plugins and tools from it",
+  })),
+  ...[".agents/plugins", ".goose"].map((path) => ({
+    harnesses: ["goose"],
+    path,
+    what: "goose runs hooks of plugins in it",
+  })),
+  ...[".kimi", ".kimi-code"].map((path) => ({
+    harnesses: ["kimi"],
+    path,
+    what: "Kimi Code takes settings, servers and plugins from it",
+  })),
+  ...[".github/hooks", ".github/extensions", ".github/copilot", ".github/lsp.json"].map((path) => ({
+    harnesses: ["copilot"],
+    path,
+    what: "Copilot takes hooks, programs and settings from it",
+  })),
+  {
+    harnesses: ["copilot"],
+    path: ".github/agents",
+    what: "Copilot starts servers that pages in it name",
+    pages: actsInCopilot,
+  },
+  ...[".github/skills", ".agents/skills"].map((path) => ({
+    harnesses: ["copilot"],
+    path,
+    what: "pages in it permit tools",
+    pages: actsInClaude,
+  })),
+  ...[".mcp.json", ".vscode/mcp.json", ".github/mcp.json"].map((path) => ({
+    harnesses: [],
+    path,
+    what: "it names MCP servers that an agent may start",
+  })),
+];
+
+/** Any program may be behind this harness, for example an adapter for one of the others. So every file counts. */
+const anyProgram = "acp";
+const files = list.map((file) => ({ ...file, harnesses: [...file.harnesses, anyProgram] }));
+
+/** For modules that need the list of files. `matters` checks a text that is about to be written. */
+export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path, pages }) => {
+  if (pages !== undefined) return { path, matters: writesActivePage };
+  return path === ".env" ? { path, matters: namesVariableOfPrograms } : { path };
+});
+
+/** Whether the harness reads any such file on its own. */
+export function readsProjectFiles(harness: string): boolean {
+  return files.some(({ harnesses }) => harnesses.includes(harness));
+}
+
+/** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
+const installedByHarness: readonly string[] = ["node_modules"];
+
+export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
+
+/**
+ * The existing files that matter, as items to trust; with `only`, those of one harness. Harnesses also read the folders
+ * above, up to the root of the repository.
+ */
+export async function harnessItems(root: string, contents: Contents, only?: string): Promise<HarnessItem[]> {
+  const folders = [root, ...(await foldersAbove(root))];
+  const found: HarnessItem[] = [];
+  for (const folder of folders) {
+    for (const { harnesses, path, what, matters, pages } of files) {
+      if (only !== undefined && !harnesses.includes(only)) continue;
+      const hash =
+        pages === undefined
+          ? await hashOfSettings(folder, path, matters, contents)
+          : await hashOfPages(folder, path, pages, contents);
+      const name = relative(root, join(folder, path));
+      if (hash !== null) found.push({ item: { kind: "harness", name, what, hash, file: name }, harnesses });
+    }
+  }
+  return found;
+}
+
+/** From a project in a part of a repository up to its root. The files of the user's home folder are the user's own. */
+async function foldersAbove(root: string): Promise<string[]> {
+  const above: string[] = [];
+  for (let folder = root; !(await exists(join(folder, ".git"))); ) {
+    const next = dirname(folder);
+    if (next === folder || next === userHome()) return [];
+    above.push(next);
+    folder = next;
+  }
+  return above;
+}
+
+async function hashOfSettings(
+  root: string,
+  path: string,
+  matters: HarnessFile["matters"],
+  contents: Contents,
+): Promise<string | null> {
+  const own = await hashOf(join(root, path), matters, contents);
+  return own === null ? null : withNamed(root, path, own, contents);
+}
+
+async function hashOfPages(
+  root: string,
+  path: string,
+  acts: (text: string) => boolean,
+  contents: Contents,
+): Promise<string | null> {
+  const found = await activePages(join(root, path), acts);
+  if (found === null) return null;
+  return withScripts(root, found.hash, found.texts, () => false, contents);
+}
+
+async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
+  try {
+    if ((await stat(path)).isDirectory()) return await contents.tree(path, installedByHarness);
+    const bytes = await readFile(path);
+    if (matters?.(bytes.toString("utf8")) === false) return null;
+    return bytesHash(bytes);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+/** As below, for the pages of a harness. */
+function writesActivePage(text: string): boolean {
+  return /hooks|mcp-?servers|permission-?mode|allowed[-_]?tools|claude-plugin|!`|```!|~~~!/i.test(text);
+}
+
+/** Names of variables with which a program loads code, finds its settings or chooses a server. */
+const programVariables = [
+  "(?:\\w+_)?(?:BASE_URL|ENDPOINT|PROXY|API_BASE|API_HOST)",
+  "NODE_(?!ENV\\b)\\w+|NPM_CONFIG_\\w+|(?:LD|DYLD|GIT|SSH|XDG|OTEL)_\\w+|(?:PYTHON|PERL5?|RUBY|JAVA|JDK)\\w*",
+  "BASH_ENV|ENV|SHELL|SHELLOPTS|PROMPT_COMMAND|PS4|IFS|PATH|HOME|TMPDIR|EDITOR|VISUAL|PAGER|BROWSER|SSL_CERT_\\w+",
+  "GEMINI_(?!API_KEY\\b|MODEL\\b)\\w+|QWEN_\\w+|SANDBOX\\w*|SEATBELT_\\w+|BUILD_SANDBOX|CLOUD_SHELL",
+  "GOOGLE_(?:APPLICATION_CREDENTIALS|GEMINI_\\w+|VERTEX_\\w+|GENAI_\\w+|CLOUD_\\w+)|CODE_ASSIST_\\w+",
+].join("|");
+/** As dotenv reads a line: an equals sign, or a colon and a blank. */
+const setVariable = new RegExp(`^\\s*(?:export\\s+)?(?:${programVariables})(?:\\s*=|:\\s)`, "im");
+const namedVariable = new RegExp(`(?:^|[^A-Za-z_]|\\\\n)(?:${programVariables})\\s*[=:]`, "i");
+
+function setsVariableOfPrograms(text: string): boolean {
+  return setVariable.test(text);
+}
+
+/** Checks a write call, which may contain the lines of the file in any form. */
+function namesVariableOfPrograms(text: string): boolean {
+  return namedVariable.test(text);
+}
+
+const settingsFile = /(?:\.jsonc?|\.toml|\.ya?ml|\.env)$/;
+const mostNamed = 500;
+
+/** Settings name scripts, for example as hooks; the content of scripts in the project counts too. */
+async function withNamed(root: string, path: string, own: string, contents: Contents): Promise<string> {
+  const place = join(root, path);
+  const isFolder = (await stat(place)).isDirectory();
+  const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
+  const files = below.map((name) => join(place, name)).filter((file) => settingsFile.test(file));
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  return withScripts(root, own, texts, (word) => isInside(place, resolve(root, word)), contents);
+}
+
+/** Adds the content of the files that texts name, except those that are part of the hash already. */
+async function withScripts(
+  root: string,
+  own: string,
+  texts: readonly string[],
+  isPart: (word: string) => boolean,
+  contents: Contents,
+): Promise<string> {
+  const named: string[] = [];
+  for (const text of texts)
+    for (const word of wordsOf(text)) {
+      const hash = isPart(word) ? null : await contents.named(root, word);
+      if (hash !== null) named.push(`${word} ${hash}`);
+    }
+  return named.length === 0 ? own : bytesHash(Buffer.from([own, ...named].join("\n")));
+}
+
+/** The words that could be paths, without the variable in which Claude Code passes the project folder to its hooks. */
+function wordsOf(text: string): Set<string> {
+  const words = text
+    .split(/[\s"'`,;=()[\]{}<>|&\\]+/)
+    .flatMap((word) => [word, word.replace(/^\$?(?:CLAUDE_PROJECT_DIR)?\/+/, "")]);
+  return new Set(words.filter((word) => /[./]/.test(word) && word.length < 500).slice(0, mostNamed));
+}
+
+/** Settings that do not parse count, because the harness may parse them differently. */
+function mattersToClaude(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return true;
+    return Object.keys(value).some((key) => !harmlessClaudeKeys.includes(key));
+  } catch {
+    return true;
+  }
+}
+
+/** A page in a deeper folder is none that a harness reads. Links may form a circle. */
+const deepest = 6;
+const deepestOfPlugin = 20;
+const mostPages = 5_000;
+
+type PagesFound = { hash: string; texts: readonly string[] };
+
+/** A folder that contains this is a plugin of Claude Code, which loads its hooks, servers and programs. */
+const pluginMark = ".claude-plugin";
+
+/**
+ * Pages that harnesses read on their own (agents, skills and commands) are mostly only text. Some name programs to run as
+ * hooks, servers to start or rights to take, or contain a command that the harness runs when it loads the page.
+ *
+ * The pages below a folder that do more than speak, and the files of plugins, or null if there are none. Links are
+ * followed, as harnesses do.
+ */
+async function activePages(folder: string, acts: (text: string) => boolean): Promise<PagesFound | null> {
+  const hash = createHash("sha256");
+  const texts: string[] = [];
+  for (const { path, ofPlugin } of (await filesBelow(folder)).sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    const text = bytes.toString("utf8");
+    if (!ofPlugin && !acts(text)) continue;
+    texts.push(text);
+    hash
+      .update(`${path.slice(folder.length)}\0${bytes.length}\0`)
+      .update(bytes)
+      .update("\0");
+  }
+  return texts.length === 0 ? null : { hash: `sha256:${hash.digest("hex")}`, texts };
+}
+
+type Found = { path: string; ofPlugin: boolean };
+
+/** Pages, and every file of a plugin. */
+async function filesBelow(folder: string): Promise<Found[]> {
+  const found: Found[] = [];
+  const folders = [{ path: folder, depth: 0, inPlugin: false }];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const names = await namesIn(next.path);
+    const ofPlugin = next.inPlugin || names.some((name) => name.toLowerCase() === pluginMark);
+    for (const name of names) {
+      const path = join(next.path, name);
+      const info = await stat(path).catch(() => null);
+      if (info?.isDirectory() === true && (next.depth < deepest || ofPlugin) && next.depth < deepestOfPlugin)
+        folders.push({ path, depth: next.depth + 1, inPlugin: ofPlugin });
+      else if (info?.isFile() === true && (ofPlugin || /\.mdx?$/i.test(name))) found.push({ path, ofPlugin });
+      if (found.length > mostPages) throw new Error(`${folder} holds more than ${mostPages} pages`);
+    }
+  }
+  return found;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR", "EACCES")) return [];
+    throw error;
+  }
+}
+
+/**
+ * Keys of a header with which Claude Code runs programs, starts servers or takes rights, in any notation of YAML:
+ * quoted, in braces, after a question mark, in other letters. `allowed-tools` permits tools without a question.
+ */
+const activeKeys =
+  /(?:^|[\s{,?"'])(?:hooks|mcp[-_]?servers|permission[-_]?mode|allowed[-_]?tools|(?:pre|post)tooluse|permissionrequest)["']?\s*(?::|\r?\n\s*:)/im;
+/** An escape in a quoted key, an alias or a merged map can spell each of them. */
+const hiddenKey = /\\[xuU][\da-fA-F]{2}|^\s*(?:<<|["']<<["']|\*\S+)\s*:/m;
+/** A command that Claude Code runs while it loads the page: !`command`, or a block that begins with ```!. */
+const loadedCommand = /(?:^|[\s(>])!`[^`\n]+`|^[ \t]*(?:`{3,}|~{3,})!/m;
+
+function actsInClaude(text: string): boolean {
+  const header = headerOf(text);
+  return activeKeys.test(header) || hiddenKey.test(header) || loadedCommand.test(text);
+}
+
+/** Copilot starts the servers that the header of a custom agent names. */
+function actsInCopilot(text: string): boolean {
+  const header = headerOf(text);
+  return /(?:^|[\s{,?"'])(?:mcp[-_]?servers|hooks)["']?\s*(?::|\r?\n\s*:)/im.test(header) || hiddenKey.test(header);
+}
+
+/** Without a clear end, the whole text counts, because a harness may read it differently. */
+function headerOf(text: string): string {
+  if (!/^\uFEFF?\s*---/.test(text)) return "";
+  const end = text.indexOf("\n---", 3);
+  return end === -1 ? text : text.slice(0, end);
+}

@@ -1,4 +1,0 @@
-import { driverSuite } from "../../suites/driver-suite.ts";
-import { codexUnderTest } from "./under-test.ts";
-
-driverSuite("codex", codexUnderTest());
