@@ -1,4 +1,4 @@
-/** Runs the examples of the docs in a folder of their own, as a reader would. */
+/** Runs the examples of the docs in a folder of their own, as a reader would: with and without coding-agent CLIs. */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anchorsOf, examplesOf, filesOf, matches } from "../helpers/doc-examples.ts";
+import { installFakeClis } from "../helpers/fake-clis.ts";
 import { diskDir } from "../helpers/temp-dir.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -17,13 +18,16 @@ async function pages(): Promise<string[]> {
   return [...top, ...docs.map((name) => join("docs", name))];
 }
 
-/** A project, a home and a PATH with nothing but `aegis` and the system's own tools. */
-async function prepare(): Promise<{ cwd: string; env: Record<string, string> }> {
+type Machine = "without a coding CLI" | "with every coding CLI";
+
+/** A project, a home and a PATH with nothing but `aegis`, the CLIs of the machine and the system's own tools. */
+async function prepare(machine: Machine): Promise<{ cwd: string; env: Record<string, string> }> {
   const dir = await diskDir();
   const [bin, cwd] = [join(dir, "bin"), join(dir, "project")];
   await mkdir(bin);
   await mkdir(cwd);
   await symlink(join(root, "dist", "cli.js"), join(bin, "aegis"));
+  if (machine === "with every coding CLI") await installFakeClis(bin);
   const env = { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, HOME: dir, NO_COLOR: "1" };
   onTestFinished(async () => {
     await run("aegis", ["down", "--force"], { cwd, env }).catch(() => {});
@@ -34,8 +38,10 @@ async function prepare(): Promise<{ cwd: string; env: Record<string, string> }> 
 describe.each(await pages())("%s", async (page) => {
   const examples = examplesOf(await readFile(join(root, page), "utf8"));
 
-  it.runIf(examples.length > 0)("says what the commands print", async () => {
-    const { cwd, env } = await prepare();
+  const machines: Machine[] = examples.length === 0 ? [] : ["without a coding CLI", "with every coding CLI"];
+
+  it.each(machines)("says what the commands print %s", async (machine) => {
+    const { cwd, env } = await prepare(machine);
     for (const { path, text } of filesOf(await readFile(join(root, page), "utf8"))) {
       await mkdir(dirname(join(cwd, path)), { recursive: true });
       await writeFile(join(cwd, path), text);

@@ -71,8 +71,8 @@ export type { Survivor };
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 export type ProcessesOptions = {
-  /** The file that records started children. */
-  ledgerFile: string;
+  /** The file that records started children, in a folder that exists; null records none. */
+  ledgerFile: string | null;
   /** Marks every child's environment. Stable across restarts of one project's daemon, different between projects. */
   owner: string;
   clock: Clock;

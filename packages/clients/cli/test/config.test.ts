@@ -206,7 +206,12 @@ describe("aegis init", () => {
     yes: true,
     force: false,
     harnesses,
-    agent: { slug: "claude", harness: "claude-code", why: "Claude Code is installed (/usr/bin/claude)" },
+    agent: {
+      slug: "claude",
+      harness: "claude-code",
+      permission: "auto",
+      why: "Claude Code is installed (/usr/bin/claude)",
+    },
   };
 
   it("writes a file that loads, and says what to do next", async () => {

@@ -13,7 +13,7 @@ import { findProgram } from "@aegis/lib/find-program.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { silentLogger } from "@aegis/lib/log.ts";
 import type { Processes } from "@aegis/lib/process.ts";
-import { projectProcesses } from "@aegis/lib/project-processes.ts";
+import { leftProcesses, unrecordedProcesses } from "@aegis/lib/project-processes.ts";
 import type { OpenSession } from "@aegis/store/session-tables.ts";
 import type { Examination } from "@aegis/store-postgres/examine.ts";
 import { inspect, refuseUnusable } from "@aegis/store-sqlite/inspect.ts";
@@ -150,16 +150,16 @@ export function probeHarnesses(root: string, env: Env, signal: AbortSignal): Pro
 
 /** Finds processes that outlived their parent process, session or daemon. */
 export function findLeftovers(root: string, daemonRuns: boolean): ReturnType<Processes["leftovers"]> {
-  return projectProcesses(root).leftovers({ daemonRuns });
+  return leftProcesses(root).leftovers({ daemonRuns });
 }
 
 /** Ends the leftover processes and returns how many ended. */
 export async function endLeftovers(root: string, daemonRuns = false): Promise<number> {
-  return (await projectProcesses(root).endLeftovers({ daemonRuns })).filter((survivor) => survivor.killed).length;
+  return (await leftProcesses(root).endLeftovers({ daemonRuns })).filter((survivor) => survivor.killed).length;
 }
 
 function drivers(root: string, env: Env, models: () => ModelSettings = () => ({})): DriverTable {
   return new DriverTable(
-    createDrivers({ env, processes: projectProcesses(root), clock: systemClock, log: silentLogger }, models),
+    createDrivers({ env, processes: unrecordedProcesses(root), clock: systemClock, log: silentLogger }, models),
   );
 }

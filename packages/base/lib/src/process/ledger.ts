@@ -1,6 +1,5 @@
 /** Records started children on disk, so that the next daemon can find them if this one is killed. */
-import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendFileSync, readFileSync } from "node:fs";
 import { isErrno, writeAtomic } from "../files.ts";
 
 type LedgerEntry = {
@@ -21,15 +20,16 @@ export interface Ledger {
 
 const commandMaxLength = 200;
 
-export function createLedger(file: string): Ledger {
+/**
+ * The folder of the file must exist: a ledger does not create state that was deleted or never claimed. Null
+ * records nothing.
+ */
+export function createLedger(file: string | null): Ledger {
+  if (file === null) return { add() {}, entries: () => [], async replace() {} };
   return {
-    add(entry) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      appendFileSync(file, toLine(entry), { mode: 0o600 });
-    },
+    add: (entry) => appendFileSync(file, toLine(entry), { mode: 0o600 }),
     entries: () => read(file).split("\n").flatMap(parseEntry),
     async replace(entries) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       await writeAtomic(file, entries.map(toLine).join(""), { mode: 0o600 });
     },
   };

@@ -3,7 +3,7 @@ import { isAegisError } from "@aegis/contract/errors.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { findProjectRoot, inspectDaemonFile, isSameProcess, removeDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { homeOf } from "@aegis/lib/home.ts";
-import { projectProcesses } from "@aegis/lib/project-processes.ts";
+import { leftProcesses } from "@aegis/lib/project-processes.ts";
 import { type Connection, findDaemon } from "../../daemon/connection.ts";
 import type { Args, Handler } from "../../program/command.ts";
 import { CliError } from "../../program/failure.ts";
@@ -29,7 +29,7 @@ async function cleanUp(cx: Terminal, force: boolean): Promise<void> {
   const { stateOwner, statePlace } = await import("@aegis/project/state/decide.ts");
   // A process list that came with a folder may name any process of the user.
   const isOurs = (await stateOwner(await statePlace(root, cx.env))).owner !== "unknown";
-  const processes = projectProcesses(root);
+  const processes = leftProcesses(root);
   const left = isOurs ? await processes.leftovers({ daemonRuns: false }) : [];
   const ended = force && left.length > 0 ? await processes.endLeftovers({ daemonRuns: false }) : [];
   if (force && found.state === "stale") await removeDaemonFile(root, found.file.id);
@@ -65,7 +65,7 @@ export async function stopDaemon(connection: Connection, args: StopOptions): Pro
     throw new CliError(exitCodes.failed, `the daemon (pid ${daemon.pid}) is still alive after SIGKILL`);
   await removeDaemonFile(root, daemon.id);
   // A killed daemon does not end the processes that it started.
-  await projectProcesses(root).sweep();
+  await leftProcesses(root).sweep();
   return "killed";
 }
 

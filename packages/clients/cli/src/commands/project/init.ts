@@ -24,7 +24,7 @@ export type InitArgs = {
   /** Replaces an existing project file. */
   force: boolean;
   /** The agent that detection chose. */
-  agent: { slug: string; harness: string; model?: string | undefined; why: string };
+  agent: { slug: string; harness: string; model?: string | undefined; permission: Permission; why: string };
   /** The other agents found on this machine. */
   others?: readonly (Found & { starts: boolean })[];
   /** Names that agent files already declare; init does not replace those agents. */
@@ -39,7 +39,7 @@ export type InitArgs = {
 type Found = Pick<Agent, "slug" | "harness" | "model">;
 
 const permissions = ["read", "write", "full", "auto"] as const;
-type Permission = (typeof permissions)[number];
+type Permission = Agent["permission"];
 
 /** `why` explains the agent in the file; null if the user chose it. */
 type Choice = { slug: string; harness: string; model: string | null; permission: Permission; why: string | null };
@@ -47,9 +47,10 @@ type Choice = { slug: string; harness: string; model: string | null; permission:
 export const initHere: Handler<typeof projectCommands.init> = async (cx, args) => {
   const { clusterSessionsOf, harnessNames, openSessionsOf, suggestAgents } = await import("@aegis/project/checkup.ts");
   const { agent, why, others, named } = await suggestAgents(cx.cwd, cx.env);
+  const { slug, harness, permission } = agent;
   return init(cx, {
     ...args,
-    agent: { slug: agent.slug, harness: agent.harness, model: agent.model ?? undefined, why },
+    agent: { slug, harness, model: agent.model ?? undefined, permission, why },
     others: others.map(({ agent: other, starts }) => ({ ...other, starts })),
     named,
     sessions: () => openSessionsOf(cx.cwd, cx.env),
@@ -118,7 +119,8 @@ const nextSteps = [
 ];
 
 function suggestion({ agent }: InitArgs): Choice {
-  return { slug: agent.slug, harness: agent.harness, model: agent.model ?? null, permission: "auto", why: agent.why };
+  const { slug, harness, permission, why } = agent;
+  return { slug, harness, model: agent.model ?? null, permission, why };
 }
 
 /** Null if the user ends the input instead of answering. */
