@@ -1,7 +1,7 @@
 /**
- * Lets V8 use more memory while the daemon is busy, and less once it rests. The daemon starts with flags that collect
- * garbage early and skip the largest compiler, which keeps an idle daemon small; under load they would cost a third of the
- * CPU time.
+ * Lets V8 use more memory while the daemon is busy, and less once it rests. After its start the daemon gets flags that
+ * collect garbage early and skip the largest compiler, which keeps an idle daemon small; under load they would cost a
+ * third of the CPU time.
  */
 import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
@@ -43,7 +43,8 @@ export class HeapMode {
 
 /** Decides when to collect all garbage: once after work, when the daemon rests. V8 alone would wait for more garbage. */
 export class Rest {
-  #workedMs = 0;
+  /** The start of a daemon counts as work. */
+  #workedMs = workedMsBefore;
   #idleSeconds = 0;
 
   /** Returns true if it is time. */

@@ -68,7 +68,12 @@ describe("collecting garbage", () => {
   };
 
   it("happens once after work, when the daemon has rested", () => {
-    expect(collections([...seconds(2, 1), ...seconds(600, 0.001)])).toEqual([9]);
+    const load = [...seconds(30, 0), ...seconds(2, 1), ...seconds(600, 0.001)];
+    expect(collections(load).slice(1)).toEqual([39]);
+  });
+
+  it("happens once after the start of the daemon", () => {
+    expect(collections(seconds(600, 0.001))).toEqual([7]);
   });
 
   it("waits for the end of the work", () => {
@@ -76,7 +81,7 @@ describe("collecting garbage", () => {
   });
 
   it("is not worthwhile after little work", () => {
-    expect(collections([0.9, ...seconds(60, 0)])).toEqual([]);
+    expect(collections([...seconds(30, 0), 0.9, ...seconds(60, 0)]).slice(1)).toEqual([]);
   });
 
   it("frees what nothing refers to, and leaves no trace", () => {

@@ -102,8 +102,8 @@ export function signalProcess(pid: number, signal: "SIGTERM" | "SIGKILL" | "SIGS
 }
 
 /**
- * Keeps Node's warnings about features that Aegis uses on purpose out of the log. A daemon mostly waits, so it starts
- * with a small heap; `packages/daemon/daemon/src/heap-mode.ts` lets the heap grow under load.
+ * Keeps Node's warnings about features that Aegis uses on purpose out of the log. A daemon mostly waits, so its heap
+ * is limited; `packages/daemon/daemon/src/heap-mode.ts` lets it grow under load and shrink at rest.
  */
 export const nodeOptions: readonly string[] = [
   "--disable-warning=ExperimentalWarning",
