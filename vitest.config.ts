@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BudgetReporter, budgetVariable, parseBudget } from "./test/helpers/budget.ts";
 
 /** Tests about the file of the embedded database; they do not run with `AEGIS_TEST_STORE=postgres`. */
 const embeddedOnly = [
@@ -12,6 +13,8 @@ const embeddedOnly = [
   "upgrade",
 ].map((name) => `test/behaviour/${name}.test.ts`);
 
+const budget = process.env[budgetVariable];
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "packages/*/*/test/**/*.test.ts"],
@@ -20,6 +23,9 @@ export default defineConfig({
       "**/node_modules/**",
       ...(process.env.AEGIS_TEST_STORE === "postgres" ? embeddedOnly : []),
     ],
+    // `npm test` leaves them out, `npm run test:all` runs them too.
+    tags: [{ name: "slow", description: "Dear proof of a promise that a quicker case of `npm test` holds as well." }],
+    ...(budget === undefined ? {} : { reporters: ["default", new BudgetReporter(parseBudget(budget))] }),
     globalSetup: ["test/helpers/global-setup.ts"],
     // Sets testTimeout and hookTimeout, by how busy the machine is.
     setupFiles: ["test/helpers/setup.ts"],

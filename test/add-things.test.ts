@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * Holds the table "Where to add things" of ARCHITECTURE.md: makes a change of each kind on a copy of the source, and
  * expects that the compiler asks for exactly the files that the table's row names.

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A turn that waits for a person is not ended as inactive, however the harness asked. */
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Sessions whose memory is on the machine of a lost node: they wait for it, or go on without their memory. */
 import { fileURLToPath } from "node:url";
 import type { NodeView } from "@aegis/contract/node.ts";

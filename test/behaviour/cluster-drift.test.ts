@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A node whose settings differ from those of the cluster does not change the rows of schedules. */
 
 import type { NodeView } from "@aegis/contract/node.ts";

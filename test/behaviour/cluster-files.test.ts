@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Images that one node receives reach a session of another; the fork of a session stays where its memory is. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";

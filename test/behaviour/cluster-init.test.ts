@@ -1,3 +1,4 @@
+// @module-tag slow
 /** `aegis init --force` in a project whose sessions are in the database of its cluster. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

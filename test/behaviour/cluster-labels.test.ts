@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Labels of nodes decide where sessions and tasks run. */
 
 import type { SessionView } from "@aegis/contract/session.ts";

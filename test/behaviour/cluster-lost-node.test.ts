@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A node of a cluster is killed, or frozen for longer than its lease. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

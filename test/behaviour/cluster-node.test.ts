@@ -1,3 +1,4 @@
+// @module-tag slow
 /** One node on PostgreSQL, driven as a user does: the built command on a database of its own. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Three nodes on one PostgreSQL database, driven through the built command of each. */
 
 import type { NodeView } from "@aegis/contract/node.ts";

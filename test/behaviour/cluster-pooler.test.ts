@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A connection pooler between a node and its database: session mode works, the others are refused before they are used. */
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";

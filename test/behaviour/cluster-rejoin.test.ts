@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A node that was fenced joins again by itself, however long what stands in its way lasts, and ends only if it must. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

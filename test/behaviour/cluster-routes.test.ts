@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * Every route of the API, called on one node for what is on another. The list is complete: a new route must say in
  * `packages/daemon/http/src/where.ts` which node answers it, and needs a case here unless each node answers it about itself.

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Three nodes fire each slot of a schedule once; a node with other settings fires none. */
 
 import type { SessionId } from "@aegis/contract/ids.ts";

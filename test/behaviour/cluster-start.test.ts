@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A node checks its database before it starts anything, says what is wrong and how to correct it. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A project on the embedded database loads neither the PostgreSQL driver nor the code that uses it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

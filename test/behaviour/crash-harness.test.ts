@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A daemon that is killed after it handed a message over, with harnesses that restore their conversations or do not. */
 
 import type { Client } from "@aegis/client/client.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * Kills the daemon at every instant between the moment a message is admitted and the end of its turn, one life for each, per
  * driver and per habit of a harness. Counts the prompts that the harness itself received.

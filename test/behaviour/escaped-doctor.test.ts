@@ -1,3 +1,4 @@
+// @module-tag slow
 /** What a killed daemon left behind is named and ended by `aegis doctor`. */
 import { spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Harnesses from which a program escapes: it leaves its process group and ignores SIGTERM. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Programs that leave their process group and ignore SIGTERM, started in every way in which the built daemon starts one. */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

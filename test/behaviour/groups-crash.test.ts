@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A broadcast that a power cut finds half answered. */
 
 import type { Client } from "@aegis/client/client.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Output without measure: it is cut, says so, is kept in a file, and costs neither memory nor the database. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** What a worker had said is kept when its task is cut, also text that was still streaming. */
 
 import type { Client } from "@aegis/client/client.ts";

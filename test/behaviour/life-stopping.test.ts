@@ -1,3 +1,4 @@
+// @module-tag slow
 /** How a daemon stops: signals, deadlines, requests and open streams. */
 
 import { daemonFilePath } from "@aegis/lib/daemon-file.ts";

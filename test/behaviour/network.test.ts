@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** An agent whose `on_crash` is `fail`: work that a crash interrupted is reported once to the sender that waits for it, and not repeated. */
 
 import type { Client } from "@aegis/client/client.ts";

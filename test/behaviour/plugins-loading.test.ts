@@ -1,3 +1,4 @@
+// @module-tag slow
 /** The API answers before plugins are loaded. What a plugin brings waits for this plugin, and for no other one. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

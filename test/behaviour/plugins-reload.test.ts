@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Plugins that change under a running daemon: the new generation takes over in one step, or the old one goes on. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

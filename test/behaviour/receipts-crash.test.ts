@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A check whose daemon is killed runs again, or its receipt is used: nothing is told twice, nothing is called done. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Cells of the table of rights in docs/security.md for work that arrives from outside, and for what waits for consent. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Rights that go with a task stay as they were; names in lists of agents mean agents, not names. */
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

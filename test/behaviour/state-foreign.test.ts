@@ -1,3 +1,4 @@
+// @module-tag slow
 /** State that came with a folder: nothing of it runs before a person has seen it and agreed. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Links in the place of the state, or in it: nothing outside of the project is made, written or chmodded. */
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** One daemon per database, also if its files are deleted. */
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";

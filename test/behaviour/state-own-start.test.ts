@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A first start that was cut off, over state of one's own. */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

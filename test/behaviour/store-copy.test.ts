@@ -1,3 +1,4 @@
+// @module-tag slow
 /** `aegis store copy`: the data of a project moves to PostgreSQL and back, complete or not at all. */
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A database that was damaged, emptied or deleted: it is told, and its sessions come back from their transcripts. */
 import { appendFile, open, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";

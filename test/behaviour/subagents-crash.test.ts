@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { Client } from "@aegis/client/client.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";

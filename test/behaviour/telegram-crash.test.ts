@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Kills the daemon at every instant between an update of Telegram and the answer to it, one life for each. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

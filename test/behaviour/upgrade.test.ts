@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * A project that version 0.1.0 made and that was killed in the middle of its work opens and continues. The fixture holds
  * its files, its database and its user's trust.json, as version 0.1.0 left them.

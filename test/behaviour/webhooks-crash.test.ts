@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Kills the daemon at the instants of a delivery of a webhook, incoming and outgoing, one life for each. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Runs each project of examples/ as its README says, with the built package installed, and compares what is printed. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

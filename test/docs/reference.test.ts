@@ -1,3 +1,4 @@
+// @module-tag slow
 /** The public API is documented: every function with an example that compiles, and docs/reference says the same. */
 import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";

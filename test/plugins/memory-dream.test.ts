@@ -1,3 +1,4 @@
+// @module-tag slow
 /** The memory-system plugin dreams: after kill -9, by its schedule, and of nothing. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Stops the engine after every commit, with a clock that stands still, and compares with a run that was never stopped. */
 import { join } from "node:path";
 import { setImmediate as nextRound } from "node:timers/promises";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Lost connections, a killed server, and servers that cannot be used. */
 
 import { isAegisError } from "@aegis/contract/errors.ts";

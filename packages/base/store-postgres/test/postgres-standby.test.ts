@@ -1,3 +1,4 @@
+// @module-tag slow
 /** The primary is killed and its synchronous standby promoted: the store continues on the standby and loses nothing. */
 import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A plugin imports nothing from outside its folder: what it runs is what a person agreed to. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

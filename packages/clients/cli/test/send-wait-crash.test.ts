@@ -1,3 +1,4 @@
+// @module-tag slow
 /** `send --wait` while the daemon ends and another one begins. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** The review of changes in a real browser: files, lines, comments, approval, and what makes it hard to show. */
 import { chmod, rename } from "node:fs/promises";
 import { join } from "node:path";

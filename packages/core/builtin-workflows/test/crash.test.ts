@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Stops runs of the catalog after every single commit: agents, people and files see what one whole run shows them. */
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Stops the daemon after every single commit of a firing and starts it again: each slot has exactly one effect. */
 
 import type { ScheduleAction, ScheduleSettings } from "@aegis/contract/schedule.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Stops a run after every single commit and takes it up again: nothing is lost, nothing is done twice. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

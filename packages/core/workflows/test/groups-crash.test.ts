@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Stops a run that works with groups after every single commit: members are asked once, answer once and are gone in the end. */
 
 import { newId, type RunId } from "@aegis/contract/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A database that is lost again and again delays a run. It does not fail it, and nothing happens twice. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

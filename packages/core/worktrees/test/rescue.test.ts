@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Random dirty working trees are rescued, removed and restored: files, modes, links, folders, index and HEAD are the same. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";

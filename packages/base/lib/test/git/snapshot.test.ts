@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Snapshots contain what is on disk in every state of a working tree, and leave the user's index, HEAD and refs as they were. */
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, unlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

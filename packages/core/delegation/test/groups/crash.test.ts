@@ -1,3 +1,4 @@
+// @module-tag slow
 import { completed, eventsOfType, said, turnsEnded } from "@aegis/test/helpers/runtime.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Leases, releases, changes of agents and restarts in any order: no two callers share a session, and none gets a stale one. */
 
 import type { SessionId } from "@aegis/contract/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { Client } from "@aegis/client/client.ts";
 import { waitForTask } from "@aegis/client/wait-task.ts";
 import type { SessionId, TaskId } from "@aegis/contract/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Starts, ends, kills and crashes in any order: every end is reported once, and no session outlives a kill. */
 
 import type { SessionId } from "@aegis/contract/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** A question whose transaction was lost and repeated counts its asker once. */
 
 import { silentLogger } from "@aegis/lib/log.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * Stops every step of installing, updating and uninstalling: the project is as before, or all of it is done. What a kill
  * leaves on disk is what is there at that moment, so one run gives the picture of a kill at each of its steps; real

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Installs over a git server of this machine, which stands for the one that `gh:` means. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scaled } from "@aegis/test/helpers/slowness.ts";
