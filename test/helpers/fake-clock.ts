@@ -2,8 +2,11 @@
 import type { Clock } from "@aegis/lib/clock.ts";
 
 export type FakeClock = Clock & {
-  /** Moves time and lets what woke up run, in the order of waking; also what it puts to sleep within that time. */
-  advance(ms: number): Promise<void>;
+  /**
+   * Moves time and lets what woke up run, in the order of waking; also what it puts to sleep within that time.
+   * `settled` waits for what one due time started, before the clock goes on to the next.
+   */
+  advance(ms: number, settled?: () => Promise<void>): Promise<void>;
   /** Resolves once at least `count` sleepers wait: only then does advancing reach them. */
   sleepers(count: number): Promise<void>;
   /** Sets the clock to another time, as a person does. Sleepers sleep as long as before. */
@@ -49,10 +52,11 @@ export function fakeClock(start = 0): FakeClock {
         sleeping.push(sleeper);
         announce();
       }),
-    async advance(ms) {
+    async advance(ms, settled) {
       const end = now + ms;
       while (true) {
         await settle();
+        await settled?.();
         const next = sleeping.toSorted((a, b) => a.at - b.at)[0];
         if (next === undefined || next.at > end) break;
         now = next.at;
@@ -60,6 +64,7 @@ export function fakeClock(start = 0): FakeClock {
       }
       now = end;
       await settle();
+      await settled?.();
     },
     set(by) {
       now += by;

@@ -1,4 +1,5 @@
 /** Schedules on a real store and runtime, by a clock that the test winds and sets. */
+import { setImmediate as immediate } from "node:timers/promises";
 import type { FiringId } from "@aegis/contract/ids.ts";
 import type { Firing, ScheduleSettings } from "@aegis/contract/schedule.ts";
 import { silentLogger } from "@aegis/lib/log.ts";
@@ -52,6 +53,8 @@ export type Kit = {
   runtime: TestRuntime;
   store: Store;
   schedules: Schedules;
+  /** Resolves when nothing is being stored any more: what the clock woke has got as far as it can. */
+  quiet(): Promise<void>;
   /** What the files say; change it and call `settingsChanged`. */
   declared: Record<string, ScheduleSettings>;
   stop(): Promise<void>;
@@ -75,9 +78,10 @@ export async function kit(
   },
 ): Promise<Kit> {
   const { clock, wrap } = options;
+  const units = openUnits();
   const runtime = await testRuntime(dir, testDriver(options.reply ?? answers), {
     clock,
-    ...(wrap === undefined ? {} : { wrap }),
+    wrap: (store) => units.counted(wrap?.(store) ?? store),
     ...(options.isDead === undefined ? {} : { isDead: options.isDead }),
   });
   const { store } = runtime;
@@ -111,10 +115,36 @@ export async function kit(
     store,
     schedules,
     declared,
+    quiet: units.none,
     async stop() {
       await schedules.stop();
       end.abort();
       await runtime.stop();
+    },
+  };
+}
+
+/** Counts the units of work that a store has not answered yet. */
+function openUnits(): { counted(store: Store): Store; none(): Promise<void> } {
+  let open = 0;
+  return {
+    counted: (store) => ({
+      read: store.read,
+      async transact(unit) {
+        open += 1;
+        try {
+          return await store.transact(unit);
+        } finally {
+          open -= 1;
+        }
+      },
+      onCommit: (...listener) => store.onCommit(...listener),
+      health: () => store.health(),
+      close: () => store.close(),
+    }),
+    async none() {
+      // A unit may be followed by another one: only several turns of the event loop without any are the end.
+      for (let turns = 0; turns < 5; turns = open === 0 ? turns + 1 : 0) await immediate();
     },
   };
 }
