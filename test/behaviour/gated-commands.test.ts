@@ -3,17 +3,26 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, createClient } from "@aegis/client/client.ts";
-import { expect, it } from "vitest";
-import { testProject } from "../helpers/project.ts";
-import { remoteAgent, type Seat, seated } from "../helpers/projects/rights.ts";
+import { newId } from "@aegis/contract/ids.ts";
+import { describe, expect, it } from "vitest";
+import { sharedDaemon, testProject } from "../helpers/project.ts";
+import { remoteAgent, type Seat, seated, takeSeat } from "../helpers/projects/rights.ts";
 import { openAsk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
+
+const workTools = "aegis_enqueue, aegis_delegate, aegis_run_workflow, sessions_spawn, aegis_spawn";
 
 const files = {
   ".aegis.yaml": `default_agent: strong
 agents:
-${remoteAgent("strong", "permission: full")}queues:
-  plain: { agent: strong }
+${remoteAgent("strong", "permission: full")}${[
+  remoteAgent("planner", `permission: full, tools: [${workTools}]`),
+  remoteAgent("partly", `permission: full, tools: [${workTools}, "Bash(git:*)"]`),
+  remoteAgent("denied", "permission: full, deny_tools: [bash]"),
+  remoteAgent("runner", `permission: full, tools: [${workTools}, bash]`),
+].join("")}queues:
+  plain: { agent: strong, max_parallel: 20 }
+subagents: { max_children: 90, budget: { agents: 90 } }
 `,
   ".aegis/plugins/house.ts": `
 import { hook, tool, workflow, z } from "aegis";
@@ -23,6 +32,8 @@ export const shell = workflow("shell", { input: z.object({ command: z.string() }
   (await engine.bash(command)).stdout);
 export const checked = workflow("checked", { input: z.object({ command: z.string() }) }, async (engine, { command }) =>
   engine.enqueue("plain", "hold worker", { check: command }));
+export const checked_reply = workflow("checked_reply", { input: z.object({ command: z.string() }) }, async (engine, { command }) =>
+  engine.send(await engine.spawn("strong"), "hello", { check: command }));
 export const save_note = tool({ description: "d", permission: "write", input: z.object({ path: z.string() }) }, ({ path }) => "saved " + path);
 `,
 };
@@ -39,7 +50,8 @@ type Way = (seat: Seat, client: Client, command: string) => Promise<string>;
 const run =
   (name: string): Way =>
   async (seat, client, command) => {
-    const { text } = await seat.call("aegis_run_workflow", { name, kwargs: { command } });
+    const { text, isError } = await seat.call("aegis_run_workflow", { name, kwargs: { command } });
+    if (isError) return text;
     const { workflow_id: id } = JSON.parse(text) as { workflow_id: string };
     const read = async () => (await client.call("getRun", { path: { run: id } })).run;
     await waitUntil("the run has ended", async () => (await read()).status !== "running");
@@ -49,9 +61,14 @@ const run =
 const ways: Record<string, Way> = {
   "the check of a task": async (seat, _, check) =>
     (await seat.call("aegis_enqueue", { queue: "plain", payload: "x", check })).text,
+  "the check of a task with limits": async (seat, _, command) =>
+    (await seat.call("aegis_enqueue", { queue: "plain", payload: "x", check: { command } })).text,
+  "the check of a task that it waits for": async (seat, _, check) =>
+    (await seat.call("aegis_delegate", { queue: "plain", payload: "x", check })).text,
   "the check of a subagent": async (seat, _, check) => (await seat.call("sessions_spawn", { task: "x", check })).text,
   "a command of a run": run("shell"),
   "the check of a run's task": run("checked"),
+  "the check of a run's message": run("checked_reply"),
 };
 
 it.each(Object.entries(ways))("denies %s where a gate denies the agent's own command", async (_, way) => {
@@ -70,6 +87,49 @@ it.each(Object.entries(ways))("asks a person before %s writes to the files that 
   await client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "deny", digest: ask.digest } });
   expect(await called).toContain("was not approved");
   expect(await readFile(join(dir, ".aegis.yaml"), "utf8")).toBe(before);
+});
+
+describe("an agent without bash", () => {
+  const shared = sharedDaemon(files);
+  const seatOf = (agent: string, name: string) => seated(shared.project, shared.daemon, agent, name);
+  const cases = Object.entries(ways).flatMap(([what, way]) =>
+    ["planner", "partly", "denied"].map((agent) => ({ what, way, agent })),
+  );
+
+  it.each(cases)("($agent) has no command run by $what", async ({ agent, what, way }) => {
+    const name = `${agent}-${Object.keys(ways).indexOf(what)}`;
+    const seat = await seatOf(agent, name);
+    expect(await way(seat, shared.daemon.client, `touch made-by-${name}`)).toMatch(/bash/);
+    expect(existsSync(join(shared.project.dir, `made-by-${name}`))).toBe(false);
+  });
+
+  it("has none run by what it starts either", async () => {
+    const lead = await seatOf("planner", "lead");
+    await lead.call("aegis_spawn", { agent: "strong", prompt: "hold below" });
+    const below = await takeSeat(shared.project, shared.daemon, "below", newId("ses", 1));
+    expect(await ways["the check of a task"]?.(below, shared.daemon.client, "touch made-below")).toMatch(/bash/);
+    await lead.call("aegis_enqueue", { queue: "plain", payload: "hold worker-below" });
+    const worker = await takeSeat(shared.project, shared.daemon, "worker-below", newId("ses", 1));
+    expect(await ways["a command of a run"]?.(worker, shared.daemon.client, "touch made-below")).toMatch(/bash/);
+    expect(existsSync(join(shared.project.dir, "made-below"))).toBe(false);
+  });
+
+  it("has none run by a run for which a person names it as the host", async () => {
+    const { client } = shared.daemon;
+    const { session } = await client.call("createSession", { body: { agent: "planner" } });
+    const body = { args: { command: "touch made-for-host" }, host: session.handle };
+    const { run: started } = await client.call("startRun", { path: { workflow: "shell" }, body });
+    const read = async () => (await client.call("getRun", { path: { run: started.id } })).run;
+    await waitUntil("the run has ended", async () => (await read()).status !== "running");
+    expect((await read()).error?.message).toBe(
+      'the agent "planner" may not run commands (the tool bash): its tools do not name it',
+    );
+  });
+
+  it.each(Object.entries(ways))("but with it in its tools has one run by %s", async (what, way) => {
+    const seat = await seatOf("runner", `runner-${Object.keys(ways).indexOf(what)}`);
+    expect(await way(seat, shared.daemon.client, "true")).not.toMatch(/bash/);
+  });
 });
 
 it("asks a person before a run that a program started runs a command", async () => {

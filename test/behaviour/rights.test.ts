@@ -104,7 +104,8 @@ it("the commands of a run are not run for an agent that may run none", async () 
   };
   expect(await outcome((await start({})).run.id)).toMatchObject({ status: "ok", result: "ran\n" });
   const { run } = await start({ host: reader.id });
-  const message = 'the agent "reader" may not run commands: its permission is read, the tool needs write';
+  const message =
+    'the agent "reader" may not run commands (the tool bash): its permission is read, the tool needs write';
   expect(await outcome(run.id)).toMatchObject({ status: "error", error: { message } });
   // Neither a run that this one starts nor a copy of it has more.
   expect(await outcome((await start({ within: run.id })).run.id)).toMatchObject({

@@ -2,13 +2,15 @@
 import { type ScopedAgent, type ScopedTool, scopeOf } from "@aegis/contract/tool-access.ts";
 import type { PermissionAnswer, PermissionRequest } from "@aegis/drivers/driver.ts";
 
-/** Judged like the tool that starts runs: an agent that may not run commands must not have others run them. */
+/**
+ * Every command that an agent causes is judged as a call to `bash`, whichever tool, workflow or route named it: a right
+ * to give away work or to start workflows is no right to run commands.
+ */
 const runningCommands: ScopedTool = {
-  name: "aegis_run_workflow",
-  kind: "plane",
+  name: "bash",
+  kind: "core",
   plugin: null,
   needs: "write",
-  implies: "bash",
   required_agent: null,
   visible_to: [],
 };
@@ -16,7 +18,7 @@ const runningCommands: ScopedTool = {
 /** The reason why the agent may not have commands run, or null. */
 export function commandRefusal(agent: ScopedAgent): string | null {
   const decision = scopeOf(agent)(runningCommands);
-  return decision.allowed ? null : `the agent "${agent.slug}" may not run commands: ${decision.reason}`;
+  return decision.allowed ? null : `the agent "${agent.slug}" may not run commands (the tool bash): ${decision.reason}`;
 }
 
 /** Asks a person wherever the agent would have to ask for a command of its own. Returns the reason of a refusal. */
