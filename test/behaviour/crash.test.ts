@@ -27,7 +27,7 @@ async function viewOf(client: Client, session: SessionView): Promise<SessionView
 }
 
 describe("after kill -9", () => {
-  it("a message that no turn had taken yet is answered once", async () => {
+  it("a message that no turn had taken yet is answered once", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const busy = await createSession(first.client, { handle: "busy-hopper", prompt: "hold end" });
@@ -101,7 +101,7 @@ describe("after kill -9", () => {
     );
   });
 
-  it("a turn that had ended is not run again", async () => {
+  it("a turn that had ended is not run again", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const session = await createSession(first.client);
@@ -116,7 +116,7 @@ describe("after kill -9", () => {
     expect(await eventsOf(client, "message.redelivered")).toEqual([]);
   });
 
-  it("killed over and over in the same turn, it is answered in the end, once", async () => {
+  it("killed over and over in the same turn, it is answered in the end, once", { tags: "slow" }, async () => {
     const project = await testProject();
     let daemon = await project.start();
     const session = await createSession(daemon.client);
@@ -134,7 +134,7 @@ describe("after kill -9", () => {
     expect(await endings(daemon.client, session.id)).toEqual(["lost", "lost", "lost", "completed"]);
   });
 
-  it("work that was handed over before the cut is not handed over again", async () => {
+  it("work that was handed over before the cut is not handed over again", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start({ env: { FAKE_API_KEY: "sk-very-secret-value" } });
     const giver = await createSession(first.client, { handle: "keen-planck" });
@@ -153,7 +153,7 @@ describe("after kill -9", () => {
     expect(await endings(client, taker.id)).toEqual(["completed"]);
   });
 
-  it("work that was handed over is there even if its reader never began", async () => {
+  it("work that was handed over is there even if its reader never began", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const giver = await createSession(first.client, { handle: "keen-planck" });
@@ -176,7 +176,7 @@ describe("after kill -9", () => {
     expect(await endings(client, taker.id)).toEqual(["lost", "completed", "completed"]);
   });
 
-  it("a session that the cut turn had started is not started again", async () => {
+  it("a session that the cut turn had started is not started again", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const parent = await createSession(first.client);
@@ -195,7 +195,7 @@ describe("after kill -9", () => {
     expect(await messages(client, "new-ritchie")).toHaveLength(1);
   });
 
-  it("an open ask stays open, and the answer given after the restart counts", async () => {
+  it("an open ask stays open, and the answer given after the restart counts", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const session = await createSession(first.client);
@@ -213,7 +213,7 @@ describe("after kill -9", () => {
     expect((await client.call("listAsks")).asks).toEqual([]);
   });
 
-  it("an answer that was given before the kill is honoured after it", async () => {
+  it("an answer that was given before the kill is honoured after it", { tags: "slow" }, async () => {
     const project = await testProject();
     await project.write(
       "playbook.yaml",
@@ -233,7 +233,7 @@ describe("after kill -9", () => {
     expect(await eventsOf(client, "ask.opened")).toHaveLength(1);
   });
 
-  it("several sessions in different states all come back", async () => {
+  it("several sessions in different states all come back", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const names = Array.from({ length: 8 }, (_, index) => `member-n${index}`);
@@ -259,7 +259,7 @@ describe("after kill -9", () => {
     expect(open.find((one) => one.handle === "renamed-lovelace")?.id).toBe(sessions[6]?.id);
   });
 
-  it("what a client has not seen yet is still unseen", async () => {
+  it("what a client has not seen yet is still unseen", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const session = await createSession(first.client);
@@ -277,7 +277,7 @@ describe("after kill -9", () => {
     expect(other.session.unseen).toBe(3);
   });
 
-  it("an agent's process that outlived the daemon is ended before another one answers", async () => {
+  it("an agent's process that outlived the daemon is ended before another one answers", { tags: "slow" }, async () => {
     const project = await testProject(withPlaneAgent);
     const first = await project.start();
     const session = await createSession(first.client, { agent: "remote", prompt: "hold orphan" });
