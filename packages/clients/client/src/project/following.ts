@@ -21,19 +21,39 @@ export function clientFollowing(
     });
   };
   const sendAgain: typeof fetch = async (input, init) => {
-    try {
-      return await send(input, init);
-    } catch (error) {
-      // Retry only a request that the daemon certainly did not receive, or that changes nothing.
-      if (!wasRefused(error) && !isRead(init)) throw error;
-      if (init?.signal?.aborted) throw error;
-      const found = await inspectDaemonFile(root, home);
-      if (found.state !== "live" || found.file.id === current.id) throw error;
+    const tried = current;
+    const outcome = await send(input, init).catch((error: unknown) => ({ error }));
+    if (!mayRepeat(outcome, init)) return settled(outcome);
+    const found = await inspectDaemonFile(root, home);
+    if (found.state === "live" && found.file.id !== tried.id) {
       current = found.file;
+      // The answer that is not used must not keep its connection.
+      if ("status" in outcome) void outcome.text().catch(() => {});
       return send(input, init);
     }
+    // The daemon that gave out the token is gone, and the next one has the same port but has not said yet who it is.
+    if (isRefusal(outcome) && found.state !== "live") throw new TypeError("the daemon is restarting");
+    return settled(outcome);
   };
   return createClient({ url: daemon.url, token: daemon.token, fetch: sendAgain });
+}
+
+type Outcome = Response | { error: unknown };
+
+/** Only a request that no daemon has carried out, or that changes nothing. */
+function mayRepeat(outcome: Outcome, init: RequestInit | undefined): boolean {
+  if (init?.signal?.aborted) return false;
+  return isRefusal(outcome) || ("error" in outcome && (wasRefused(outcome.error) || isRead(init)));
+}
+
+/** A daemon keeps its port across restarts while a browser knows it, and then refuses the token of the one before. */
+function isRefusal(outcome: Outcome): boolean {
+  return "status" in outcome && outcome.status === 401;
+}
+
+function settled(outcome: Outcome): Response {
+  if ("error" in outcome) throw outcome.error;
+  return outcome;
 }
 
 function isRead(init: RequestInit | undefined): boolean {
