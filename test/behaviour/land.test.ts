@@ -145,30 +145,41 @@ it.each(["squash", "rebase"] as const)("removes a closed worktree whose work lan
 
 const preload = pathToFileURL(join(import.meta.dirname, "kill-at.ts")).href;
 
-it.each([3, 25, 60, 85])("lands or does not when it is killed at instant %i, and goes on", async (instant) => {
-  const project = await testProject(isolated);
-  const git = await initGit(project.dir);
-  const file = join(project.dir, "..", "kill-at");
-  const first = await project.start({ env: { NODE_OPTIONS: `--import=${preload}`, KILL_AT: file } });
-  await written(first, "ada", "write ada.txt fine");
-  const old = await git("rev-parse", "main");
-  await writeFile(file, String(instant));
-  const path = { session: "ada" };
-  await first.client.call("landSession", { path, body: { check: "grep -q fine ada.txt" } }).catch(() => {});
-  await first.kill();
-  const between = await git("rev-parse", "main");
-  if (between !== old) expect(await fileOn(git, "ada.txt")).toBe("fine");
-  const second = await project.start();
-  await waitUntil("the landing is over", async () => {
+it.each([3, 25, 45, 60, 75, 85, 95])(
+  "lands or does not when it is killed at instant %i, and goes on",
+  async (instant) => {
+    const project = await testProject(isolated);
+    const git = await initGit(project.dir);
+    const file = join(project.dir, "..", "kill-at");
+    const first = await project.start({ env: { NODE_OPTIONS: `--import=${preload}`, KILL_AT: file } });
+    await written(first, "ada", "write ada.txt fine");
+    const old = await git("rev-parse", "main");
+    await writeFile(file, String(instant));
+    const path = { session: "ada" };
+    await first.client.call("landSession", { path, body: { check: "grep -q fine ada.txt" } }).catch(() => {});
+    await first.kill();
+    const between = await git("rev-parse", "main");
+    if (between !== old) expect(await fileOn(git, "ada.txt")).toBe("fine");
+    const second = await project.start();
+    await waitUntil("the landing is over", async () => {
+      const { landings } = await second.client.call("listLandings");
+      return landings.every(({ ended_at }) => ended_at !== null);
+    });
     const { landings } = await second.client.call("listLandings");
-    return landings.every(({ ended_at }) => ended_at !== null);
-  });
-  const { landings } = await second.client.call("listLandings");
-  // A kill before the row leaves nothing to go on with.
-  if (landings.length === 0) await second.client.call("landSession", { path, body: {} });
-  else expect(landings).toMatchObject([{ state: "landed" }]);
-  await waitUntil("its reference is gone", async () => (await git("for-each-ref", "refs/aegis/land")) === "");
-  expect(await git("rev-list", "--count", `${old}..main`)).toBe("1");
-  expect(await fileOn(git, "ada.txt")).toBe("fine");
-  expect(await git("status", "--porcelain")).toBe("");
-});
+    // A kill before the row leaves nothing to go on with.
+    if (landings.length === 0) await second.client.call("landSession", { path, body: {} });
+    else expect(landings).toMatchObject([{ state: "landed" }]);
+    await waitUntil("its reference is gone", async () => (await git("for-each-ref", "refs/aegis/land")) === "");
+    expect(await git("rev-list", "--count", `${old}..main`)).toBe("1");
+    expect(await fileOn(git, "ada.txt")).toBe("fine");
+    expect(await git("status", "--porcelain")).toBe("");
+    // The session continues from what landed, or from where it was.
+    const { session } = await second.client.call("getSession", { path });
+    const dir = session.worktree?.dir ?? "";
+    expect(await git("-C", dir, "status", "--porcelain")).toBe("");
+    await writeFile(join(dir, "ada.txt"), "fine\nagain\n");
+    const { landing } = await second.client.call("landSession", { path, body: { how: "rebase" } });
+    expect(landing).toMatchObject({ state: "landed" });
+    expect(await git("rev-list", "--count", `${old}..main`)).toBe("2");
+  },
+);

@@ -5,7 +5,7 @@
 import type { Landing } from "@aegis/contract/landing.ts";
 import { openRepository, type Repository } from "@aegis/lib/git/repository.ts";
 import { fields, GitRunError, line, type RunGit } from "@aegis/lib/git/run.ts";
-import { treeOf } from "../commits.ts";
+import { isAncestor, treeOf } from "../commits.ts";
 
 export type Applied = { state: "landed" } | { state: "moved" } | { state: "waiting"; why: string };
 
@@ -15,7 +15,8 @@ type Checked = Pick<Landing, "target" | "id"> & { old: string; next: string };
 export async function apply(run: RunGit, repository: Repository, { target, old, next, id }: Checked): Promise<Applied> {
   const ref = `refs/heads/${target}`;
   const now = line(await repository.git(["rev-parse", "--verify", ref]));
-  if (now === next) return { state: "landed" };
+  // After a crash the branch may have it, with later commits on top.
+  if (await isAncestor(repository, next, now)) return { state: "landed" };
   const checkout = await checkoutOf(run, repository, ref);
   const isPrepared = checkout !== null && (await indexTree(checkout)) === (await treeOf(repository, next));
   if (now !== old) {

@@ -20,13 +20,16 @@ import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { Boundaries } from "../boundaries.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { ReceiptViews } from "../checks/views.ts";
-import { commitTree, treeOf } from "../commits.ts";
+import { commitTree, mergeTrees, treeOf } from "../commits.ts";
 import type { Removal } from "../removal.ts";
 import type { Rescues } from "../rescue/rescues.ts";
 import { apply } from "./apply.ts";
 import { inScratch } from "./check.ts";
+import { checkOutMerge, withMarkers } from "./conflicts.ts";
 import { endOf, MergeQueue } from "./merge-queue.ts";
-import { mergeTrees, plan } from "./plan.ts";
+import { withLanded } from "./onto.ts";
+import { type Committed, commitWork, continueFrom } from "./own-branch.ts";
+import { plan } from "./plan.ts";
 import { holdCommit, releaseCommits } from "./refs.ts";
 
 export type LandingsOptions = {
@@ -154,26 +157,31 @@ export class Landings {
     return row;
   }
 
-  /** Runs the work while no turn of the session can begin. If one runs, the landing waits in the queue again. */
-  async #whileQuiet(row: Landing, work: () => Promise<Landing>): Promise<Landing> {
+  /** Runs the work while no turn of the session can begin. Null if one runs. */
+  async #whileQuiet<T>(session: SessionId, work: () => Promise<T>): Promise<T | null> {
     const over = Promise.withResolvers<void>();
-    this.#options.landing.set(row.session, over.promise);
+    this.#options.landing.set(session, over.promise);
     try {
-      const session = await this.#options.store.read.sessions.get(row.session);
-      return session?.state === "working" ? await this.#put(row, { state: "new" }) : await work();
+      const row = await this.#options.store.read.sessions.get(session);
+      return row?.state === "working" ? null : await work();
     } finally {
-      this.#options.landing.delete(row.session);
+      this.#options.landing.delete(session);
       over.resolve();
     }
+  }
+
+  /** If a turn runs, the landing waits in the queue again. */
+  async #quietly(row: Landing, work: () => Promise<Landing>): Promise<Landing> {
+    return (await this.#whileQuiet(row.session, work)) ?? this.#put(row, { state: "new" });
   }
 
   async #step(row: Landing): Promise<Landing> {
     const { git, root } = this.#options;
     const repository = await openRepository(git, root);
-    if (row.state === "planning") return this.#whileQuiet(row, () => this.#plan(repository, row));
+    if (row.state === "planning") return this.#quietly(row, () => this.#plan(repository, row));
     const { old, next } = row;
     if (old === null || next === null) return this.#put(row, { state: "planning" });
-    if (row.state === "returning") return this.#whileQuiet(row, () => this.#giveBack(repository, row, next));
+    if (row.state === "returning") return this.#quietly(row, () => this.#giveBack(row, next));
     if (row.state === "ready") {
       const tree = await treeOf(repository, next);
       if (row.check === null) return this.#put(row, { state: "checked", tree });
@@ -182,6 +190,7 @@ export class Landings {
     const applied = await apply(git, repository, { ...row, old, next });
     if (applied.state === "moved") return this.#put(row, { state: "planning", exit: null, tree: null });
     if (applied.state === "waiting") return this.#put(row, { state: "waiting", detail: applied.why });
+    await this.#continueFrom(row, next);
     const landed = await this.#put(row, { state: "landed", detail: null });
     void this.#options.removal.tidy(row.session);
     return landed;
@@ -214,8 +223,15 @@ export class Landings {
     if (found.code !== 0 || worktree === null || session === null)
       return this.#put(row, { state: "failed", detail: `there is no branch ${row.target}` });
     const old = line(found);
-    const tip = await this.#tip(repository, worktree, session);
-    const unresolved = await this.#markers(repository, row, tip);
+    const committed = await this.#commit(repository, row, worktree, session);
+    if (committed.state === "moved") return this.#put(row, { state: "planning" });
+    if (committed.state === "waiting") return this.#put(row, { state: "waiting", old, detail: committed.why });
+    const { tip } = committed;
+    const landings = await store.read.landings.list(mostKnown);
+    const before = landings.find(
+      ({ id, session: of, state }) => of === session.id && id !== row.id && state === "conflict",
+    );
+    const unresolved = await withMarkers(repository, tip, before?.files ?? []);
     if (unresolved.length > 0) {
       await this.#tell(
         row,
@@ -223,13 +239,14 @@ export class Landings {
       );
       return this.#put(row, { state: "conflict", old, tip, files: unresolved, detail: "conflict markers are left" });
     }
-    const planned = await plan(repository, { old, tip, how: row.how, message: messageOf(session) });
+    const onto = await withLanded(repository, { old, tip, landings });
+    const planned = await plan(repository, { old, onto, tip, how: row.how, message: messageOf(session) });
     if (planned.state === "nothing") return this.#put(row, { state: "nothing", old, tip });
     if (planned.state === "ready") {
       await holdCommit(repository, row.id, planned.next);
       return this.#put(row, { state: "ready", old, tip, next: planned.next });
     }
-    const merged = await mergeTrees(repository, tip, old);
+    const merged = await mergeTrees(repository, tip, onto);
     const next = await commitTree(repository, {
       ...{ tree: merged.tree, parents: [tip, old] },
       message: `Merge ${row.target} with conflicts\n\nAegis-Session: ${session.id}\n`,
@@ -238,32 +255,32 @@ export class Landings {
     return this.#put(row, { state: "returning", old, tip, next, files: planned.files });
   }
 
-  /** The last commit of the session, with a commit of its own for what the agent did not commit. */
-  async #tip(repository: Repository, { dir, branch }: Worktree, session: SessionRow): Promise<string> {
-    const head = line(await repository.git(["rev-parse", "--verify", `refs/heads/${branch}`]));
-    if (dir === null || !existsSync(join(dir, ".git"))) return head;
-    const { tree, head: own } = await this.#options.boundaries.now(dir);
-    const parent = own ?? head;
-    if (tree === (await treeOf(repository, parent))) return parent;
-    return commitTree(repository, { tree, parents: [parent], message: messageOf(session) });
+  /** The last commit of the session, after one on its branch for what the agent did not commit. */
+  async #commit(
+    repository: Repository,
+    { target }: Landing,
+    { dir, branch }: Worktree,
+    session: SessionRow,
+  ): Promise<Committed> {
+    const last = await repository.git(["rev-parse", "--verify", `refs/heads/${branch}`]);
+    if (dir === null || !existsSync(join(dir, ".git"))) return { state: "committed", tip: line(last) };
+    const { tree, head } = await this.#options.boundaries.now(dir);
+    const own = await openRepository(this.#options.git, dir);
+    return commitWork(own, { tree, head: head ?? line(last), target, message: messageOf(session) });
   }
 
-  /** Files of the session's last conflict that still have markers. */
-  async #markers(repository: Repository, row: Landing, tip: string): Promise<string[]> {
-    const before = (await this.#options.store.read.landings.list(1_000)).find(
-      ({ id, session, state }) => session === row.session && id !== row.id && state === "conflict",
-    );
-    const left: string[] = [];
-    for (const path of before?.files ?? []) {
-      const { stdout, code } = await repository.git(["cat-file", "blob", `${tip}:${path}`], { codes: [0, 128] });
-      const text = stdout.toString("utf8");
-      if (code === 0 && /^<{7} /m.test(text) && /^>{7} /m.test(text)) left.push(path);
-    }
-    return left;
+  /** Not during a turn: the agent may be about to commit. */
+  async #continueFrom({ session, target, tip }: Landing, next: string): Promise<void> {
+    const { store, git } = this.#options;
+    const worktree = await store.read.worktrees.get(session);
+    if (tip === null || worktree?.branch == null || worktree.dir === null || worktree.target !== target) return;
+    const { dir, branch } = worktree;
+    if (!existsSync(join(dir, ".git"))) return;
+    await this.#whileQuiet(session, async () => continueFrom(await openRepository(git, dir), { branch, tip, next }));
   }
 
   /** Merges the target into the session's worktree, with markers in the files that conflict, and tells the agent. */
-  async #giveBack(repository: Repository, row: Landing, merge: string): Promise<Landing> {
+  async #giveBack(row: Landing, merge: string): Promise<Landing> {
     const { store, git, rescues } = this.#options;
     const [worktree, session] = [
       await store.read.worktrees.get(row.session),
@@ -272,14 +289,9 @@ export class Landings {
     const isOpen = session !== null && session.closed_at === null;
     const dir = worktree?.dir ?? null;
     if (isOpen && worktree !== null && dir !== null && existsSync(join(dir, ".git"))) {
-      const branch = `refs/heads/${worktree.branch}`;
-      // After a crash the merge may be in the worktree already, with work of the agent on top of it.
-      if (line(await repository.git(["rev-parse", "--verify", branch])) !== merge) {
-        await rescues.save(dir, { session: row.session, handle: session.handle, reason: `merge of ${row.target}` });
-        const own = await openRepository(git, dir);
-        await own.git(["read-tree", "--reset", "-u", merge]);
-        await repository.git(["update-ref", branch, merge]);
-      }
+      const about = { session: row.session, handle: session.handle, reason: `merge of ${row.target}` };
+      const merged = { merge, tip: row.tip, target: row.target, rescue: () => rescues.save(dir, about) };
+      if (!(await checkOutMerge(await openRepository(git, dir), merged))) return this.#put(row, { state: "planning" });
       const files = row.files.join(", ");
       await this.#tell(
         row,
