@@ -89,7 +89,7 @@ it("starts no program of another branch that has the name of an agreed one", asy
   await createSession(client, { handle: "ada", isolation: "worktree", base: "theirs" });
   await talk(client, "ada", "hello").catch(() => {});
   const [failed] = await eventsOf(client, "turn.ended");
-  expect(failed?.data.error?.message).toContain("changed since you trusted it");
+  expect(failed?.data.error?.message).toContain("this worktree has another version of bin/agent");
   expect(existsSync(mark)).toBe(false);
 });
 

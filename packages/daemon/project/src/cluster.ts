@@ -40,7 +40,7 @@ export async function clusterSettings(
   if (config.cluster === undefined) return null;
   const refused = untrusted.find(({ item }) => item.kind === "settings" && item.name.startsWith("cluster."));
   if (refused !== undefined)
-    throw new AegisError("forbidden", refusalText(refused.item, refused.reason), {
+    throw new AegisError("forbidden", refusalText(refused.item, refused), {
       hint: "agree to it with: aegis trust",
     });
   return readCluster(config.cluster, { root, env });

@@ -18,7 +18,7 @@ export async function readCluster(
   const untrusted: Untrusted[] = [];
   for (const { item } of settingItems(root, config)) {
     const verdict = await trust.judge(item);
-    if (!verdict.allowed) untrusted.push({ item, reason: verdict.reason });
+    if (!verdict.allowed) untrusted.push({ item, reason: verdict.reason, changes: verdict.changes });
   }
   return clusterSettings({ config, untrusted }, { root, env });
 }

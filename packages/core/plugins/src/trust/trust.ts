@@ -4,8 +4,9 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isInside } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import { treeHash } from "@aegis/lib/safe-tree.ts";
+import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 import { isCache } from "../caches.ts";
+import { type Change, changesBetween, changesLine, fileParts, type Parts } from "./parts.ts";
 import { type TrustedProject, type TrustStore, untrustedProject } from "./store.ts";
 
 /** A plugin by name and place: a folder or a single file. */
@@ -14,7 +15,16 @@ export type PluginPlace = { name: string; dir: string };
 export type Verdict =
   | { allowed: true }
   /** `changed`: it was trusted or installed and has changed since. */
-  | { allowed: false; reason: "untrusted" | "changed"; message: string; fix: string };
+  | Refusal;
+
+export type Refusal = {
+  allowed: false;
+  reason: "untrusted" | "changed";
+  message: string;
+  fix: string;
+  /** What differs from the version that the user trusted, as far as it is known. */
+  changes: readonly Change[];
+};
 
 /** A part of a project's files that could run code or disclose secrets, with a hash of everything relevant. */
 export type TrustItem = {
@@ -25,6 +35,8 @@ export type TrustItem = {
   hash: string;
   /** Relative to the project. */
   file: string;
+  /** What the hash covers, part by part. Read only to record what is trusted, and to say what changed. */
+  parts: () => Promise<Parts>;
 };
 
 export type TrustKind = "plugin" | "agent" | "model" | "schedule" | "command" | "harness" | "settings";
@@ -42,8 +54,8 @@ export type TrustOptions = {
 export interface Trust {
   /** For plugins of any folder; a plugin outside the project is judged like one inside. */
   mayRun(plugin: PluginPlace): Promise<Verdict>;
-  /** For everything else, by its item. */
-  judge(item: TrustItem): Promise<Verdict>;
+  /** For everything else, by its item. In a worktree, the user may have agreed to another version. */
+  judge(item: TrustItem, worktree?: string): Promise<Verdict>;
 }
 
 export function createTrust(options: TrustOptions): Trust {
@@ -57,7 +69,7 @@ export function createTrust(options: TrustOptions): Trust {
       const link = await linkOut(plugin.dir);
       if (link !== null) {
         const message = `${link} is a link out of its folder, so that its content can change unseen`;
-        return { allowed: false, reason: "untrusted", message, fix: `put the file itself in place of ${link}` };
+        return refusal("untrusted", message, `put the file itself in place of ${link}`);
       }
       if (project.dev.includes(plugin.name)) return { allowed: true };
       const hash = await pluginHash(plugin);
@@ -65,30 +77,48 @@ export function createTrust(options: TrustOptions): Trust {
       if (known === hash) return { allowed: true };
       const locked = await lockedHash(options, plugin);
       const fix = `look at ${plugin.dir}, then: aegis plugin trust ${plugin.name}`;
+      const changed = async (message: string) => {
+        const changes = await changesOf(options, itemKey("plugin", plugin.name), () => pluginParts(plugin));
+        return refusal("changed", `${message}${inWords(changes)}`, fix, changes);
+      };
       // The lockfile fixes the content of an installed plugin, even where everything else is trusted.
-      if (locked instanceof Error) return { allowed: false, reason: "changed", message: locked.message, fix };
-      if (locked !== null && locked !== hash)
-        return { allowed: false, reason: "changed", message: "its files were changed since it was installed", fix };
+      if (locked instanceof Error) return refusal("changed", locked.message, fix);
+      if (locked !== null && locked !== hash) return changed("its files were changed since it was installed");
       if (project.always) return { allowed: true };
-      if (known !== undefined)
-        return { allowed: false, reason: "changed", message: "its files have changed since you trusted it", fix };
-      return { allowed: false, reason: "untrusted", message: "you have not agreed to run it here yet", fix };
+      if (known !== undefined) return changed("its files have changed since you trusted it");
+      return refusal("untrusted", "you have not agreed to run it here yet", fix);
     },
-    async judge(item) {
+    async judge(item, worktree) {
       const project = await readProject(options);
       if ("allowed" in project) return project;
-      const known = project.items[itemKey(item.kind, item.name)];
+      const key = itemKey(item.kind, item.name);
+      const known = project.items[key];
       if (project.always || known === item.hash) return { allowed: true };
-      const changed = known !== undefined;
-      const message = changed ? "it has changed since you trusted it" : "you have not agreed to it here yet";
-      return {
-        allowed: false,
-        reason: changed ? "changed" : "untrusted",
-        message,
-        fix: "see what it is with: aegis trust",
-      };
+      if (worktree !== undefined && project.worktrees[worktree]?.[key] === item.hash) return { allowed: true };
+      const fix = "see what it is with: aegis trust";
+      if (known === undefined) return refusal("untrusted", "you have not agreed to it here yet", fix);
+      const changes = await changesOf(options, key, item.parts);
+      return refusal("changed", `it has changed since you trusted it${inWords(changes)}`, fix, changes);
     },
   };
+}
+
+function refusal(reason: Refusal["reason"], message: string, fix: string, changes: readonly Change[] = []): Refusal {
+  return { allowed: false, reason, message, fix, changes };
+}
+
+function inWords(changes: readonly Change[]): string {
+  return changes.length === 0 ? "" : `: ${changesLine(changes)}`;
+}
+
+/** A record that is gone or unusable explains nothing; the refusal stands without it. */
+async function changesOf(
+  { store, root }: TrustOptions,
+  key: string,
+  parts: () => Promise<Parts>,
+): Promise<readonly Change[]> {
+  const before = await store.agreedParts(root, key);
+  return before === null ? [] : changesBetween(before, await parts());
 }
 
 export function itemKey(kind: TrustKind, name: string): string {
@@ -108,6 +138,25 @@ export async function pluginHash({ dir }: PluginPlace): Promise<string> {
     hash.update(`\n${name} ${content.length}\n`).update(content);
   }
   return `sha256:${hash.digest("hex")}`;
+}
+
+/** The files that `pluginHash` covers. */
+export async function pluginParts({ dir }: PluginPlace): Promise<Parts> {
+  if ((await stat(dir)).isDirectory()) {
+    const paths = (await listTree(dir)).filter((path) => !isCache(path));
+    return fileParts(paths.map((path) => [path, join(dir, path)]));
+  }
+  const parent = dirname(dir);
+  const names = (await readdir(parent)).filter((name) => name.startsWith("_")).sort();
+  const paths: [string, string][] = [[basename(dir), dir]];
+  for (const name of names) {
+    const path = join(parent, name);
+    if (!(await stat(path)).isDirectory()) paths.push([name, path]);
+    else
+      for (const below of await listTree(path))
+        if (!isCache(below)) paths.push([`${name}/${below}`, join(path, below)]);
+  }
+  return fileParts(paths);
 }
 
 /** Hashes settings independently of key order. */
@@ -133,7 +182,7 @@ async function readProject({ store, root }: TrustOptions): Promise<TrustedProjec
     return (await store.project(root)) ?? untrustedProject("");
   } catch (error) {
     const fix = `repair or remove ${store.path}`;
-    return { allowed: false, reason: "untrusted", message: errorText(error), fix };
+    return refusal("untrusted", errorText(error), fix);
   }
 }
 

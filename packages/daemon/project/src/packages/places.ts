@@ -7,7 +7,7 @@ import type { Place, Seal, Signer } from "@aegis/installer/place.ts";
 import { stateDir } from "@aegis/lib/daemon-file.ts";
 import { makePrivateDir } from "@aegis/lib/files.ts";
 import type { UserKey } from "@aegis/lib/user-key.ts";
-import { itemKey } from "@aegis/plugins/trust/trust.ts";
+import { itemKey, pluginParts } from "@aegis/plugins/trust/trust.ts";
 import { withLock } from "../config/lock.ts";
 import { containedStateDir } from "../state/folder.ts";
 import type { ProjectTrust } from "../trust/project-trust.ts";
@@ -83,13 +83,15 @@ function journalSigner(key: UserKey): Signer {
 function sealWith({ store, root }: ProjectTrust): Seal {
   return async ({ plugin, trust }) => {
     if (plugin === undefined) return;
+    if (trust !== null) {
+      const dir = join(root, ".aegis", "plugins", plugin);
+      return store.agree(root, [
+        { key: itemKey("plugin", plugin), hash: trust, parts: () => pluginParts({ name: plugin, dir }) },
+      ]);
+    }
     await store.update(root, ({ at: _, ...project }) => {
       const { [itemKey("plugin", plugin)]: __, ...items } = project.items;
-      return {
-        ...project,
-        items: trust === null ? items : { ...items, [itemKey("plugin", plugin)]: trust },
-        dev: trust === null ? project.dev.filter((name) => name !== plugin) : project.dev,
-      };
+      return { ...project, items, dev: project.dev.filter((name) => name !== plugin) };
     });
   };
 }

@@ -1,16 +1,17 @@
 /** Describes what an agent of the project would run, as an item that the user can trust. */
 
-import { readFile, realpath, stat } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { relative } from "node:path";
 import type { AgentProfile } from "@aegis/contract/agent.ts";
 import { projectServersFile } from "@aegis/drivers/cli-harness/mcp-servers.ts";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
-import { containedPath, exists, isInside } from "@aegis/lib/files.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
+import { settingPart } from "@aegis/plugins/trust/parts.ts";
 import { type TrustItem, valueHash } from "@aegis/plugins/trust/trust.ts";
 import { optionEffects } from "../config/effects.ts";
 import type { Contents } from "./contents.ts";
+import { type Behind, NamedFiles } from "./named-files.ts";
 
 /** Sources whose agent files lie in the project. */
 const projectSources: readonly string[] = ["config", "project", "claude"];
@@ -18,9 +19,6 @@ const projectSources: readonly string[] = ["config", "project", "claude"];
 export function agentKey({ source, slug }: Pick<AgentProfile, "source" | "slug">): string {
   return `${source}/${slug}`;
 }
-
-/** The project's folder, and the worktree in which the agent works: relative paths name its files there. */
-type Places = { root: string; worktree: string | null };
 
 /**
  * Null for an agent that only uses an installed harness and has no permission beyond asking. In a worktree the files
@@ -32,8 +30,8 @@ export async function agentItem(
   contents: Contents,
   worktree: string | null = null,
 ): Promise<TrustItem | null> {
-  const places = { root, worktree };
   if (!projectSources.includes(agent.source)) return null;
+  const files = new NamedFiles({ root, worktree }, contents);
   const { options, env, permission, harness, may_end: ends } = agent;
   const does: string[] = [];
   const command = commandOf(agent);
@@ -48,41 +46,54 @@ export async function agentItem(
   const taken = variablesIn(env);
   if (taken.length > 0) does.push(`gives it ${taken.join(", ")} of your environment`);
   if (ends.length > 0) does.push(`may end what ${ends.join(", ")} do`);
-  const servers = await keptServers(places, agent, contents);
+  const servers = await keptServers(files, agent);
   if (servers !== null) does.push(servers.what);
   if (permission === "full") does.push("runs anything without asking");
   if (does.length === 0) return null;
-  // The program or the playbook may be a file of the project; its content counts then.
-  const named = [...command.map(pathIn), ...(options.playbook === undefined ? [] : [String(options.playbook)])];
-  const hashes = await Promise.all(named.map((path) => namedIn(places, path, contents)));
-  const behind = await namedByEnv(places, env, contents);
+  const behind = await files.behind(command);
+  if (behind.note !== null) does.push(behind.note);
+  const playbook = options.playbook === undefined ? [] : [await files.file(String(options.playbook))];
+  const byEnv = await files.namedByEnv(env);
   const hash = valueHash({
-    ...{ harness, options, env, permission, contents: hashes },
-    ...(Object.keys(behind).length === 0 ? {} : { behind }),
+    ...{ harness, options, env, permission, contents: [...behind.words, ...playbook] },
+    ...(Object.keys(byEnv).length === 0 ? {} : { behind: byEnv }),
+    ...(behind.more === null ? {} : { more: behind.more }),
     ...(ends.length === 0 ? {} : { ends }),
     ...(servers === null ? {} : { mcp: servers.hashed }),
   });
   const file = agent.file === null ? configFileName : relative(root, agent.file);
-  return { kind: "agent", name: agentKey(agent), what: does.join("; "), hash, file };
+  const parts = async () => ({ ...settingParts(agent), ...(await files.parts()) });
+  return { kind: "agent", name: agentKey(agent), what: does.join("; "), hash, file, parts };
+}
+
+function settingParts({ harness, options, env, permission, may_end, mcp }: AgentProfile) {
+  const values = Object.entries({ harness, permission, may_end, mcp });
+  const named = [
+    ...values.map(([name, value]) => [name, value] as const),
+    ...Object.entries(options).map(([name, value]) => [name, value] as const),
+    ...Object.entries(env).map(([name, value]) => [`env ${name}`, value] as const),
+  ];
+  return Object.fromEntries(named.map(([name, value]) => [`the setting ${name}`, settingPart(value)]));
 }
 
 /** The MCP servers that the agent keeps, with the content of `.mcp.json` and of the project files that it names. */
 async function keptServers(
-  places: Places,
+  files: NamedFiles,
   { mcp, harness }: AgentProfile,
-  contents: Contents,
 ): Promise<{ what: string; hashed: unknown } | null> {
   if (mcp === "none" || mcp.length === 0) return null;
-  const file = await namedIn(places, projectServersFile, contents);
-  const declared = file === null ? {} : await projectServers(await placeOf(places, projectServersFile));
+  const file = await files.file(projectServersFile);
+  const declared = file === null ? {} : await projectServers(await files.placeOf(projectServersFile));
   const named = mcp === "inherit" ? Object.keys(declared) : mcp.filter((name) => Object.hasOwn(declared, name));
-  const words = named.flatMap((name) => commandWords(declared[name]));
-  const hashes = await Promise.all(words.map((word) => namedIn(places, pathIn(word), contents)));
+  const behind: Behind[] = [];
+  for (const name of named) behind.push(await files.behind(commandWords(declared[name])));
   const starts = named.map(
     (name) => `${name} (${commandWords(declared[name]).join(" ") || addressOf(declared[name])})`,
   );
   const taken = variablesIn(named.map((name) => declared[name])).map((name) => name.replace(/:-.*$/s, ""));
   const own = mcp === "inherit" ? "" : mcp.filter((name) => !named.includes(name)).join(", ");
+  const env: Record<string, string> = {};
+  for (const name of named) Object.assign(env, await files.namedByEnv(envOf(declared[name])));
   const what = [
     mcp === "inherit"
       ? `keeps the MCP servers of ${harness ?? "its harness"}`
@@ -91,25 +102,15 @@ async function keptServers(
         : `keeps the MCP servers ${own}`,
     starts.length === 0 ? "" : `uses the MCP servers ${starts.join(", ")} of ${projectServersFile}`,
     taken.length === 0 ? "" : `gives them ${taken.join(", ")} of your environment`,
+    ...behind.map(({ note }, index) => (note === null ? "" : `MCP server ${named[index]}: ${note}`)),
   ];
-  return { what: what.filter((part) => part !== "").join("; "), hashed: { mcp, file, contents: hashes } };
-}
-
-/** A file that the worktree does not have is the one of the project: nothing else can run under that name. */
-async function placeOf({ root, worktree }: Places, path: string): Promise<string> {
-  if (worktree === null || isAbsolute(path)) return resolve(root, path);
-  const there = resolve(worktree, path);
-  return (await exists(there)) ? there : resolve(root, path);
-}
-
-async function namedIn(places: Places, path: string, contents: Contents): Promise<string | null> {
-  const { root, worktree } = places;
-  if (worktree === null || path.includes("\0")) return contents.named(root, path);
-  const place = await placeOf(places, path);
-  if (!isInside(worktree, place)) return contents.named(root, path);
-  const real = await realpath(place);
-  // A linked file of the project, such as one in `node_modules`.
-  return isInside(root, real) && !path.startsWith("-") ? contents.file(real) : contents.named(worktree, path);
+  const more = behind.flatMap((one) => (one.more === null ? [] : [one.more]));
+  const hashed = {
+    ...{ mcp, file, contents: behind.flatMap(({ words }) => words) },
+    ...(more.length === 0 ? {} : { more }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+  };
+  return { what: what.filter((part) => part !== "").join("; "), hashed };
 }
 
 async function projectServers(file: string): Promise<Record<string, unknown>> {
@@ -127,6 +128,11 @@ function commandWords(server: unknown): string[] {
   return [server.command, ...(Array.isArray(server.args) ? server.args.map(String) : [])];
 }
 
+function envOf(server: unknown): Record<string, string> {
+  if (!isRecord(server) || !isRecord(server.env)) return {};
+  return Object.fromEntries(Object.entries(server.env).map(([name, value]) => [name, String(value)]));
+}
+
 function addressOf(server: unknown): string {
   return isRecord(server) ? String(server.url ?? "") : "";
 }
@@ -136,36 +142,4 @@ function commandOf({ options }: AgentProfile): string[] {
     .flat()
     .filter((part) => part !== undefined)
     .map(String);
-}
-
-/** `--import=./setup.mjs` names a file too. */
-function pathIn(part: string): string {
-  return /^--?[^=]+=(.+)$/s.exec(part)?.[1] ?? part;
-}
-
-/** The project files that variables such as `NODE_OPTIONS` or `BASH_ENV` name, and the folders of search paths. */
-async function namedByEnv(
-  places: Places,
-  env: Readonly<Record<string, string>>,
-  contents: Contents,
-): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) {
-    for (const path of new Set(value.split(/[\s:=,]+/).filter((part) => part !== ""))) {
-      const hash =
-        (await namedIn(places, path, contents)) ?? (/PATH$/i.test(name) ? await folder(places, path, contents) : null);
-      if (hash !== null) found[`${name} ${path}`] = hash;
-    }
-  }
-  return found;
-}
-
-async function folder({ root: project, worktree }: Places, path: string, contents: Contents): Promise<string | null> {
-  const isThere = worktree !== null && !isAbsolute(path) && (await exists(resolve(worktree, path)));
-  const root = isThere ? worktree : project;
-  const inside = await containedPath(root, path).catch(() => null);
-  // Hashing the whole project as a search path would change with every edit; `aegis trust` shows the variable.
-  if (inside === null || inside === (await containedPath(root, "."))) return null;
-  const found = await stat(inside).catch(() => null);
-  return found?.isDirectory() === true ? contents.tree(inside, ["node_modules", ".git"]) : null;
 }

@@ -2,21 +2,46 @@
 
 import { realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { AgentProfile } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
+import type { AgreedItem } from "@aegis/plugins/trust/store.ts";
 import { itemKey, type TrustItem, type Verdict } from "@aegis/plugins/trust/trust.ts";
 import { AgentFiles } from "../agents/files.ts";
 import { agentPlaces } from "../agents/places.ts";
-import { toAgent } from "../config/config.ts";
+import { type Config, toAgent } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { formatProblem } from "../config/problem.ts";
+import { agentItem } from "./agent-item.ts";
 import { Contents } from "./contents.ts";
+import { harnessItems } from "./harness-files.ts";
 import { allOf, commandItems, pluginItems, projectItems } from "./items.ts";
 import { buildTrust } from "./project-trust.ts";
 
 export type Judged = { item: TrustItem; verdict: Verdict };
+
+/** What agents would run in a worktree of the project where it differs from what the project itself has. */
+export async function listWorktreeTrust(project: TrustProject, worktree: string): Promise<Judged[]> {
+  const { root, trust } = await buildTrust(project.root, project.env);
+  const { agents } = await readAgents({ ...project, root });
+  const contents = new Contents();
+  const own = await Promise.all(agents.map((agent) => agentItem(root, agent, contents, worktree)));
+  const harness = await harnessItems(worktree, contents);
+  const items = [...own.filter((item) => item !== null), ...harness.map(({ item }) => item)];
+  return Promise.all(items.map(async (item) => ({ item, verdict: await trust.judge(item, worktree) })));
+}
+
+/** Trusts this content in the worktree, beside the version of the project. */
+export async function agreeInWorktree(
+  project: TrustProject,
+  worktree: string,
+  items: readonly TrustItem[],
+): Promise<void> {
+  const { root, store } = await buildTrust(project.root, project.env);
+  await store.agree(root, items.map(toAgreed), worktree);
+}
 
 export type TrustProject = { root: string; env: Environment; harnesses: readonly string[] };
 
@@ -34,8 +59,7 @@ export async function listTrust(project: TrustProject): Promise<Judged[]> {
 /** Trusts exactly these contents. */
 export async function agreeTo(project: TrustProject, items: readonly TrustItem[]): Promise<void> {
   const { root, store } = await buildTrust(project.root, project.env);
-  const agreed = Object.fromEntries(items.map((item) => [itemKey(item.kind, item.name), item.hash]));
-  await store.update(root, (before) => ({ ...before, items: { ...before.items, ...agreed } }));
+  await store.agree(root, items.map(toAgreed));
 }
 
 /** Trusts the current and future content of the folder: for a project to which only the user writes. */
@@ -72,14 +96,15 @@ export async function findPlugin(project: TrustProject, name: string): Promise<J
 /** With `dev`, trusts the plugin regardless of later changes, for its author; otherwise exactly its current content. */
 export async function trustPlugin(project: TrustProject, item: TrustItem, options: { dev: boolean }): Promise<void> {
   const { root, store } = await buildTrust(project.root, project.env);
+  await store.agree(root, [toAgreed(item)]);
   await store.update(root, (before) => {
     const others = before.dev.filter((name) => name !== item.name);
-    return {
-      ...before,
-      items: { ...before.items, [itemKey(item.kind, item.name)]: item.hash },
-      dev: options.dev ? [...others, item.name] : others,
-    };
+    return { ...before, dev: options.dev ? [...others, item.name] : others };
   });
+}
+
+function toAgreed({ kind, name, hash, parts }: TrustItem): AgreedItem {
+  return { key: itemKey(kind, name), hash, parts };
 }
 
 /**
@@ -116,8 +141,7 @@ type Found = {
   dir: string | null;
 };
 
-async function allItems(project: TrustProject): Promise<Found[]> {
-  const { root, env, harnesses } = project;
+async function readAgents({ root, env, harnesses }: TrustProject): Promise<{ config: Config; agents: AgentProfile[] }> {
   const home = homeOf(env);
   const files = await new AgentFiles().load(agentPlaces(root, home));
   const { config, problems } = await loadConfig({
@@ -133,6 +157,13 @@ async function allItems(project: TrustProject): Promise<Found[]> {
     );
   }
   const agents = [...Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry)), ...files.profiles];
+  return { config, agents };
+}
+
+async function allItems(project: TrustProject): Promise<Found[]> {
+  const { root, env } = project;
+  const home = homeOf(env);
+  const { config, agents } = await readAgents(project);
   const items = await projectItems(root, config, agents, new Contents());
   const own = await realpath(join(home, ".aegis", "plugins")).catch(() => null);
   const folders = config.plugin_dirs.filter((folder) => resolve(root, folder) !== own);

@@ -12,8 +12,8 @@ import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 
 /** Coarser than the timestamps of the file systems that Aegis is likely to run on. */
 const restNs = 3_000_000_000n;
-/** Only a few settings name files, so more entries would be a leak. */
-const rememberAtMost = 1_000;
+/** More entries than the code files of a folder would be a leak. */
+const rememberAtMost = 10_000;
 
 export type ContentsOptions = {
   /** Hashes of files that were already read and must not be read again, by real path. */

@@ -9,8 +9,11 @@ import { dirname, join, relative, resolve } from "node:path";
 import { exists, isErrno, isInside } from "@aegis/lib/files.ts";
 import { userHome } from "@aegis/lib/home.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
+import { fileParts, type Parts } from "@aegis/plugins/trust/parts.ts";
 import type { TrustItem } from "@aegis/plugins/trust/trust.ts";
 import { bytesHash, type Contents } from "./contents.ts";
+import { NamedFiles } from "./named-files.ts";
+import { programVariables } from "./program-variables.ts";
 
 type HarnessFile = {
   harnesses: readonly string[];
@@ -123,12 +126,15 @@ export async function harnessItems(root: string, contents: Contents, only?: stri
   for (const folder of folders) {
     for (const { harnesses, path, what, matters, pages } of files) {
       if (only !== undefined && !harnesses.includes(only)) continue;
+      const named = new NamedFiles({ root: folder, worktree: null }, contents);
       const hash =
         pages === undefined
-          ? await hashOfSettings(folder, path, matters, contents)
-          : await hashOfPages(folder, path, pages, contents);
+          ? await hashOfSettings(folder, path, matters, contents, named)
+          : await hashOfPages(folder, path, pages, named);
+      if (hash === null) continue;
       const name = relative(root, join(folder, path));
-      if (hash !== null) found.push({ item: { kind: "harness", name, what, hash, file: name }, harnesses });
+      const parts = async () => ({ ...(await partsBelow(folder, path, pages)), ...(await named.parts()) });
+      found.push({ item: { kind: "harness", name, what, hash, file: name, parts }, harnesses });
     }
   }
   return found;
@@ -151,20 +157,35 @@ async function hashOfSettings(
   path: string,
   matters: HarnessFile["matters"],
   contents: Contents,
+  named: NamedFiles,
 ): Promise<string | null> {
   const own = await hashOf(join(root, path), matters, contents);
-  return own === null ? null : withNamed(root, path, own, contents);
+  return own === null ? null : withNamed(root, path, own, named);
 }
 
 async function hashOfPages(
   root: string,
   path: string,
   acts: (text: string) => boolean,
-  contents: Contents,
+  named: NamedFiles,
 ): Promise<string | null> {
   const found = await activePages(join(root, path), acts);
   if (found === null) return null;
-  return withScripts(root, found.hash, found.texts, () => false, contents);
+  return withScripts(found.hash, found.texts, () => false, named);
+}
+
+/** The files of an item itself, by their paths from the folder that holds it. */
+async function partsBelow(folder: string, path: string, pages: HarnessFile["pages"]): Promise<Parts> {
+  const place = join(folder, path);
+  if (pages !== undefined) {
+    const files = await filesBelow(place);
+    const texts = await Promise.all(files.map((file) => readFile(file.path, "utf8").catch(() => "")));
+    const active = files.filter(({ ofPlugin }, index) => ofPlugin || pages(texts[index] ?? ""));
+    return fileParts(active.map((file) => [relative(folder, file.path), file.path]));
+  }
+  const isFolder = (await stat(place)).isDirectory();
+  const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
+  return fileParts(below.map((name) => [join(path, name), join(place, name)]));
 }
 
 async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
@@ -184,14 +205,6 @@ function writesActivePage(text: string): boolean {
   return /hooks|mcp-?servers|permission-?mode|allowed[-_]?tools|claude-plugin|!`|```!|~~~!/i.test(text);
 }
 
-/** Names of variables with which a program loads code, finds its settings or chooses a server. */
-const programVariables = [
-  "(?:\\w+_)?(?:BASE_URL|ENDPOINT|PROXY|API_BASE|API_HOST)",
-  "NODE_(?!ENV\\b)\\w+|NPM_CONFIG_\\w+|(?:LD|DYLD|GIT|SSH|XDG|OTEL)_\\w+|(?:PYTHON|PERL5?|RUBY|JAVA|JDK)\\w*",
-  "BASH_ENV|ENV|SHELL|SHELLOPTS|PROMPT_COMMAND|PS4|IFS|PATH|HOME|TMPDIR|EDITOR|VISUAL|PAGER|BROWSER|SSL_CERT_\\w+",
-  "GEMINI_(?!API_KEY\\b|MODEL\\b)\\w+|QWEN_\\w+|SANDBOX\\w*|SEATBELT_\\w+|BUILD_SANDBOX|CLOUD_SHELL",
-  "GOOGLE_(?:APPLICATION_CREDENTIALS|GEMINI_\\w+|VERTEX_\\w+|GENAI_\\w+|CLOUD_\\w+)|CODE_ASSIST_\\w+",
-].join("|");
 /** As dotenv reads a line: an equals sign, or a colon and a blank. */
 const setVariable = new RegExp(`^\\s*(?:export\\s+)?(?:${programVariables})(?:\\s*=|:\\s)`, "im");
 const namedVariable = new RegExp(`(?:^|[^A-Za-z_]|\\\\n)(?:${programVariables})\\s*[=:]`, "i");
@@ -207,32 +220,30 @@ function namesVariableOfPrograms(text: string): boolean {
 
 const settingsFile = /(?:\.jsonc?|\.toml|\.ya?ml|\.env)$/;
 const mostNamed = 500;
+const mostFolders = 20;
 
 /** Settings name scripts, for example as hooks; the content of scripts in the project counts too. */
-async function withNamed(root: string, path: string, own: string, contents: Contents): Promise<string> {
+async function withNamed(root: string, path: string, own: string, named: NamedFiles): Promise<string> {
   const place = join(root, path);
   const isFolder = (await stat(place)).isDirectory();
   const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
   const files = below.map((name) => join(place, name)).filter((file) => settingsFile.test(file));
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
-  return withScripts(root, own, texts, (word) => isInside(place, resolve(root, word)), contents);
+  return withScripts(own, texts, (word) => isInside(place, resolve(root, word)), named);
 }
 
 /** Adds the content of the files that texts name, except those that are part of the hash already. */
 async function withScripts(
-  root: string,
   own: string,
   texts: readonly string[],
   isPart: (word: string) => boolean,
-  contents: Contents,
+  named: NamedFiles,
 ): Promise<string> {
-  const named: string[] = [];
+  const lines: string[] = [];
   for (const text of texts)
-    for (const word of wordsOf(text)) {
-      const hash = isPart(word) ? null : await contents.named(root, word);
-      if (hash !== null) named.push(`${word} ${hash}`);
-    }
-  return named.length === 0 ? own : bytesHash(Buffer.from([own, ...named].join("\n")));
+    for (const { path, hash } of await named.inText([...wordsOf(text)], foldersOf(text)))
+      if (!isPart(path)) lines.push(`${path} ${hash}`);
+  return lines.length === 0 ? own : bytesHash(Buffer.from([own, ...lines].join("\n")));
 }
 
 /** The words that could be paths, without the variable in which Claude Code passes the project folder to its hooks. */
@@ -241,6 +252,16 @@ function wordsOf(text: string): Set<string> {
     .split(/[\s"'`,;=()[\]{}<>|&\\]+/)
     .flatMap((word) => [word, word.replace(/^\$?(?:CLAUDE_PROJECT_DIR)?\/+/, "")]);
   return new Set(words.filter((word) => /[./]/.test(word) && word.length < 500).slice(0, mostNamed));
+}
+
+/** Commands in the text may look for their files there. */
+function foldersOf(text: string): string[] {
+  const named = text.matchAll(
+    /(?:\b(?:cd|pushd|chdir)|-C|--prefix|--cwd|--chdir|--directory)[\s=]+[\\"']*([^\s"'\\;&|)]+)/g,
+  );
+  return [...new Set([...named].map(([, folder = ""]) => folder.replace(/^\$\{?CLAUDE_PROJECT_DIR\}?\/?/, "")))]
+    .filter((folder) => folder !== "")
+    .slice(0, mostFolders);
 }
 
 /** Settings that do not parse count, because the harness may parse them differently. */

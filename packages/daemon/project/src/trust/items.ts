@@ -10,7 +10,8 @@ import { capabilitiesOf, capabilityLines } from "@aegis/installer/plugin/capabil
 import { configFileName } from "@aegis/lib/daemon-file.ts";
 import { findPlugins } from "@aegis/plugins/find.ts";
 import { bareManifest } from "@aegis/plugins/manifest.ts";
-import { pluginHash, type TrustItem, valueHash } from "@aegis/plugins/trust/trust.ts";
+import { bytesPart, keyParts } from "@aegis/plugins/trust/parts.ts";
+import { pluginHash, pluginParts, type TrustItem, valueHash } from "@aegis/plugins/trust/trust.ts";
 import { type CommandFile, findCommandFiles } from "@aegis/skills/commands/files.ts";
 import { scheduleFile } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
@@ -68,7 +69,14 @@ export function allOf({ agents, models, schedules, settings, harnesses }: Projec
 
 export function modelItem(name: string, entry: Config["models"][string]): TrustItem {
   const what = `sends requests to ${entry.base_url ?? "its usual address"} with the key in ${entry.key_env ?? "its usual variable"}`;
-  return { kind: "model", name, what, hash: valueHash(entry), file: configFileName };
+  return {
+    kind: "model",
+    name,
+    what,
+    hash: valueHash(entry),
+    file: configFileName,
+    parts: async () => keyParts(entry),
+  };
 }
 
 export async function scheduleItem(root: string, name: string, entry: Config["schedules"][string]): Promise<TrustItem> {
@@ -79,7 +87,8 @@ export async function scheduleItem(root: string, name: string, entry: Config["sc
   // A schedule is declared in its own file or in the project's file, never in both.
   const own = scheduleFile(name);
   const hasOwn = (await stat(join(root, own)).catch(() => null)) !== null;
-  return { kind: "schedule", name, what, hash: valueHash(said), file: hasOwn ? own : configFileName };
+  const file = hasOwn ? own : configFileName;
+  return { kind: "schedule", name, what, hash: valueHash(said), file, parts: async () => keyParts(said) };
 }
 
 /**
@@ -91,8 +100,9 @@ export async function pluginItems(root: string, folders: readonly string[]): Pro
     const isFolder = (await stat(place)).isDirectory();
     const rights = isFolder ? capabilityLines(await capabilitiesOf(place, manifest ?? bareManifest(name))) : [];
     const what = rights.length === 0 ? "its code" : rights.map((line) => line.replace(/ {2,}/, ": ")).join("; ");
-    const hash = await pluginHash({ name, dir: place });
-    items.push({ kind: "plugin", name, what, hash, file: relative(root, place) });
+    const plugin = { name, dir: place };
+    const hash = await pluginHash(plugin);
+    items.push({ kind: "plugin", name, what, hash, file: relative(root, place), parts: () => pluginParts(plugin) });
   }
   return items;
 }
@@ -110,5 +120,6 @@ export function commandItem({ name, path, bytes }: CommandFile): TrustItem {
     what: `sends its text to an agent as /${name}`,
     hash: bytesHash(bytes),
     file: path,
+    parts: async () => ({ [path]: bytesPart(path, bytes) }),
   };
 }

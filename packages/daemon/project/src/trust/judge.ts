@@ -17,6 +17,7 @@ import { harnessItems, readsProjectFiles } from "./harness-files.ts";
 import { commandItem, modelItem, scheduleItem } from "./items.ts";
 import { settingItems } from "./setting-items.ts";
 import { nativeHarness, providersOf, refusalText } from "./trusted-settings.ts";
+import { waysOutOfWorktree, worktreeRefusal } from "./worktree-refusal.ts";
 
 export type JudgeOptions = {
   /** The project's real path. */
@@ -63,7 +64,7 @@ export class ConsentCheck {
     if (folder !== null && folder !== this.#options.root) {
       const found = await harnessItems(folder, this.#options.contents, agent.harness);
       const own = await this.#ownItems(agent, this.#options.contents, folder);
-      await this.#require([...own, ...found.map(({ item }) => item)], `${what} in ${folder}`);
+      await this.#requireIn(folder, [...own, ...found.map(({ item }) => item)], `${what} in ${folder}`);
     }
     return Consent.grant(`agent ${agent.slug}`);
   }
@@ -94,8 +95,10 @@ export class ConsentCheck {
     const real = await realpath(path);
     const bytes = await readFile(real);
     const read = new Contents({ given: new Map([[real, bytesHash(bytes)]]) });
-    const items = [...(await this.#itemsOf(agent, read)), ...(await this.#ownItems(agent, read, folder))];
-    await this.#require(items, `agent "${agent.slug}" is not started`);
+    const what = `agent "${agent.slug}" is not started`;
+    await this.#require(await this.#itemsOf(agent, folder === null ? read : this.#options.contents), what);
+    if (folder !== null)
+      await this.#requireIn(folder, await this.#ownItems(agent, read, folder), `${what} in ${folder}`);
     return bytes;
   }
 
@@ -130,7 +133,7 @@ export class ConsentCheck {
     for (const { item, holds } of this.#settings()) {
       if (holds.kind !== "plugin" || holds.name !== place.name) continue;
       const own = await this.#options.trust.judge(item);
-      if (!own.allowed) return { ...own, message: refusalText(item, own.reason), fix: wayToAgree };
+      if (!own.allowed) return { ...own, message: refusalText(item, own), fix: wayToAgree };
     }
     return verdict;
   }
@@ -141,7 +144,7 @@ export class ConsentCheck {
     if (entry === undefined) return null;
     const item = await scheduleItem(this.#options.root, name, entry);
     const verdict = await this.#options.trust.judge(item);
-    return verdict.allowed ? null : `${refusalText(item, verdict.reason)}; ${wayToAgree}`;
+    return verdict.allowed ? null : `${refusalText(item, verdict)}; ${wayToAgree}`;
   }
 
   /** Judges the same bytes that are used. */
@@ -178,7 +181,19 @@ export class ConsentCheck {
     for (const item of items) {
       const verdict = await this.#options.trust.judge(item);
       if (!verdict.allowed)
-        throw new AegisError("forbidden", `${what}: ${refusalText(item, verdict.reason)}`, { hint: wayToAgree });
+        throw new AegisError("forbidden", `${what}: ${refusalText(item, verdict)}`, { hint: wayToAgree });
+    }
+  }
+
+  /** The items as they are in a worktree. Its version may differ from the one of the project that the user trusted. */
+  async #requireIn(folder: string, items: readonly TrustItem[], what: string): Promise<void> {
+    const worktree = await realpath(folder);
+    for (const item of items) {
+      const verdict = await this.#options.trust.judge(item, worktree);
+      if (verdict.allowed) continue;
+      throw new AegisError("forbidden", `${what}: ${worktreeRefusal(item, verdict)}`, {
+        hint: waysOutOfWorktree(this.#options.root, worktree, verdict.changes),
+      });
     }
   }
 

@@ -5,6 +5,7 @@ import { configFileName } from "@aegis/lib/daemon-file.ts";
 import { isInside } from "@aegis/lib/files.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
+import { keyParts, settingPart } from "@aegis/plugins/trust/parts.ts";
 import { type TrustItem, valueHash } from "@aegis/plugins/trust/trust.ts";
 import { readPath } from "../config/combine.ts";
 import type { Config } from "../config/config.ts";
@@ -82,7 +83,8 @@ function isWhole(pattern: string): boolean {
 }
 
 function itemOf(name: string, what: string, value: unknown): TrustItem {
-  return { kind: "settings", name, what, hash: valueHash(value), file: configFileName };
+  const parts = async () => (isRecord(value) ? keyParts(value) : { [`the setting ${name}`]: settingPart(value) });
+  return { kind: "settings", name, what, hash: valueHash(value), file: configFileName, parts };
 }
 
 function workflowDoes(name: string, values: Values): string[] {

@@ -4,7 +4,8 @@
  */
 import type { Agent } from "@aegis/contract/agent.ts";
 import { qualifiedModel } from "@aegis/contract/model-names.ts";
-import type { Trust, TrustItem } from "@aegis/plugins/trust/trust.ts";
+import { type Change, changesLine } from "@aegis/plugins/trust/parts.ts";
+import type { Refusal, Trust, TrustItem } from "@aegis/plugins/trust/trust.ts";
 import type { Config } from "../config/config.ts";
 import type { Settings } from "../settings.ts";
 import { agentKey } from "./agent-item.ts";
@@ -12,7 +13,7 @@ import type { Contents } from "./contents.ts";
 import { projectItems } from "./items.ts";
 import { withDefaultAt } from "./setting-items.ts";
 
-export type Untrusted = { item: TrustItem; reason: "untrusted" | "changed" };
+export type Untrusted = { item: TrustItem; reason: Refusal["reason"]; changes: readonly Change[] };
 
 export type TrustedSettings = Settings & {
   /** The parts of the project's files that have no effect, except plugins. */
@@ -36,8 +37,8 @@ export async function trustedSettings(
     if (item === undefined) return null;
     const verdict = await trust.judge(item);
     if (verdict.allowed) return null;
-    untrusted.push({ item, reason: verdict.reason });
-    return refusalText(item, verdict.reason);
+    untrusted.push({ item, reason: verdict.reason, changes: verdict.changes });
+    return refusalText(item, verdict);
   };
   const trustedAgents = [];
   for (const agent of agents) {
@@ -71,14 +72,22 @@ export async function trustedSettings(
 }
 
 /** Formats one line for people. */
-export function untrustedLine({ item, reason }: Untrusted): string {
+export function untrustedLine({ item, reason, changes }: Untrusted): string {
   const why = reason === "changed" ? "changed since you trusted it" : "not trusted yet";
-  return `${item.kind} ${item.name} (${item.file}): ${why}: ${item.what}`;
+  return `${item.kind} ${item.name} (${item.file}): ${why}: ${item.what}${whatChanged(changes)}`;
 }
 
-export function refusalText({ kind, name, file, what }: TrustItem, reason: Untrusted["reason"]): string {
+/** Names what changed, so that a person need not look for it. */
+export function refusalText(
+  { kind, name, file, what }: TrustItem,
+  { reason, changes }: Omit<Untrusted, "item">,
+): string {
   const why = reason === "changed" ? "changed since you trusted it" : "is not trusted here";
-  return `${kind} ${name} of ${file} ${why}: ${what}`;
+  return `${kind} ${name} of ${file} ${why}: ${what}${whatChanged(changes)}`;
+}
+
+function whatChanged(changes: readonly Change[]): string {
+  return changes.length === 0 ? "" : `; what changed: ${changesLine(changes)}`;
 }
 
 /**

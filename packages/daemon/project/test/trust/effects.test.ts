@@ -215,7 +215,7 @@ describe("the marks of the configuration's keys", () => {
 it("leaves settings without consent at their defaults", async () => {
   const untrusting: Trust = {
     mayRun: async () => ({ allowed: true }),
-    judge: async () => ({ allowed: false, reason: "untrusted", message: "", fix: "" }),
+    judge: async () => ({ allowed: false, reason: "untrusted", message: "", fix: "", changes: [] }),
   };
   const config = parse({
     server: { token_file: "t", allowed_hosts: ["elsewhere.example"], port: 8080 },

@@ -35,14 +35,14 @@ async function court(text: unknown, files: Record<string, string> = {}, more: Ag
     const known = agreed.get(key);
     if (known === hash) return { allowed: true } as const;
     const reason = known === undefined ? ("untrusted" as const) : ("changed" as const);
-    return { allowed: false, reason, message: "", fix: "" } as const;
+    return { allowed: false, reason, message: "", fix: "", changes: [] } as const;
   };
   const plugins = { changed: false };
   const trust: Trust = {
     judge: judgeItem,
     mayRun: async () =>
       plugins.changed
-        ? { allowed: false, reason: "changed", message: "its files were changed", fix: "look" }
+        ? { allowed: false, reason: "changed", message: "its files were changed", fix: "look", changes: [] }
         : { allowed: true },
   };
   const profiles = [...Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry)), ...more];
@@ -137,7 +137,7 @@ it("judges an agent by the default agent too, where it takes its command over fr
     root: at.root,
     trust: {
       mayRun: async () => ({ allowed: true }),
-      judge: async () => ({ allowed: false, reason: "changed", message: "", fix: "" }),
+      judge: async () => ({ allowed: false, reason: "changed", message: "", fix: "", changes: [] }),
     },
     contents: new Contents(),
     config: () => resolveConfig(configSchema.parse({}), new Map()),

@@ -163,8 +163,9 @@ export const trustCommands = {
       list: option.flag("--list", "only list, including trusted items"),
       always: option.flag("--always", "trust future changes too: for folders that only you write to"),
       revoke: option.flag("--revoke", "revoke all trust in this folder"),
+      in: option.text("--in <worktree>", "show what differs in this worktree of the project, and trust it there"),
     },
-    examples: ["aegis trust", "aegis trust --list", "aegis trust --revoke"],
+    examples: ["aegis trust", "aegis trust --list", "aegis trust --in lucid-knuth", "aegis trust --revoke"],
     run: (cx, args): Exit => import("./trust.ts").then((it) => it.trust(cx, args)),
   }),
 };

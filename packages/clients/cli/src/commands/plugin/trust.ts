@@ -13,6 +13,7 @@ import type { Terminal } from "../../terminal/terminal.ts";
 import { type Project, projectOf } from "../project/project-of.ts";
 import type { pluginCommands, trustCommands } from "./spec.ts";
 
+type Change = Extract<Judged["verdict"], { allowed: false }>["changes"][number];
 type Judged = Awaited<ReturnType<typeof import("@aegis/project/trust/agree.ts")["listTrust"]>>[number];
 
 export const trust: Handler<typeof trustCommands.trust> = async (cx, args) => {
@@ -25,12 +26,18 @@ export const trust: Handler<typeof trustCommands.trust> = async (cx, args) => {
     const told = had ? `Nothing in ${project.root} is trusted any more.` : `Nothing in ${project.root} was trusted.`;
     return cx.show({ ok: true, revoked: had }, told);
   }
+  if (args.in !== undefined) return trustIn(cx, project, { ...args, in: args.in });
   const judged = await agree.listTrust(project);
   const always = await agree.isAlwaysTrusted(project);
   const open = judged.filter(({ verdict }) => !verdict.allowed);
   if (args.list || (open.length === 0 && !args.always)) {
     const items = judged.map(plain);
-    return cx.show({ project: project.root, always, items }, () => trustLines(cx, project.root, judged, always));
+    const worktrees = always ? [] : await otherVersions(project);
+    const answer = { project: project.root, always, items, worktrees: worktrees.map(plainWorktree) };
+    return cx.show(answer, () => [
+      ...trustLines(cx, project.root, judged, always),
+      ...worktrees.flatMap((one) => worktreeLines(cx, one)),
+    ]);
   }
   cx.tell([`${project.root} would run or use:`, ...open.flatMap((one) => lines(cx, one))]);
   const question = args.always
@@ -49,9 +56,70 @@ export const trust: Handler<typeof trustCommands.trust> = async (cx, args) => {
   return tellRefused(cx, refused);
 };
 
+type Worktree = { folder: string; open: Judged[] };
+
+/** `aegis trust --in`: what a worktree has that the user did not agree to. */
+async function trustIn(cx: Terminal, project: Project, args: { in: string; list: boolean; yes: boolean }) {
+  const { findWorktree } = await import("@aegis/project/trust/worktrees.ts");
+  const agree = await import("@aegis/project/trust/agree.ts");
+  const worktree = await findWorktree(project.root, args.in, cx.cwd);
+  const listed = async () => {
+    const judged = await agree.listWorktreeTrust(project, worktree);
+    return { judged, open: judged.filter(({ verdict }) => !verdict.allowed) };
+  };
+  const { judged, open } = await listed();
+  if (args.list || open.length === 0) {
+    const told = `Nothing in ${worktree} differs from what you trusted.`;
+    const shown = args.list ? judged : open;
+    return cx.show({ project: project.root, worktree, items: judged.map(plain) }, () =>
+      shown.length === 0 ? [told] : shown.flatMap((one) => lines(cx, one)),
+    );
+  }
+  cx.tell([`In ${worktree}, agents would run or use:`, ...open.flatMap((one) => lines(cx, one))]);
+  await consent(cx, args.yes, `Trust ${open.length === 1 ? "it" : `these ${open.length}`} in this worktree?`);
+  await agree.agreeInWorktree(
+    project,
+    worktree,
+    open.map(({ item }) => item),
+  );
+  await tellDaemon(cx);
+  const refused = (await listed()).open;
+  const answer = { ok: refused.length === 0, worktree, trusted: open.map(plain) };
+  cx.show(answer, `Trusted in ${worktree}: ${plural(open.length - refused.length, "item")}.`);
+  return tellRefused(cx, refused);
+}
+
+/** Worktrees in which an agent that is trusted in the project would not start. */
+async function otherVersions(project: Project): Promise<Worktree[]> {
+  const { worktreesOf } = await import("@aegis/project/trust/worktrees.ts");
+  const { listWorktreeTrust } = await import("@aegis/project/trust/agree.ts");
+  const all = (await worktreesOf(project.root)).map(async (folder) => {
+    const judged = await listWorktreeTrust(project, folder);
+    return { folder, open: judged.filter(({ verdict }) => !verdict.allowed && verdict.reason === "changed") };
+  });
+  return (await Promise.all(all)).filter(({ open }) => open.length > 0);
+}
+
+function worktreeLines(cx: Terminal, { folder, open }: Worktree): string[] {
+  const about = `The worktree ${visibleLine(folder)} has another version; to look at it and agree: aegis trust --in ${visibleLine(folder)}`;
+  return [about, ...open.flatMap((one) => lines(cx, one))];
+}
+
+function plainWorktree({ folder, open }: Worktree) {
+  return { folder, items: open.map(plain) };
+}
+
 /** Rejects `--list` with options that change something, and `--always` with `--revoke`. */
-function refuseContradiction(args: { list: boolean; always: boolean; revoke: boolean; yes: boolean }): void {
+function refuseContradiction(args: {
+  list: boolean;
+  always: boolean;
+  revoke: boolean;
+  yes: boolean;
+  in?: string | undefined;
+}): void {
   const { list, always, revoke, yes } = args;
+  if (args.in !== undefined && (always || revoke))
+    throw usageError(`--in and ${always ? "--always" : "--revoke"} cannot be combined`, "see aegis trust --help");
   const given = Object.entries({ list, always, revoke, yes: yes && !revoke }).filter(([, isSet]) => isSet);
   const names = given.map(([name]) => `--${name}`);
   if ((list && names.length > 1) || (always && revoke))
@@ -153,14 +221,34 @@ function lines(cx: Terminal, { item, verdict }: Judged): string[] {
   const more =
     verdict.allowed || verdict.reason === "untrusted"
       ? []
-      : [`             ${style.dim(visibleLine(verdict.message))}`];
+      : [`             ${style.dim(visibleLine(verdict.message))}`, ...changeLines(cx, verdict.changes)];
   // A person decides by these lines, and the folder may come from a stranger.
   const [name, file, what] = [item.name, item.file, item.what].map(visibleLine);
   return [`  ${mark}  ${item.kind} ${style.cyan(name ?? "")} (${file})`, `             ${what}`, ...more];
 }
 
+const diffLinesAtMost = 40;
+
+/** The diff of each changed part, which the message only begins. */
+function changeLines(cx: Terminal, changes: readonly Change[]): string[] {
+  return changes.flatMap(({ part, diff }) => {
+    const more = diff.length - diffLinesAtMost;
+    const shown = diff.slice(0, diffLinesAtMost).map((line) => {
+      const text = visibleLine(line);
+      return `               ${line.startsWith("+") ? cx.style.green(text) : cx.style.red(text)}`;
+    });
+    if (diff.length < 2 && changes.length === 1) return [];
+    return [
+      `             ${visibleLine(part)}`,
+      ...shown,
+      ...(more > 0 ? [`               and ${plural(more, "more line")}`] : []),
+    ];
+  });
+}
+
 function plain({ item, verdict }: Judged) {
   const { kind, name, file, what, hash } = item;
   const state = verdict.allowed ? "trusted" : verdict.reason;
-  return { kind, name, file, what, hash, state };
+  const changes = verdict.allowed ? [] : verdict.changes;
+  return { kind, name, file, what, hash, state, changes };
 }
