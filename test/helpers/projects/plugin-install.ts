@@ -100,7 +100,13 @@ export function setupFor(root: string, home: string, said: string[]): InstallerS
     root,
     env: { HOME: home, PATH: process.env.PATH },
     harnesses: ["scripted", "native", "acp"],
-    person: { print, warn: print, confirm: async (_, preset) => preset, agree: async () => "yes" },
+    person: {
+      print,
+      warn: print,
+      confirm: async (_, preset) => preset,
+      agree: async () => "yes",
+      override: async () => [],
+    },
     signal: new AbortController().signal,
   };
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { endpoint } from "./api-parts.ts";
 import { missingGateSchema, pluginDetailSchema, pluginViewSchema } from "./plugin.ts";
 import { installedPluginSchema, pluginChangeSchema, registryPluginSchema } from "./plugin-install.ts";
+import { overrideSchema } from "./skill-install.ts";
 
 const pluginPath = z.object({ plugin: z.string().describe("a plugin's name") });
 const installedPath = z.object({ plugin: z.string().min(1).max(200).describe("an installed plugin's name") });
@@ -51,12 +52,13 @@ export const pluginEndpoints = {
         .describe("an absolute path, gh:owner/repo or git+URL; default: a registry"),
       force: force.describe("also replace a folder of this name"),
       accept,
+      override: overrideSchema,
     }),
     output: pluginChangeSchema,
   }),
   updatePlugin: endpoint("Show what the newest version changes, or update with a person's consent", {
     path: installedPath,
-    body: z.object({ force: force.describe("also replace edited files"), accept }),
+    body: z.object({ force: force.describe("also replace edited files"), accept, override: overrideSchema }),
     output: pluginChangeSchema,
   }),
   removePlugin: endpoint("Show what removing a plugin does, or remove it with a person's consent", {

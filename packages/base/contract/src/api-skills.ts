@@ -11,6 +11,7 @@ import {
 import {
   installedSkillViewSchema,
   installOutcomeSchema,
+  overrideSchema,
   registryDetailSchema,
   registrySkillSchema,
   skillScopeSchema,
@@ -25,13 +26,6 @@ const accept = z
   .regex(/^sha256:[0-9a-f]{64}$/, "expected a hash as reported: sha256:…")
   .optional()
   .describe("the hash of the files whose findings the user has accepted");
-
-const override = z
-  .string()
-  .min(1)
-  .max(200)
-  .optional()
-  .describe("with accept: the skill's name, typed by a person who has read its malicious findings, all of them quoted");
 
 export const skillEndpoints = {
   listSkills: endpoint("List the skills offered to agents, and the problems of the others", {
@@ -68,13 +62,13 @@ export const skillEndpoints = {
       scope,
       force: force.describe("also replace a skill of another source, or an edited skill"),
       accept,
-      override,
+      override: overrideSchema,
     }),
     output: installOutcomeSchema,
   }),
   updateSkill: endpoint("Update an installed skill from its source", {
     path: skillPath,
-    body: z.object({ scope, force: force.describe("also replace edited files"), accept, override }),
+    body: z.object({ scope, force: force.describe("also replace edited files"), accept, override: overrideSchema }),
     output: installOutcomeSchema,
   }),
   removeSkill: endpoint("Remove an installed skill", {

@@ -6,8 +6,8 @@ export const skillScopeSchema = z.enum(["project", "user"]);
 export type SkillScope = z.infer<typeof skillScopeSchema>;
 
 /**
- * `malicious` is refused (a person may override a finding that is only quoted), `suspicious` needs consent, a `note` is
- * only reported.
+ * `malicious` is refused unless a person overrides the rule by name, `suspicious` needs consent, a `note` is only
+ * reported.
  */
 export const findingSeveritySchema = z.enum(["malicious", "suspicious", "note"]);
 export type FindingSeverity = z.infer<typeof findingSeveritySchema>;
@@ -38,7 +38,7 @@ export const installedSkillSchema = z.object({
   /** Covers all files as installed. */
   hash: z.string(),
   installed_at: z.string(),
-  /** Malicious findings in exactly these files that were quoted and that a person overrode: `rule file:line`. */
+  /** Malicious findings in exactly these files that a person overrode: `rule file:line`. */
   overridden: z.array(z.string()).optional(),
 });
 export type InstalledSkill = z.infer<typeof installedSkillSchema>;
@@ -72,13 +72,20 @@ export const fetchedSkillSchema = z.object({
 });
 export type FetchedSkill = z.infer<typeof fetchedSkillSchema>;
 
-/** The error data of a skill that was refused as malicious. */
-export const refusedSkillSchema = z.object({
+/** The error data of a skill or a plugin that was refused as malicious. */
+export const refusedPackageSchema = z.object({
   findings: z.array(skillFindingSchema),
-  /** What a person must name to install it anyway; null if the refusal cannot be overridden. */
-  overridable: z.object({ name: z.string(), hash: z.string() }).nullable(),
+  /** The rules that a person must name to install exactly this content anyway; null for an agent's request. */
+  overridable: z.object({ rules: z.array(z.string()).min(1), hash: z.string() }).nullable(),
 });
-export type RefusedSkill = z.infer<typeof refusedSkillSchema>;
+export type RefusedPackage = z.infer<typeof refusedPackageSchema>;
+
+/** The rules of malicious findings that a person overrides. */
+export const overrideSchema = z
+  .array(z.string().min(1).max(100))
+  .max(50)
+  .default([])
+  .describe("the rules of malicious findings, each named by a person who has read the lines that it found");
 
 /** `consent`: nothing was changed. Repeat the request with the hash to accept the findings. */
 export const installOutcomeSchema = z.object({

@@ -25,6 +25,9 @@ export type PluginChangesOptions = {
   reload: () => Promise<unknown>;
 };
 
+/** What a person asks for: the digest of what was shown, the rules to override, and the options. */
+type PersonRequest = { accept: string | undefined; override?: readonly string[]; [option: string]: unknown };
+
 type Done = Pick<PluginChange, "outcome" | "version">;
 
 export function buildPluginChanges(options: PluginChangesOptions): PluginChanges {
@@ -38,7 +41,7 @@ export function buildPluginChanges(options: PluginChangesOptions): PluginChanges
   };
 
   const change = async (
-    request: { action: string; name: string; accept: string | undefined; [option: string]: unknown },
+    request: PersonRequest & { action: string; name: string },
     signal: AbortSignal,
     work: (installer: PluginInstaller, person: ConsentPerson) => Promise<Done>,
   ): Promise<PluginChange> => {
@@ -122,11 +125,11 @@ class ConsentPerson implements InstallerPerson {
   digest: string | null = null;
   /** Whether the change waits for the person's consent. */
   waits = false;
-  readonly #request: { accept: string | undefined; [option: string]: unknown };
+  readonly #request: PersonRequest;
   readonly #lines: ChangeLine[] = [];
   #findings: Confirmed["findings"] = [];
 
-  constructor(request: { accept: string | undefined; [option: string]: unknown }) {
+  constructor(request: PersonRequest) {
     this.#request = request;
   }
 
@@ -144,6 +147,10 @@ class ConsentPerson implements InstallerPerson {
 
   async confirm(_question: string, preset: boolean): Promise<boolean> {
     return preset;
+  }
+
+  async override(): Promise<readonly string[]> {
+    return this.#request.override ?? [];
   }
 
   async agree(question: string, { hash, findings }: Confirmed): Promise<"yes" | "no"> {

@@ -2,18 +2,23 @@ import type { InstalledPlugin, PluginChange, RegistryPlugin } from "@aegis/contr
 import type { Plugins } from "@aegis/plugins/plugins.ts";
 import type { Handlers } from "./requests.ts";
 
+type PluginConsent = {
+  force: boolean;
+  /** The digest of what was shown. */
+  accept: string | undefined;
+  /** The rules whose malicious findings the person overrides. */
+  override: readonly string[];
+};
+
 /** Changes the plugins of the project. Without the digest of what was shown, nothing is changed. */
 export interface PluginChanges {
   search(text: string, signal: AbortSignal): Promise<{ plugins: RegistryPlugin[]; problems: string[] }>;
   installed(): Promise<InstalledPlugin[]>;
   install(
-    request: { name: string; from: string | undefined; force: boolean; accept: string | undefined },
+    request: { name: string; from: string | undefined } & PluginConsent,
     signal: AbortSignal,
   ): Promise<PluginChange>;
-  update(
-    request: { name: string; force: boolean; accept: string | undefined },
-    signal: AbortSignal,
-  ): Promise<PluginChange>;
+  update(request: { name: string } & PluginConsent, signal: AbortSignal): Promise<PluginChange>;
   remove(
     request: { name: string; purge: boolean; force: boolean; accept: string | undefined },
     signal: AbortSignal,
@@ -40,11 +45,12 @@ export function pluginHandlers({ plugins, pluginChanges }: PluginServices) {
     searchPlugins: ({ query }, signal) => pluginChanges.search(query.q, signal),
     listInstalledPlugins: async () => ({ plugins: await pluginChanges.installed() }),
     installPlugin({ body }, signal) {
-      const { name, from, force, accept } = body;
-      return pluginChanges.install({ name, from, force, accept }, signal);
+      const { name, from, force, accept, override } = body;
+      return pluginChanges.install({ name, from, force, accept, override }, signal);
     },
     updatePlugin({ path, body }, signal) {
-      return pluginChanges.update({ name: path.plugin, force: body.force, accept: body.accept }, signal);
+      const { force, accept, override } = body;
+      return pluginChanges.update({ name: path.plugin, force, accept, override }, signal);
     },
     removePlugin({ path, body }, signal) {
       const { purge, force, accept } = body;

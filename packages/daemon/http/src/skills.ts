@@ -19,11 +19,11 @@ export function skillHandlers({ skills, skillInstall }: SkillServices) {
     getRegistrySkill: async ({ query }, signal) => ({ skill: await skillInstall.info(query.skill, signal) }),
     listInstalledSkills: async () => ({ skills: await skillInstall.list() }),
     installSkill: ({ body }, signal) => {
-      const { source, name = null, scope, force, accept = null, override = null } = body;
+      const { source, name = null, scope, force, accept = null, override } = body;
       return skillInstall.install({ source, name, scope, force, accept, override, askFirst: false }, signal);
     },
     updateSkill: ({ path, body }, signal) => {
-      const { scope, force, accept = null, override = null } = body;
+      const { scope, force, accept = null, override } = body;
       return skillInstall.update(path.skill, { scope, force, accept, override }, signal);
     },
     removeSkill: async ({ path, query }) => ({ removed: await skillInstall.remove(path.skill, query) }),

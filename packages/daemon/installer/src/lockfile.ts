@@ -45,7 +45,7 @@ const entrySchema = z.object({
   /** Path → hash, to tell which files of a plugin were edited. */
   files: z.record(z.string(), z.string()).optional(),
   added: z.array(additionSchema).optional(),
-  /** Malicious findings in exactly these files that were quoted and that a person overrode: `rule file:line`. */
+  /** Malicious findings in exactly these files that a person overrode: `rule file:line`. */
   overridden: z.array(z.string()).optional(),
 });
 export type LockEntry = z.infer<typeof entrySchema>;

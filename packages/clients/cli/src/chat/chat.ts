@@ -13,6 +13,7 @@ import type { Style } from "../format/style.ts";
 import { truncate } from "../format/text.ts";
 import { usageWords } from "../format/usage.ts";
 import { describeError } from "../program/failure.ts";
+import type { CliContext } from "../terminal/context.ts";
 import { TurnPrinter } from "../turn-printer.ts";
 import { ChatAsks } from "./chat-asks.ts";
 import type { Screen } from "./screen.ts";
@@ -22,6 +23,7 @@ export type ChatOptions = {
   client: Client;
   screen: Screen;
   style: Style;
+  env: CliContext["env"];
   /** The current number of terminal columns; it can change. */
   width: () => number;
   /** The current number of terminal rows; null if output is not paged. */
@@ -32,6 +34,7 @@ export class Chat {
   readonly client: Client;
   readonly screen: Screen;
   readonly style: Style;
+  readonly env: CliContext["env"];
   readonly #width: () => number;
   #session: SessionView;
   #state: SessionState;
@@ -52,6 +55,7 @@ export class Chat {
     this.client = options.client;
     this.screen = options.screen;
     this.style = options.style;
+    this.env = options.env;
     this.#width = options.width;
     this.#names = new SessionNames([...known, session]);
     this.asks = new ChatAsks({ ...options, names: this.#names });

@@ -3,9 +3,11 @@ import type { Client } from "@aegis/client/client.ts";
 import type { CommandOutcome } from "@aegis/contract/command.ts";
 import type { ChatCommandName } from "@aegis/contract/command-names.ts";
 import type { Event } from "@aegis/contract/event.ts";
+import type { SkillFinding } from "@aegis/contract/skill-install.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { runTyped, sourceOf } from "../commands/session/slash-command.ts";
-import { refusedSkill, withConsent } from "../commands/skill/install-consent.ts";
+import { type Attempt, withConsent } from "../commands/skill/install-consent.ts";
+import { requirePerson } from "../commands/skill/override.ts";
 import { synopsis } from "../format/command-table.ts";
 import { eventLine } from "../format/event-line.ts";
 import { SessionNames, sessionLabel } from "../format/session-names.ts";
@@ -193,28 +195,46 @@ async function history(chat: Chat): Promise<"stay"> {
   return "stay";
 }
 
-/** Shows suspicious findings and does not install the skill, unless the user added `--yes`. */
+/**
+ * Shows the findings. Installs a suspicious skill only if the user added `--yes`, and a malicious one only if the user
+ * named each rule with `--override-malicious <rule>`.
+ */
 async function install(chat: Chat, rest: string): Promise<"stay"> {
-  const words = rest.split(/\s+/).filter((word) => word !== "");
-  const yes = words.includes("--yes");
-  const [skill, from] = words.filter((word) => word !== "--yes");
+  const { yes, override, words } = installWords(rest);
+  const [skill, from] = words;
   if (skill === undefined) throw usageError("which skill?", "/install <skill> [source], as in /install pdf");
   const { client, screen, style } = chat;
   screen.line(style.dim(`fetching ${from ?? skill} …`));
   const body = from === undefined ? { source: skill } : { source: from, name: skill };
-  try {
-    const result = await withConsent(
-      (accept) => client.call("installSkill", { body: { ...body, ...accept } }),
-      async (fetched) => {
-        for (const line of findingLines(fetched.findings, style)) screen.line(line);
-        return yes;
-      },
-    );
-    screen.line(outcomeLine(result, style));
-    if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it anyway`));
-  } catch (error) {
-    for (const line of findingLines(refusedSkill(error)?.findings ?? [], style)) screen.line(line);
-    throw error;
-  }
+  const show = (findings: readonly SkillFinding[]) => {
+    for (const line of findingLines(findings, style)) screen.line(line);
+  };
+  const attempt: Attempt = (consent) => client.call("installSkill", { body: { ...body, ...consent } });
+  const result = await withConsent(attempt, {
+    async accept({ findings }) {
+      show(findings);
+      return yes;
+    },
+    async override({ findings }) {
+      show(findings);
+      if (override.length > 0) requirePerson(chat.env);
+      return override;
+    },
+  });
+  screen.line(outcomeLine(result, style));
+  if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it anyway`));
   return "stay";
+}
+
+function installWords(rest: string): { yes: boolean; override: string[]; words: string[] } {
+  const [words, override]: [string[], string[]] = [[], []];
+  let yes = false;
+  let isRule = false;
+  for (const word of rest.split(/\s+/).filter((one) => one !== "")) {
+    if (isRule) override.push(word);
+    else if (word === "--yes") yes = true;
+    else if (word !== "--override-malicious") words.push(word);
+    isRule = !isRule && word === "--override-malicious";
+  }
+  return { yes, override, words };
 }

@@ -2,8 +2,9 @@
 import { useState } from "preact/hooks";
 import { type Action, useAction } from "./busy.ts";
 
-/** Sends the request, with the digest that the person accepts if there is one. */
-export type Attempt<T> = (accept: string | undefined) => Promise<T>;
+/** What the person has confirmed so far, as the fields of a request. */
+export type Consented = { accept?: string; override?: string[] };
+export type Attempt<T> = (consented: Consented) => Promise<T>;
 
 export type Change<T> = {
   action: Action;
@@ -14,31 +15,38 @@ export type Change<T> = {
   /** True if the content changed between showing and confirming, so that the person has to look again. */
   isOther: boolean;
   begin(attempt: Attempt<T>): void;
-  confirm(): void;
+  /** `override`: the rules that the person typed. */
+  confirm(override?: string[]): void;
   cancel(): void;
 };
 
+/** `waits`: the digest that the answer waits for; empty if it waits for another request; null if the change is made. */
 export function useChange<T>(waits: (answer: T) => string | null): Change<T> {
   const action = useAction();
-  const [open, setOpen] = useState<{ answer: T; attempt: Attempt<T>; isOther: boolean } | null>(null);
+  type Open = { answer: T; attempt: Attempt<T>; consented: Consented };
+  const [open, setOpen] = useState<Open | null>(null);
   const [done, setDone] = useState<T | null>(null);
-  const run = (attempt: Attempt<T>, accept: string | undefined) =>
+  const run = (attempt: Attempt<T>, consented: Consented) =>
     void action.run(async () => {
       setDone(null);
-      const answer = await attempt(accept);
+      const answer = await attempt(consented);
       if (waits(answer) === null) {
         setOpen(null);
         setDone(answer);
-      } else setOpen({ answer, attempt, isOther: accept !== undefined });
+      } else setOpen({ answer, attempt, consented });
     });
   return {
     action,
     shown: open?.answer ?? null,
     done,
-    isOther: open?.isOther ?? false,
-    begin: (attempt) => run(attempt, undefined),
-    confirm() {
-      if (open !== null) run(open.attempt, waits(open.answer) ?? undefined);
+    isOther: open?.consented.accept !== undefined,
+    begin: (attempt) => run(attempt, {}),
+    confirm(override = open?.consented.override) {
+      if (open === null) return;
+      const accept = waits(open.answer) ?? "";
+      const consented: Consented = accept === "" ? {} : { accept };
+      if (override !== undefined) consented.override = override;
+      run(open.attempt, consented);
     },
     cancel: () => setOpen(null),
   };

@@ -26,7 +26,7 @@ export function Consent(props: {
       <Findings findings={findings} />
       <Lines lines={lines} />
       <div class="buttons">
-        <button type="button" class="primary" disabled={change.action.busy.value} onClick={change.confirm}>
+        <button type="button" class="primary" disabled={change.action.busy.value} onClick={() => change.confirm()}>
           {props.confirmLabel}
         </button>
         <button type="button" onClick={change.cancel}>

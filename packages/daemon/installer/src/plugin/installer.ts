@@ -14,12 +14,13 @@ import { FilePlan } from "../file-plan.ts";
 import type { Prepared } from "../installer.ts";
 import { additionName, type LockEntry } from "../lockfile.ts";
 import { packageFolder, packagesFolder } from "../place.ts";
+import { overriddenIn } from "../refusal.ts";
 import type { Source } from "../source.ts";
 import { Additions } from "./additions.ts";
 import { dependentsWithout, entryOf, lockedSource, type PluginInfo } from "./kind.ts";
 import { listRegistryEntries, pickRegistryEntry, type RegistryEntry, type Search } from "./registries.ts";
 import { findScript } from "./script.ts";
-import { refuseMalicious, tellInstall, tellUpdate } from "./tell.ts";
+import { tellInstall, tellUpdate } from "./tell.ts";
 import { type PluginInstallerOptions, type Transaction, Transactions } from "./transaction.ts";
 import { changeLines, compareFiles, fileHashes, isUnchanged, type TreeChanges } from "./tree-changes.ts";
 import { type Uninstalled, type UninstallOptions, uninstall } from "./uninstall.ts";
@@ -70,7 +71,7 @@ export class PluginInstaller {
       const { source, registry } = await this.#resolve(name, options.from, transaction);
       const staged = await this.#stage(name, source, transaction);
       await tellInstall({ name, staged, person: this.#options.person });
-      await this.#transactions.agree(`Install ${name} ${staged.about.manifest.version}?`, staged);
+      await this.#transactions.agree(name, `Install ${name} ${staged.about.manifest.version}?`, staged);
       return this.#put(transaction, { name, action: "install", staged, registry, before });
     });
   }
@@ -98,7 +99,7 @@ export class PluginInstaller {
       }
       const here = { dir: this.#dirOf(name), entry };
       await tellUpdate({ name, staged, person: this.#options.person }, here, this.#options);
-      await this.#transactions.agree(`Update ${name} to ${manifest.version}?`, staged);
+      await this.#transactions.agree(name, `Update ${name} to ${manifest.version}?`, staged);
       const put = { name, action: "update" as const, staged, registry, before: entry };
       return { ...(await this.#put(transaction, put)), previous: version, changed: true };
     });
@@ -167,7 +168,6 @@ export class PluginInstaller {
     const { workspace, installed } = transaction;
     const wanted = { source, name, installed: installed.get(name)?.hash ?? "" };
     const staged = await this.#transactions.packages.prepare(workspace, wanted, this.#options.signal);
-    refuseMalicious(name, staged.findings);
     const { version } = staged.about.manifest;
     for (const one of await dependentsWithout(this.#transactions.folder, name, version))
       this.#options.person.warn(`${one}, and would not run with ${version}`);
@@ -209,6 +209,7 @@ export class PluginInstaller {
       updated_at: now,
       files: await fileHashes(dir),
       added: additions.list,
+      ...overriddenHere(staged, before),
     };
     await this.#transactions.packages.commit(place, {
       ...{ workspace, plan, folder: name, action, trust: tree },
@@ -252,6 +253,15 @@ export class PluginInstaller {
     const dir = this.#dirOf(name);
     return compareFiles(entry.files ?? {}, (await exists(dir)) ? await fileHashes(dir) : {});
   }
+}
+
+/** Files that are installed already were not scanned again. */
+function overriddenHere(
+  { hash, findings }: Prepared<PluginInfo>,
+  before: LockEntry | null,
+): Pick<LockEntry, "overridden"> {
+  const overridden = before?.hash === hash ? before.overridden : undefined;
+  return overridden === undefined ? overriddenIn(findings) : { overridden };
 }
 
 function diagnosticLine({ file, line, message }: PluginDiagnostic): string {

@@ -1,7 +1,4 @@
 /** Prints what a person sees before confirming. */
-import { AegisError } from "@aegis/contract/errors.ts";
-import type { SkillFinding } from "@aegis/contract/skill-install.ts";
-
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { exists } from "@aegis/lib/files.ts";
 import type { Processes } from "@aegis/lib/process.ts";
@@ -26,27 +23,13 @@ export async function tellInstall({ name, staged, person }: ToTell): Promise<voi
   tellWarnings(staged, person);
 }
 
-/**
- * Throws `forbidden` for a plugin with malicious content, unless all of it is quoted, as in the rules of a scanner. The
- * only way around it is a person who puts the files in place and trusts them.
- */
-export function refuseMalicious(name: string, findings: readonly SkillFinding[]): void {
-  const worst = findings.filter(({ severity, quoted }) => severity === "malicious" && quoted !== true);
-  if (worst.length === 0) return;
-  const lines = worst.slice(0, 3).map((finding) => `  ${findingLine(finding)}`);
-  throw new AegisError("forbidden", [`${name} is refused:`, ...lines].join("\n"), {
-    hint: `if you have read its files, copy them to .aegis/plugins/${name} and run: aegis plugin trust ${name}`,
-    details: { findings },
-  });
-}
-
-function findingLine({ severity, file, line, message, rule, quoted }: SkillFinding): string {
-  return `${severity} ${placeText({ file, line })}${message} (${rule}${quoted === true ? ", quoted" : ""})`;
-}
-
 /** Includes the file, because a warning concerns a file. */
 function tellWarnings({ about, findings }: Prepared<PluginInfo>, person: Person): void {
-  for (const finding of findings) person.warn(`  ${findingLine(finding)}`);
+  for (const { severity, file, line, message, rule, quoted, excerpt } of findings) {
+    const place = placeText({ file, line });
+    person.warn(`  ${severity} ${place}${message} (${rule}${quoted === true ? ", quoted" : ""})`);
+    if (excerpt !== "") person.warn(`      ${excerpt}`);
+  }
   for (const { file, line, message } of about.warnings) person.warn(`  ${placeText({ file, line })}${message}`);
 }
 

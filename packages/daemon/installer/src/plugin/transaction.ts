@@ -11,6 +11,7 @@ import { Installer } from "../installer.ts";
 import type { Checkpoint, Workspace } from "../journal.ts";
 import { type LockEntry, readLock } from "../lockfile.ts";
 import { type Place, packageFolder, packagesFolder } from "../place.ts";
+import { maliciousRules, refuseMalicious } from "../refusal.ts";
 import type { Additions, ProjectConfig } from "./additions.ts";
 import { installedVersions, type PluginInfo, pluginKind } from "./kind.ts";
 import { type Person, runScript } from "./script.ts";
@@ -21,6 +22,8 @@ export type Confirmed = { hash: string; findings: readonly SkillFinding[] };
 export type InstallerPerson = Person & {
   /** Asks whether to continue. `unavailable`: no person can be asked, and nothing was confirmed in advance. */
   agree(question: string, content: Confirmed): Promise<"yes" | "no" | "unavailable">;
+  /** Returns those of the rules with malicious findings that the person overrides, after they were shown. */
+  override(rules: readonly string[]): Promise<readonly string[]>;
 };
 
 /** `failed`: the plugin cannot be loaded. Otherwise an error means that a part would be skipped. */
@@ -103,8 +106,11 @@ export class Transactions {
     });
   }
 
-  /** Throws `forbidden` unless a person confirms. */
-  async agree(question: string, content: Confirmed): Promise<void> {
+  /** Throws `forbidden` unless a person confirms, and overrides each malicious finding by its rule. */
+  async agree(name: string, question: string, content: Confirmed): Promise<void> {
+    const rules = maliciousRules(content.findings);
+    if (rules.length > 0)
+      refuseMalicious({ name, ...content }, { rules: await this.#options.person.override(rules), byAgent: false });
     const answer = await this.#options.person.agree(question, content);
     await this.at("agreed");
     if (answer === "yes") return;

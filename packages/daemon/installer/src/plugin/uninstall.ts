@@ -41,7 +41,7 @@ export async function uninstall(
       throw new AegisError("conflict", `other plugins need it: ${needing.join(", ")}`, {
         hint: "uninstall them first, or use --force",
       });
-    await transactions.agree(`Uninstall ${name} ${entry.version}?`, { hash: entry.hash, findings: [] });
+    await transactions.agree(name, `Uninstall ${name} ${entry.version}?`, { hash: entry.hash, findings: [] });
     const additions = new Additions(plan, config, entry.added);
     if (await exists(dir))
       await runUninstallScript(transactions, transaction, options, { name, dir, entry, additions, ...how });

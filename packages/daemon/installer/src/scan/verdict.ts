@@ -9,9 +9,3 @@ export const severities: readonly FindingSeverity[] = ["malicious", "suspicious"
 export function verdictOf(findings: readonly SkillFinding[]): Verdict {
   return severities.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "clean";
 }
-
-/** Whether every malicious finding is in a quoted example, a test or a reference, so that a person may decide. */
-export function onlyQuoted(findings: readonly SkillFinding[]): boolean {
-  const worst = findings.filter(({ severity }) => severity === "malicious");
-  return worst.length > 0 && worst.every(({ quoted }) => quoted === true);
-}

@@ -21,11 +21,11 @@ import { Installer, type Prepared } from "../installer.ts";
 import { type Checkpoint, hasLeftovers } from "../journal.ts";
 import type { LockEntry } from "../lockfile.ts";
 import { type Place, packageFolder, packagesFolder } from "../place.ts";
+import { overriddenIn, refuseMalicious } from "../refusal.ts";
 import { verdictOf } from "../scan/verdict.ts";
 import type { Source } from "../source.ts";
 import { folderName, skillKind } from "./kind.ts";
 import { clearOldStages } from "./old-stages.ts";
-import { overriddenFindings, refuseMalicious } from "./refusal.ts";
 
 export type InstallerOptions = Omit<FetchDeps, "registry" | "bundledDir"> &
   Pick<RegistryOptions, "token"> & {
@@ -52,8 +52,8 @@ export type InstallRequest = {
   askFirst: boolean;
   /** The hash whose findings a person has accepted. */
   accept: string | null;
-  /** The name that a person typed to override malicious findings; never set by an agent. */
-  override: string | null;
+  /** The rules whose malicious findings a person overrides, for the accepted hash; never set by an agent. */
+  override: readonly string[];
   /** The session whose agent requests it; absent for a person. */
   by?: SessionId;
 };
@@ -124,7 +124,7 @@ export class SkillInstaller {
       await this.#tell({
         type: `skill.${outcome}`,
         session: request.by ?? null,
-        data: { name, source, version, commit, hash, scope, ...overriddenIn(skill) },
+        data: { name, source, version, commit, hash, scope, ...overriddenIn(skill.findings) },
       });
       return { outcome, skill };
     } finally {
@@ -245,7 +245,8 @@ export class SkillInstaller {
   async #refuse({ place, folder, skill }: Staged, before: LockEntry | null, request: InstallRequest): Promise<void> {
     const wasOverridden = before?.overridden !== undefined && before.hash === skill.hash;
     if (wasOverridden && (await this.#installer.state(place, folder, before)) === "intact") return;
-    refuseMalicious(skill, { ...request, byAgent: request.by !== undefined });
+    const rules = request.accept === skill.hash ? request.override : [];
+    refuseMalicious(skill, { rules, byAgent: request.by !== undefined });
   }
 
   /** Returns true if exactly this content is already in place. Throws `conflict` for what must not be replaced. */
@@ -278,7 +279,7 @@ export class SkillInstaller {
       entry: async (before) => {
         await this.#check(staged, before, force);
         const times = { installed_at: before?.installed_at ?? now, updated_at: now };
-        return { name, source, registry: null, version, commit, hash, ...times, ...overriddenIn(skill) };
+        return { name, source, registry: null, version, commit, hash, ...times, ...overriddenIn(skill.findings) };
       },
     });
   }
@@ -314,11 +315,6 @@ export class SkillInstaller {
       await prepared.workspace.drop();
     }
   }
-}
-
-function overriddenIn(skill: FetchedSkill): { overridden?: string[] } {
-  const overridden = overriddenFindings(skill);
-  return overridden === null ? {} : { overridden };
 }
 
 function heldKey({ scope, source, name }: InstallRequest, hash: string): string {

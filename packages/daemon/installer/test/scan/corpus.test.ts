@@ -5,16 +5,24 @@ import { type CorpusName, type CorpusSkill, readCorpus } from "@aegis/test/helpe
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { expect, test } from "vitest";
 import { scanTree } from "../../src/scan/scan.ts";
-import { onlyQuoted, verdictOf } from "../../src/scan/verdict.ts";
+import { verdictOf } from "../../src/scan/verdict.ts";
 import { writeFiles } from "../skill/set-up.ts";
+import { onlyQuoted } from "./only-quoted.ts";
 
-type Judged = { name: string; heldOut: boolean; refused: boolean; wayIn: boolean };
+type Judged = {
+  name: string;
+  heldOut: boolean;
+  refused: boolean;
+  /** Whether each malicious finding is in a quoted example, a test or a reference. */
+  onlyQuoted: boolean;
+};
 
 async function judge({ name, heldOut, files }: CorpusSkill): Promise<Judged> {
   const dir = await tempDir();
   await writeFiles(dir, Object.fromEntries(Object.entries(files).map(([path, text]) => [join(name, path), text])));
   const findings = await scanTree(join(dir, name), new AbortController().signal);
-  return { name, heldOut, refused: verdictOf(findings) === "malicious", wayIn: onlyQuoted(findings) };
+  const refused = verdictOf(findings) === "malicious";
+  return { name, heldOut, refused, onlyQuoted: onlyQuoted(findings) };
 }
 
 const judged = new Map<CorpusName, Promise<Judged[]>>();
@@ -34,7 +42,7 @@ async function judgeSet(name: CorpusName): Promise<Judged[]> {
 
 const names = (judged: readonly Judged[]) => judged.map(({ name }) => name);
 
-test("malicious skills are refused, and none of them has a way in", async () => {
+test("malicious skills are refused, and none of them as a mere quotation", async () => {
   const judged = await judgeAll("malicious");
   expect(judged.length).toBeGreaterThanOrEqual(40);
   // The goal is 22 of 23, tuned or held out.
@@ -42,15 +50,15 @@ test("malicious skills are refused, and none of them has a way in", async () => 
     const part = judged.filter((one) => one.heldOut === heldOut);
     expect(part.filter(({ refused }) => refused).length / part.length).toBeGreaterThanOrEqual(22 / 23);
   }
-  expect(names(judged.filter(({ refused, wayIn }) => !refused || wayIn))).toEqual([]);
+  expect(names(judged.filter(({ refused, onlyQuoted }) => !refused || onlyQuoted))).toEqual([]);
 });
 
-test("harmless skills and those that teach security are not refused without a way in", async () => {
+test("at most one in a hundred harmless skills is refused, and what teaches security only for what it quotes", async () => {
   const [harmless, security] = [await judgeAll("harmless"), await judgeAll("security")];
   expect(security.length).toBeGreaterThanOrEqual(50);
   expect(harmless.length + security.length).toBeGreaterThanOrEqual(120);
   expect(names(harmless.filter(({ refused }) => refused))).toEqual([]);
-  const stuck = [...harmless, ...security].filter(({ refused, wayIn }) => refused && !wayIn);
+  const stuck = [...harmless, ...security].filter(({ refused, onlyQuoted }) => refused && !onlyQuoted);
   expect(stuck.length / (harmless.length + security.length)).toBeLessThanOrEqual(0.03);
   expect(names(stuck)).toEqual([]);
 });
@@ -65,7 +73,7 @@ test("the page on skills publishes what is measured here", async () => {
   ];
   const row = (label: string, judged: readonly Judged[]) => {
     const refused = judged.filter((one) => one.refused);
-    const stuck = refused.filter(({ wayIn }) => !wayIn);
+    const stuck = refused.filter(({ onlyQuoted }) => !onlyQuoted);
     return `| ${label} | ${judged.length} | ${refused.length} | ${stuck.length} |`;
   };
   expect(page).toContain(row("malicious", malicious));

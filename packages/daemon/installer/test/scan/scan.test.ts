@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { describe, expect, test } from "vitest";
 import { scanText, scanTree } from "../../src/scan/scan.ts";
-import { onlyQuoted, verdictOf } from "../../src/scan/verdict.ts";
+import { verdictOf } from "../../src/scan/verdict.ts";
+import { onlyQuoted } from "./only-quoted.ts";
 
 const never = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -49,7 +49,7 @@ async function installerOf({ base }: Ground, at: Checkpoint): Promise<SkillInsta
 async function perform(there: Ground, action: Action, scope: SkillScope, at: Checkpoint = () => {}): Promise<unknown> {
   const installer = await installerOf(there, at);
   if (action === "remove") return installer.remove("pdf", { scope, force: false });
-  const request = { name: null, scope, force: false, askFirst: false, accept: null, override: null };
+  const request = { name: null, scope, force: false, askFirst: false, accept: null, override: [] };
   return installer.install({ ...request, source: join(there.base, "pdf") }, signal);
 }
 

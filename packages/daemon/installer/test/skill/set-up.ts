@@ -67,7 +67,7 @@ async function setUpIn(base: string, registry: string, more: Partial<InstallerOp
   const { signal } = new AbortController();
   const install: SetUp["install"] = (source, request = {}) =>
     installer.install(
-      { source, name: null, scope: "project", force: false, askFirst: false, accept: null, override: null, ...request },
+      { source, name: null, scope: "project", force: false, askFirst: false, accept: null, override: [], ...request },
       signal,
     );
   return { base, root, home, places, installer, install, changes };

@@ -41,7 +41,7 @@ export function skillInstallTool(options: SkillInstallToolOptions): Tool {
         force: false,
         askFirst: policy === "ask",
         accept: null,
-        override: null,
+        override: [],
         by: context.caller.id,
       };
       const first = await options.installer.install(request, context.signal);

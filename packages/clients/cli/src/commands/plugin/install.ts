@@ -11,10 +11,15 @@ import { askYesNo } from "../../terminal/confirm.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { projectOf } from "../project/project-of.ts";
+import { overriddenRules } from "../skill/override.ts";
 import type { pluginCommands } from "./spec.ts";
 import { takenNames } from "./taken-names.ts";
 
-type Yes = { yes: boolean };
+type Choices = {
+  yes: boolean;
+  /** The rules whose malicious findings the user overrides. */
+  override?: readonly string[];
+};
 
 export const pluginInstall: Handler<typeof pluginCommands.install> = async (cx, args) => {
   const from = args.from === undefined || isSource(args.from) ? args.from : resolve(cx.cwd, args.from);
@@ -117,20 +122,20 @@ async function problemInDaemon(cx: Terminal, name: string): Promise<string | nul
 
 type Installer = Awaited<ReturnType<typeof import("@aegis/project/packages/plugin-installer.ts")["createInstaller"]>>;
 
-async function changing(cx: Terminal, yes: Yes, work: (installer: Installer) => Exit): Exit {
-  const code = await withInstaller(cx, yes, work);
+async function changing(cx: Terminal, choices: Choices, work: (installer: Installer) => Exit): Exit {
+  const code = await withInstaller(cx, choices, work);
   await tellDaemon(cx);
   return code;
 }
 
-async function withInstaller(cx: Terminal, { yes }: Yes, work: (installer: Installer) => Exit): Exit {
+async function withInstaller(cx: Terminal, choices: Choices, work: (installer: Installer) => Exit): Exit {
   const { createInstaller } = await import("@aegis/project/packages/plugin-installer.ts");
   const project = await projectOf(cx);
   const stop = new AbortController();
   const undo = cx.onStop(() => stop.abort(new Error("interrupted; nothing was changed")));
   try {
     const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
-    const person = personAt(cx, yes, stop.signal);
+    const person = personAt(cx, choices, stop.signal);
     const installer = await createInstaller({
       ...{ ...project, person, signal: stop.signal },
       taken: () => takenNames(cx).catch(() => []),
@@ -143,7 +148,7 @@ async function withInstaller(cx: Terminal, { yes }: Yes, work: (installer: Insta
 }
 
 /** With `--json`, messages go to stderr so that stdout stays one document. */
-function personAt(cx: CliContext, yes: boolean, signal: AbortSignal) {
+function personAt(cx: CliContext, { yes, override = [] }: Choices, signal: AbortSignal) {
   const print = (line: string) => (cx.json ? cx.warn(line) : cx.print(line));
   return {
     print,
@@ -152,6 +157,7 @@ function personAt(cx: CliContext, yes: boolean, signal: AbortSignal) {
       if (yes || !cx.interactive) return preset;
       return (await askYesNo(cx, question, preset, signal)) ?? preset;
     },
+    override: (rules: readonly string[]) => overriddenRules(cx, override, rules),
     async agree(question: string): Promise<"yes" | "no" | "unavailable"> {
       if (yes) return "yes";
       if (!cx.interactive) return "unavailable";

@@ -1,5 +1,6 @@
 /** Commands about plugins, trust and slash commands. */
 import { argument, command, type Exit, option } from "../../program/command.ts";
+import { overrideMalicious } from "../../program/override-option.ts";
 
 const group = "Setup:";
 const plugin = argument("<plugin>", "a plugin's name");
@@ -91,6 +92,7 @@ export const pluginCommands = {
     options: {
       from: option.text("--from <source>", "gh:owner/repo[@ref][#path], git+https://…, or a folder", "file"),
       yes,
+      override: overrideMalicious,
       force: option.flag("--force", "replace an installed version, including local edits"),
     },
     examples: [
@@ -104,7 +106,7 @@ export const pluginCommands = {
     path: "plugin update",
     summary: "Update one plugin, or all, from their sources",
     arguments: { name: plugin_ },
-    options: { yes, force: option.flag("--force", "replace files with local edits") },
+    options: { yes, override: overrideMalicious, force: option.flag("--force", "replace files with local edits") },
     examples: ["aegis plugin update", "aegis plugin update linter --yes"],
     run: (cx, args): Exit => import("./install.ts").then((it) => it.pluginUpdate(cx, args)),
   }),

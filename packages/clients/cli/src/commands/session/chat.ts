@@ -35,7 +35,7 @@ export async function chatWith(cx: Terminal, { client }: Connection, args: ChatA
   const following = new AbortController();
   const build = (screen: Screen) => {
     const rows = cx.interactive ? () => cx.rows : null;
-    const options = { client, screen, style: cx.style, width: () => cx.columns, rows };
+    const options = { client, screen, style: cx.style, env: cx.env, width: () => cx.columns, rows };
     const conversation = new Chat(options, session, known);
     for (const ask of asks) conversation.asks.opened(ask, session.id);
     const followed = conversation.follow(after, following.signal).catch((error: unknown) => {

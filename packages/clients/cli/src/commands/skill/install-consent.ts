@@ -4,23 +4,31 @@ import { isAegisError } from "@aegis/contract/errors.ts";
 import {
   type FetchedSkill,
   type InstallOutcome,
-  type RefusedSkill,
-  refusedSkillSchema,
+  type RefusedPackage,
+  refusedPackageSchema,
 } from "@aegis/contract/skill-install.ts";
 import { homeOf } from "@aegis/lib/home.ts";
-import { ownerVariable } from "@aegis/lib/process/marks.ts";
 import type { CliContext } from "../../terminal/context.ts";
 
-export type Attempt = (accept: { accept?: string; override?: string }) => Promise<InstallOutcome>;
+export type Attempt = (accept: { accept?: string; override?: string[] }) => Promise<InstallOutcome>;
 
-/** Calls `decide` again if the source changed in the meantime. */
-export async function withConsent(
-  attempt: Attempt,
-  decide: (skill: FetchedSkill) => Promise<boolean>,
-): Promise<InstallOutcome> {
-  let result = await attempt({});
+export type Decisions = {
+  /** Whether the user wants the skill after the findings were shown. Called again if the source changed meanwhile. */
+  accept: (skill: FetchedSkill) => Promise<boolean>;
+  /** Shows why the skill is refused, and returns the rules that the user overrides. */
+  override: (refused: RefusedPackage) => Promise<readonly string[]>;
+};
+
+export async function withConsent(attempt: Attempt, decisions: Decisions): Promise<InstallOutcome> {
+  let result = await attempt({}).catch(async (error: unknown) => {
+    const refused = refusalOf(error);
+    if (refused === null) throw error;
+    const override = await decisions.override(refused);
+    if (refused.overridable === null || override.length === 0) throw error;
+    return attempt({ accept: refused.overridable.hash, override: [...override] });
+  });
   while (result.outcome === "consent") {
-    if (!(await decide(result.skill))) return result;
+    if (!(await decisions.accept(result.skill))) return result;
     result = await attempt({ accept: result.skill.hash });
   }
   return result;
@@ -32,13 +40,8 @@ export function absoluteSource(source: string, cx: Pick<CliContext, "cwd" | "env
   return /^\.{1,2}(?:\/|$)/.test(source) ? resolve(cx.cwd, source) : source;
 }
 
-/** The refused skill that an error describes; null for any other error. */
-export function refusedSkill(error: unknown): RefusedSkill | null {
-  const read = refusedSkillSchema.safeParse(isAegisError(error) ? error.details : null);
+/** The refusal that an error describes; null for any other error. */
+function refusalOf(error: unknown): RefusedPackage | null {
+  const read = refusedPackageSchema.safeParse(isAegisError(error) ? error.details : null);
   return read.success ? read.data : null;
-}
-
-/** Whether a daemon started this process, directly or through an agent, a hook or a workflow. */
-export function startedByDaemon(env: CliContext["env"]): boolean {
-  return (env[ownerVariable] ?? "") !== "";
 }

@@ -7,18 +7,20 @@ import { oneLine } from "../../format/text.ts";
 import type { Handler } from "../../program/command.ts";
 import { usageError } from "../../program/failure.ts";
 import { given } from "../../program/given.ts";
-import { confirm, typed } from "../../terminal/confirm.ts";
+import { confirm } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { type Attempt, absoluteSource, refusedSkill, startedByDaemon, withConsent } from "./install-consent.ts";
+import { type Attempt, absoluteSource, withConsent } from "./install-consent.ts";
+import { overriddenRules } from "./override.ts";
 import type { skillCommands } from "./spec.ts";
 
-type Choices = {
-  user: boolean;
+type Scope = { user: boolean };
+
+type Choices = Scope & {
   yes: boolean;
   force: boolean;
-  /** The name of a skill whose malicious findings the user overrides. */
-  override?: string | undefined;
+  /** The rules whose malicious findings the user overrides. */
+  override: readonly string[];
 };
 
 export const skillInstall: Handler<typeof skillCommands.install> = async (cx, args) => {
@@ -108,38 +110,19 @@ export const registrySearch: Handler<typeof skillCommands.search> = async (cx, a
   );
 };
 
-/**
- * Shows the findings, and asks for consent unless `--yes` is given. A refused skill is shown in full before the error.
- */
-async function attempt(cx: Terminal, args: Choices, call: Attempt): Promise<InstallOutcome> {
+/** Shows the findings, and asks for consent unless `--yes` is given. A refused skill is shown in full before the error. */
+function attempt(cx: Terminal, args: Choices, call: Attempt): Promise<InstallOutcome> {
   const style = cx.style;
-  try {
-    return await withConsent(call, async (skill) => {
+  return withConsent(call, {
+    async accept(skill) {
       cx.tell([fetchedLine(skill, style), ...findingLines(skill.findings, style)]);
       return args.yes || (cx.interactive && confirm(cx, "Install it anyway?"));
-    });
-  } catch (error) {
-    const refused = refusedSkill(error);
-    if (refused === null) throw error;
-    if (!cx.json) for (const line of findingLines(refused.findings, style)) cx.warn(line);
-    if (refused.overridable === null) throw error;
-    const { name, hash } = refused.overridable;
-    const override = args.override ?? (await typedName(cx, name));
-    if (override === null) throw error;
-    if (startedByDaemon(cx.env))
-      throw usageError("only a person can override malicious findings, and this command runs in an agent's process");
-    return call({ accept: hash, override });
-  }
-}
-
-/** The name that the user types after seeing the findings; null without a terminal or without input. */
-async function typedName(cx: Terminal, name: string): Promise<string | null> {
-  if (!cx.interactive) return null;
-  cx.print(
-    `${oneLine(name)} is refused as malicious. All malicious text in it is quoted, in examples, tests or references.`,
-  );
-  const answer = await typed(cx, "Type the skill's name to install it anyway, or press Enter to cancel:");
-  return answer === "" ? null : answer;
+    },
+    async override({ findings, overridable }) {
+      if (!cx.json) for (const line of findingLines(findings, style)) cx.warn(line);
+      return overridable === null ? [] : overriddenRules(cx, args.override, overridable.rules);
+    },
+  });
 }
 
 function printOutcome(cx: Terminal, result: InstallOutcome): void {
@@ -166,6 +149,6 @@ function installedTable(skills: readonly InstalledSkillView[], cx: Terminal): st
   ]);
 }
 
-function scopeOf({ user }: Choices): "user" | "project" {
+function scopeOf({ user }: Scope): "user" | "project" {
   return user ? "user" : "project";
 }

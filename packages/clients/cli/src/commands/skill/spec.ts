@@ -1,12 +1,9 @@
 /** Commands about skills. */
 import { argument, command, type Exit, option } from "../../program/command.ts";
+import { overrideMalicious } from "../../program/override-option.ts";
 
 const user = option.flag("--user", "for all projects, in ~/.aegis/skills");
 const yes = option.flag("-y, --yes", "accept suspicious findings; malicious skills are still refused");
-const overrideMalicious = option.text(
-  "--override-malicious <name>",
-  "install the skill with exactly this name even though it quotes malicious text; not available to agents",
-);
 const agent = option.text("--agent <name>", "only skills that this agent may use", "agent");
 
 export const skillCommands = {

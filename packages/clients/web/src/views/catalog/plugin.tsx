@@ -3,6 +3,7 @@
 import type { PluginDetail } from "@aegis/contract/plugin.ts";
 import { useState } from "preact/hooks";
 import { client } from "../../app/client.ts";
+import { orRefused } from "../../app/refusal.ts";
 import { typeBegins, useResource } from "../../app/resource.ts";
 import { link } from "../../app/router.ts";
 import { oneLine, visible } from "../../model/format.ts";
@@ -27,11 +28,11 @@ export function PluginPage({ name }: { name: string }) {
   const [purge, setPurge] = useState(false);
   const begin = (action: "updatePlugin" | "removePlugin", word: string) => {
     setLabel(word);
-    change.begin((accept) => {
+    change.begin(({ accept, override }) => {
       const more = accept === undefined ? {} : { accept };
       const path = { plugin: name };
       return action === "updatePlugin"
-        ? client.call("updatePlugin", { path, body: more })
+        ? orRefused(client.call("updatePlugin", { path, body: override === undefined ? more : { ...more, override } }))
         : client.call("removePlugin", { path, body: { purge, ...more } });
     });
   };

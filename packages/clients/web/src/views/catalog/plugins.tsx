@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { useAction } from "../../app/busy.ts";
 import { client } from "../../app/client.ts";
 import { useChange } from "../../app/consent.ts";
+import { orRefused, type RefusedAnswer } from "../../app/refusal.ts";
 import { typeBegins, useResource } from "../../app/resource.ts";
 import { link } from "../../app/router.ts";
 import { oneLine, plural, visible } from "../../model/format.ts";
@@ -12,6 +13,7 @@ import { Consent, Lines } from "../../parts/consent.tsx";
 import { Diagnostics } from "../../parts/diagnostics.tsx";
 import { Empty, Problem } from "../../parts/facts.tsx";
 import { StatusWord, Table } from "../../parts/page.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 const load = async () => {
   const [{ plugins, missing_gates: missing }, installed] = await Promise.all([
@@ -75,9 +77,9 @@ function InstallPlugin({ changed, known }: { changed: () => void; known: Readonl
   const [force, setForce] = useState(false);
   const change = usePluginChange();
   const begin = (wanted: { name: string; from?: string }) =>
-    change.begin(async (accept) => {
-      const answer = await client.call("installPlugin", { body: { ...wanted, force, ...(accept ? { accept } : {}) } });
-      if (answer.outcome !== "consent") changed();
+    change.begin(async (consented) => {
+      const answer = await orRefused(client.call("installPlugin", { body: { ...wanted, force, ...consented } }));
+      if (answer.outcome !== "consent" && answer.outcome !== "refused") changed();
       return answer;
     });
   return (
@@ -120,13 +122,17 @@ function InstallPlugin({ changed, known }: { changed: () => void; known: Readonl
 }
 
 export function usePluginChange() {
-  return useChange<PluginChange>((answer) => (answer.outcome === "consent" ? answer.digest : null));
+  return useChange<PluginChange | RefusedAnswer>((answer) => {
+    if (answer.outcome === "refused") return "";
+    return answer.outcome === "consent" ? answer.digest : null;
+  });
 }
 
 /** What the change would do, and afterwards what it did. */
 export function PluginConsent(props: { change: ReturnType<typeof usePluginChange>; confirmLabel: string }) {
   const { change, confirmLabel } = props;
   const { shown, done } = change;
+  if (shown?.outcome === "refused") return <Refused answer={shown} change={change} />;
   if (shown !== null)
     return (
       <Consent
@@ -137,7 +143,7 @@ export function PluginConsent(props: { change: ReturnType<typeof usePluginChange
         change={change}
       />
     );
-  if (done === null) return null;
+  if (done === null || done.outcome === "refused") return null;
   return (
     <section class="consent" aria-label="Result" role="status">
       <h2>

@@ -1,14 +1,12 @@
 /** What the scan found in a skill, the consent to it, and the outcome. */
-import { useState } from "preact/hooks";
-import type { SkillAnswer, useSkillChange } from "../../app/skill-change.ts";
+import type { useSkillChange } from "../../app/skill-change.ts";
 import { oneLine, plural, visible } from "../../model/format.ts";
 import { Consent, Findings } from "../../parts/consent.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
-type SkillChange = ReturnType<typeof useSkillChange>;
-
-export function SkillConsent({ change, override }: { change: SkillChange; override: (name: string) => void }) {
+export function SkillConsent({ change }: { change: ReturnType<typeof useSkillChange> }) {
   const { shown, done } = change;
-  if (shown?.outcome === "refused") return <Refused shown={shown} change={change} override={override} />;
+  if (shown?.outcome === "refused") return <Refused answer={shown} change={change} />;
   if (shown !== null)
     return (
       <Consent
@@ -29,47 +27,6 @@ export function SkillConsent({ change, override }: { change: SkillChange; overri
         {visible(done.skill.name)} {visible(done.skill.version ?? "")} is {done.outcome}
       </h2>
       <Findings findings={done.skill.findings} />
-    </section>
-  );
-}
-
-/** Malicious text that is only quoted can be accepted by a person who types the name, as on the command line. */
-function Refused(props: {
-  shown: Extract<SkillAnswer, { outcome: "refused" }>;
-  change: SkillChange;
-  override: (name: string) => void;
-}) {
-  const { shown, change } = props;
-  const { overridable, findings } = shown.refused;
-  const [typed, setTyped] = useState("");
-  return (
-    <section class="consent" aria-label="Refused">
-      <h2 class="err">{oneLine(shown.message, 300)}</h2>
-      <Findings findings={findings} />
-      {overridable === null ? null : (
-        <label class="inline">
-          All malicious text in it is quoted. Type {visible(overridable.name)} to install it anyway:
-          <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
-        </label>
-      )}
-      <div class="buttons">
-        {overridable === null ? null : (
-          <button
-            type="button"
-            class="danger"
-            disabled={typed !== overridable.name || change.action.busy.value}
-            onClick={() => {
-              props.override(typed);
-              change.confirm();
-            }}
-          >
-            Install it anyway
-          </button>
-        )}
-        <button type="button" onClick={change.cancel}>
-          Cancel
-        </button>
-      </div>
     </section>
   );
 }

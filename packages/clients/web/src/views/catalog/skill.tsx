@@ -1,10 +1,11 @@
 /** One skill: whether it can be used, its text, and its update and removal if it was installed. */
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useAction } from "../../app/busy.ts";
 import { client } from "../../app/client.ts";
+import { orRefused } from "../../app/refusal.ts";
 import { typeBegins, useResource } from "../../app/resource.ts";
 import { go, link } from "../../app/router.ts";
-import { skillAnswer, useSkillChange } from "../../app/skill-change.ts";
+import { useSkillChange } from "../../app/skill-change.ts";
 import { oneLine, visible } from "../../model/format.ts";
 import { Diagnostics, Facts, shownFile } from "../../parts/diagnostics.tsx";
 import { Empty, Problem } from "../../parts/facts.tsx";
@@ -25,17 +26,14 @@ export function SkillPage({ name }: { name: string }) {
   const removal = useAction();
   const [asks, setAsks] = useState(false);
   const [force, setForce] = useState(false);
-  const override = useRef<string | null>(null);
   if (data === null) return problem === null ? <Empty>Loading…</Empty> : <Problem text={problem} />;
   const { skill, entry } = data;
   const path = { skill: name };
   const update = () => {
     if (entry === null) return;
-    override.current = null;
-    change.begin((accept) => {
-      const more = override.current === null ? {} : { override: override.current };
-      const body = { scope: entry.scope, force, ...(accept ? { accept } : {}), ...more };
-      return skillAnswer(client.call("updateSkill", { path, body }));
+    change.begin((consented) => {
+      const body = { scope: entry.scope, force, ...consented };
+      return orRefused(client.call("updateSkill", { path, body }));
     });
   };
   const remove = () =>
@@ -81,12 +79,7 @@ export function SkillPage({ name }: { name: string }) {
           Its files were edited here: replace or remove them too
         </label>
       ) : null}
-      <SkillConsent
-        change={change}
-        override={(typed) => {
-          override.current = typed;
-        }}
-      />
+      <SkillConsent change={change} />
       <Diagnostics found={skill.diagnostics} />
       <p>{oneLine(skill.description, 600)}</p>
       <Facts

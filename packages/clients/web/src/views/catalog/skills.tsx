@@ -1,9 +1,10 @@
 /** All skills, and the form that installs one. */
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { client } from "../../app/client.ts";
+import { orRefused } from "../../app/refusal.ts";
 import { typeBegins, useResource } from "../../app/resource.ts";
 import { link } from "../../app/router.ts";
-import { skillAnswer, useSkillChange } from "../../app/skill-change.ts";
+import { useSkillChange } from "../../app/skill-change.ts";
 import { oneLine, visible } from "../../model/format.ts";
 import { Diagnostics } from "../../parts/diagnostics.tsx";
 import { Empty, Problem } from "../../parts/facts.tsx";
@@ -50,15 +51,11 @@ function InstallSkill({ changed }: { changed: () => void }) {
   const [name, setName] = useState("");
   const [scope, setScope] = useState<"project" | "user">("project");
   const [force, setForce] = useState(false);
-  const override = useRef<string | null>(null);
   const change = useSkillChange();
   const begin = () => {
-    override.current = null;
     const body = { source: source.trim(), scope, force, ...(name.trim() === "" ? {} : { name: name.trim() }) };
-    change.begin(async (accept) => {
-      const more = override.current === null ? {} : { override: override.current };
-      const request = client.call("installSkill", { body: { ...body, ...(accept ? { accept } : {}), ...more } });
-      const answer = await skillAnswer(request);
+    change.begin(async (consented) => {
+      const answer = await orRefused(client.call("installSkill", { body: { ...body, ...consented } }));
       if (answer.outcome === "installed" || answer.outcome === "updated") changed();
       return answer;
     });
@@ -111,12 +108,7 @@ function InstallSkill({ changed }: { changed: () => void }) {
         </div>
         <Problem text={change.action.problem.value} />
       </form>
-      <SkillConsent
-        change={change}
-        override={(typed) => {
-          override.current = typed;
-        }}
-      />
+      <SkillConsent change={change} />
     </>
   );
 }
