@@ -43,15 +43,39 @@ const shellCommand =
 export function* downloadingServers(text: string): Generator<Combined | undefined> {
   for (const found of yield* anchors(text, shellCommand)) {
     yield undefined;
-    const after = text.slice(found.index, found.index + 500);
+    const command = commandAt(text, found);
     if (
-      !/\b(?:curl|wget|irm|iwr)\b[^\n]{0,240}(?:\|\s{0,4}(?:(?:ba|z|da)?sh|iex)\b|\biex\b)/.test(after) ||
-      !isStrange(after)
+      !/\b(?:curl|wget|irm|iwr)\b[^\n]{0,240}(?:\|\s{0,4}(?:(?:ba|z|da)?sh|iex)\b|\biex\b)/.test(command) ||
+      !isStrange(command) ||
+      isInstallOption(text, found)
     )
       continue;
     const message = "has the agent run what a server sends, each time that it starts";
     yield { severity: "malicious", rule: "install.server-download", message, ...placeOf(found) };
   }
+}
+
+/** The value of a script, or the rest of the object that a command belongs to. Other addresses are not part of it. */
+function commandAt(text: string, { index, match }: Place): string {
+  const isScript = /install|prepare/.test(match);
+  const quote = match.endsWith("'") ? "'" : '"';
+  let [depth, quoted, end] = [0, true, index + match.length];
+  for (; end < index + 500 && depth >= 0 && (quoted || !isScript); end++) {
+    const character = text[end];
+    if (character === "\\") end++;
+    else if (character === quote) quoted = !quoted;
+    else if (!quoted && character === "{") depth++;
+    else if (!quoted && character === "}") depth--;
+  }
+  return text.slice(index, end);
+}
+
+/** One of the ways to install a program that the header of a skill lists: it runs once, and only if a person wants it. */
+function isInstallOption(text: string, found: Place): boolean {
+  if (!/^\s{0,8}---[ \t]*\r?\n/.test(text) || text.slice(4, found.index).includes("\n---")) return false;
+  const before = text.slice(Math.max(0, found.index - 400), found.index);
+  if (!/["']install["']\s{0,4}:/.test(before)) return false;
+  return /["']kind["']\s{0,4}:/.test(`${before.slice(before.lastIndexOf("{"))}${commandAt(text, found)}`);
 }
 
 function* sentStores(text: string): Generator<Combined | undefined> {

@@ -3,6 +3,7 @@
  * names only, without semantics, so one pass over the text is enough.
  */
 import type { FindingSeverity } from "@aegis/contract/skill-install.ts";
+import { decodes } from "./decoders.ts";
 import { hostKind } from "./hosts.ts";
 import { secretFile } from "./secret-files.ts";
 import { matchInParts } from "./text-search.ts";
@@ -16,8 +17,6 @@ type Origin = "decoded" | "downloaded";
 type Source = { origin: Origin; at: number; line: string; calls: boolean };
 type Written = { origin: Origin; at: number; line: string };
 
-/** Patterns that decode unreadable content. */
-export const decodes = String.raw`(?:\b(?:g?base64|base32)\s{1,4}(?:-{1,2}[\w=]{1,12}\s{1,4}){0,3}(?:-d\b|-di\b|-id\b|--d(?:ecode)?\b)|\bopenssl\s{1,4}(?:enc\b|base64\b|aes)[^|;\n]{0,120}\s-d\b|\bxxd\s{1,4}(?:-\w{1,3}\s{1,4}){0,2}-(?:r|p\s{0,3}-r|rp|r\s{0,3}-p)|\b(?:gunzip|zcat|gzip\s{1,4}-\w{0,3}d|bunzip2|xz\s{1,4}-\w{0,3}d)\b|\btr\s{1,4}["']?(?:a-za-z|\[a-z\]|a-z|a-m)\S{0,24}\s{1,4}["']?(?:n-za-m|\[n-z|n-z|b-za)\S{0,24}|\b(?:urlsafe_|standard_)?b(?:64|32|16)decode\b|\bdecode_base64\b|\bbase64\.(?:strict_|urlsafe_)?decode64\b|\bbase64_decode\b|\ba2b_(?:base64|hex)\b|\bunhexlify\b|\bbytes\.fromhex\b|\bcodecs\.decode\b|\b(?:zlib|gzip|lzma|bz2)\.decompress\b|\bmarshal\.loads\b|\batob\s{0,4}\(|\bbuffer\.from\s{0,4}\([^()\n]{0,200},\s{0,4}["'](?:base64|hex)["']|\bfrombase64string\b|\bstring\.fromcharcode\b|\bcertutil\b[^\n]{0,60}-decode\b|\bprintf\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\becho\s{1,4}-\w{0,3}e\w{0,3}\s{1,4}["']?(?:\\+x[0-9a-f]{2}|\\+[0-7]{3}){4}|\$'(?:\\+x[0-9a-f]{2}){4}|\|\s{0,4}rev\b|\brev\s{0,4}<<<)`;
 const downloads = String.raw`(?:\$\(\s{0,4}(?:curl|wget)\s|\x60(?:curl|wget)\s|\brequests\.get\(|\burlopen\(|\bhttpx\.get\(|\bfetch\(|\baxios(?:\.get)?\(|\buri\.open\(|\bdownloadstring\b|\binvoke-(?:webrequest|restmethod)\b|\b(?:irm|iwr)\s)`;
 
 /** Programs are often distributed compressed, which hides nothing. */

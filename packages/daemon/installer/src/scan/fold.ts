@@ -36,7 +36,8 @@ const pauseAfter = 512;
 const special = new RegExp(
   [
     String.raw`\\\r?\n[ \t]{0,200}`,
-    String.raw`\|[ \t]{0,200}\r?\n[ \t]{0,200}`,
+    // The next row of a table is no continuation of a command.
+    String.raw`\|[ \t]{0,200}\r?\n(?![ \t]{0,200}\|)[ \t]{0,200}`,
     String.raw`[ \t]{2,}`,
     `(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{${longestWord},}`,
     `(?<=[A-Za-z])(?:""|'')(?=[A-Za-z])`,

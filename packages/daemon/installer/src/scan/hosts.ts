@@ -145,6 +145,14 @@ function isGist(host: string, path: string): boolean {
   return /^gist\.github(?:usercontent)?\.com$/.test(host) && path.length > 1;
 }
 
+const tunnel =
+  /(?:^|\.)(?:ngrok(?:-free)?\.(?:app|io|dev)|trycloudflare\.com|loca\.lt|serveo\.net|bore\.pub|localhost\.run)$/;
+
+export function isTunnel(url: string): boolean {
+  const [, host = ""] = /^(?:https?:\/\/)?([^/:?#\s]{1,253})/.exec(url) ?? [];
+  return tunnel.test(host);
+}
+
 /** Pages of text without an owner, and links that hide where they lead. Programs are not distributed there. */
 const paste =
   /(?:^|\.)(?:\w{0,8}bin\.\w{2,8}|glot\.io|rentry\.\w{2,4}|paste\.\w{2,8}|dpaste\.\w{2,4}|ix\.io|sprunge\.us|controlc\.com|justpaste\.it|telegra\.ph|write\.as|pastes?\.io|0x0\.st|bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|rb\.gy|shorturl\.at|t\.ly|tiny\.cc|rebrand\.ly)$/;

@@ -4,7 +4,7 @@
  * pressure on the reader; known projects reduce the score.
  */
 import type { FindingSeverity } from "@aegis/contract/skill-install.ts";
-import { type HostKind, hostKind, isCheap, isPaste } from "./hosts.ts";
+import { type HostKind, hostKind, isCheap, isPaste, isTunnel } from "./hosts.ts";
 import { Hits } from "./lure-hits.ts";
 import { byPrerequisite, byUnlocking, elsewhere, sectionAround } from "./lure-signals.ts";
 import { toldPassword } from "./lure-words.ts";
@@ -65,14 +65,22 @@ function signalled(text: string, { at, end, url, host }: Link, hits: Hits): Lure
 
 /** A tool of its own fetches the address and knows what it gets there. */
 const argument =
-  /\b(?:git\s{1,4}clone|npx|bunx|pnpm\s{1,4}dlx|go\s{1,4}(?:get|install)|cargo\s{1,4}install|pip[x3]?\s{1,4}install|docker\s{1,4}(?:pull|run)|helm\s{1,4}repo\s{1,4}add)\s[^\n|;&]{0,120}$/;
+  /\b(?:git\s{1,4}clone|npx|bunx|pnpm\s{1,4}dlx|go\s{1,4}(?:get|install)|cargo\s{1,4}install|pip[x3]?\s{1,4}install|docker\s{1,4}(?:pull|run)|curl|wget|helm\s{1,4}repo\s{1,4}add)\s[^\n|;&]{0,120}$/;
+/** A program that prints where its documentation is. */
+const printsReference =
+  /\b(?:echo|printf|print|console\.log)\b[\s(]{0,3}(?:-\w\s)?["'`](?:\s|\\n){0,6}(?:docs?|documentation|homepage|website|more|see also|reference)\s{0,2}:\s{0,3}$/;
 const listedLink = /(?:^|\n)\s{0,8}[-*+]\s{1,4}\*{0,2}\[[^\]\n]{1,80}\]\($/;
 
 /** Nobody takes a command from there: the address is the argument of one, a template, or an entry in a list of what to read. */
 function isNoPage(text: string, { at, end, host }: Pick<Link, "at" | "end" | "host">): boolean {
   const before = text.slice(Math.max(0, at - 200), at);
   // An address that the program completes itself is none that its author has prepared.
-  if (argument.test(before) || (host !== "throwaway" && /\$\{/.test(text.slice(at, end)))) return true;
+  if (
+    argument.test(before) ||
+    (printsReference.test(before) && /^["'`]/.test(text.slice(end, end + 1))) ||
+    (host !== "throwaway" && /\$\{/.test(text.slice(at, end)))
+  )
+    return true;
   if (host === "throwaway" || !listedLink.test(before)) return false;
   const [about = ""] = text.slice(end, end + 300).split("\n", 1);
   return /^\)\*{0,2}\s{1,2}[-–—:]\s/.test(about) && !/\b(?:cop(?:y|ied)|paste|run|execute|open|terminal)\b/.test(about);
@@ -239,6 +247,8 @@ function sameOwner(url: string): boolean {
   return owner.length > 2 && (owner.includes(name) || name.includes(owner));
 }
 
+const tunnelCommand =
+  /\bngrok\s{1,4}(?:http|tcp|tls|start)\b|\bcloudflared\s{1,4}tunnel\b|\b(?:lt|localtunnel)\s{1,4}--port\b/;
 const picture = /\.(?:png|jpe?g|gif|svg|webp|avif)(?:[?#]|$)/;
 
 /** A picture is shown, not visited. */
@@ -255,13 +265,15 @@ function* findLinks(text: string): Generator<undefined, Link[]> {
     yield undefined;
   }
   const links: Link[] = [];
+  // The address of a tunnel that the reader opens leads to the reader's own machine.
+  const opensTunnel = tunnelCommand.test(text);
   for (const found of matchInParts(text, link)) {
     yield undefined;
     if (found === undefined) continue;
     const { index, match } = found;
     const url = (match.startsWith("][") ? definitions.get(match.slice(2, -1)) : match)?.replace(/[.,;:!?*_]{1,4}$/, "");
     if (url === undefined || (picture.test(url) && isShown(text, index))) continue;
-    const host = hostKind(url);
+    const host = opensTunnel && isTunnel(url) ? "local" : hostKind(url);
     // The front page of such a service has nothing to run; people put their own text there.
     if (isPaste(url) && /^\/?$/.test(pathOf(url))) continue;
     if (!match.startsWith("][") && !match.startsWith("http") && host !== "throwaway") continue;

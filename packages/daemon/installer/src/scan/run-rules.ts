@@ -1,5 +1,5 @@
 /** Rules for content that is downloaded or decoded and executed, and for shells opened to strangers. */
-import { decodes } from "./decode-run.ts";
+import { decodes } from "./decoders.ts";
 import { bareAddress, hasThrowawayHost, hostKind, isCheap } from "./hosts.ts";
 import { type Form, forms, type ScanRule } from "./scan-rule.ts";
 
@@ -153,7 +153,7 @@ export const runRules: readonly ScanRule[] = [
     },
     {
       words: ["echo", "printf", "base64", "rev", "xxd"],
-      anchor: String.raw`\|\s{0,4}(?:sudo\s{1,4})?["']?(?:\$\(|\x60)\s{0,4}(?:echo|printf|base64|rev|xxd|tr)\b`,
+      anchor: String.raw`\|\s{0,4}(?:sudo\s{1,4})?["']?(?:\$\(|\x60)\s{0,4}(?:echo|printf|base64|rev|xxd|tr)\s{1,4}[^\s\x60]`,
       // In a table, the bar separates cells.
       unless: /^\s{0,8}\|.*\|\s{0,8}$/,
     },

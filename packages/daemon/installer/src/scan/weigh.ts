@@ -3,6 +3,7 @@
  * download looks harmless if its bare address is in a variable.
  */
 import type { FindingSeverity } from "@aegis/contract/skill-install.ts";
+import { decodes } from "./decoders.ts";
 import { hasUnusualName, hostKind } from "./hosts.ts";
 
 /** A placeholder address: `{lhost}`, `<IP>`, `ATTACKER_IP`. A shell's own `$HOST` may be set by the skill. */
@@ -46,9 +47,9 @@ function commandsOn(line: string): string {
   return downloads.length === 0 ? line : downloads.join("\n");
 }
 
-/** What an honest installer does not do: no TLS, no output, in the background, from a schedule, from a hidden file. */
+/** What an honest installer does not do: no TLS, in the background, from a schedule, from a hidden file. */
 const furtive =
-  /\bscriptblock\]::create\b|\bassembly\]::load\b|\bosascript\b|\bdo shell script\b|\badministrator privileges\b|\bnohup\b|\bstart\s{1,4}\/b\b|\bxattr\s{1,4}-\w{0,3}c|\/tmp\/\.\w|\/dev\/shm\/|\blaunchagents?\/\.|\s-w(?:indowstyle)?\s{1,4}hidden\b|(?:^|\s)(?:[*\d][\d*/,-]{0,8}\s{1,2}){5}(?=\S)|@(?:reboot|hourly|daily)\s|(?<![&>|])&\s{0,4}(?:["'\x60)]|$)/;
+  /\bscriptblock\]::create\b|\bassembly\]::load\b|\bosascript\b|\bdo shell script\b|\badministrator privileges\b|\bnohup\b|\bstart\s{1,4}\/b\b|\bxattr\s{1,4}-\w{0,3}c|\/tmp\/\.\w|\/dev\/shm\/|\blaunchagents?\/\.|\s-w(?:indowstyle)?\s{1,4}hidden\b|(?:^|[\s"'])(?:[*\d][\d*/,-]{0,8}\s{1,2}){5}(?=\S)|@(?:reboot|hourly|daily)\s|(?<![&>|])&\s{0,4}(?:["'\x60)]|$)/;
 /** The download is not checked to come from its host, so the name of a known host says nothing. */
 const unchecked =
   /\bcurl\s[^|;]{0,80}\s(?:-\w{0,8}k\w{0,4}|--insecure)\s|\bcurl\s{1,4}-\w{0,8}k\w{0,4}\s|\bwget\s[^|;]{0,80}--no-check-certificate/;
@@ -74,11 +75,21 @@ function isPlain(url: string): boolean {
   );
 }
 
-/** Whether a variable on the line contains a bare address or that of a throwaway page. */
+/** Whether a variable on the line contains a bare address or that of a throwaway page, or an address that is decoded. */
 function hidesAddress(line: string, text: string): boolean {
+  if ([...line.matchAll(downloadedVariable)].slice(0, 8).some(({ groups }) => isDecoded(groups?.name ?? "", text)))
+    return true;
   const names = [...line.matchAll(/\$\{?(\w{1,40})/g)].slice(0, 8).map(({ 1: name = "" }) => name);
   return names.some((name) => {
     const [, url] = new RegExp(String.raw`(?:^|[\s;])${name}=["']?(https?://[^\s"';]{3,200})`).exec(text) ?? [];
     return url !== undefined && hostKind(url) === "throwaway";
   });
+}
+
+/** The whole argument of a download, and not a part of a header. */
+const downloadedVariable =
+  /\b(?:curl|wget|irm|iwr)\s[^|;\n]{0,160}?(?<=\s)(?<quote>["']?)\$\{?(?<name>\w{1,40})\}?\k<quote>(?=[\s)|;&]|$)/g;
+
+function isDecoded(name: string, text: string): boolean {
+  return new RegExp(String.raw`(?:^|[\s;&])${name}=["']?(?:\$\(|\x60)[^\n]{0,240}?${decodes}`).test(text);
 }
