@@ -569,6 +569,23 @@ export function storeSuite(
         expect(await seqs({ types: [], limit: 100 })).toEqual([]);
         expect(await store.read.events.lastSeq()).toBe(11);
       });
+
+      it("are read as texts, and their sizes without them", async () => {
+        const { id } = await addSession(store);
+        const texts = ["short", 'ein längerer Text\nmit "Zeichen" 🦉', "x".repeat(100_000)];
+        await store.transact(async (tx) => {
+          for (const text of texts) await tx.events.append(notice(id, text), 1);
+          await tx.events.append({ type: "daemon.started", session: null, data: { version: "1", pid: 1 } }, 2);
+        });
+        const query = { after: 1, limit: 100 };
+        const events = await store.read.events.list(query);
+        const read = await store.read.events.texts(query);
+        expect(read.map(({ json }) => JSON.parse(json))).toEqual(events);
+        expect(read.map(({ json }) => json)).toEqual(events.map((event) => JSON.stringify(event)));
+        const sizes = events.map(({ seq, data }) => ({ seq, bytes: Buffer.byteLength(JSON.stringify(data)) }));
+        expect(await store.read.events.sizes(query)).toEqual(sizes);
+        expect(read.map(({ seq }) => seq)).toEqual([2, 3, 4]);
+      });
     });
 
     describe("clients", () => {

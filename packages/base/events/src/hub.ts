@@ -5,47 +5,18 @@
 import type { Event, LiveDelta } from "@aegis/contract/event.ts";
 import type { MessageId, SessionId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
+import { TakingTurns } from "@aegis/lib/slices.ts";
 import type { Store } from "@aegis/store/store.ts";
+import { type EventPage, EventPages, type PageLimits } from "./event-pages.ts";
+import { type DeltaItem, deltaItem, EventItem, type StreamItem } from "./stream-item.ts";
+import { type QueueLimits, SubscriberQueue } from "./subscriber-queue.ts";
 
-/** What a subscriber receives. Created once per event and shared by all subscribers, including its serialized form. */
-export type StreamItem = EventItem | DeltaItem;
-type EventItem = { kind: "event"; event: Event } & Serialised;
-type DeltaItem = { kind: "delta"; delta: LiveDelta } & Serialised;
+export type { StreamItem };
 
-type Serialised = { readonly json: string; readonly bytes: number };
+/** The limits of the queue, and of a page that is read from the store. */
+export type HubLimits = QueueLimits & PageLimits;
 
-function eventItem(event: Event): EventItem {
-  return { kind: "event", event, ...serialise(event) };
-}
-
-function deltaItem(delta: LiveDelta): DeltaItem {
-  return { kind: "delta", delta, ...serialise(delta) };
-}
-
-function serialise(value: Event | LiveDelta): Serialised {
-  const json = JSON.stringify(value);
-  return { json, bytes: Buffer.byteLength(json) };
-}
-
-export type QueueLimits = { items: number; bytes: number };
-
-/** The subscriber read too slowly. No event is lost: it resumes after the last seq that it received. */
-export class SlowSubscriberError extends Error {
-  override readonly name = "SlowSubscriberError";
-
-  constructor(limits: QueueLimits) {
-    super(
-      `the subscriber fell more than ${limits.items} events or ${limits.bytes} bytes behind; resume after the last seq it received`,
-    );
-  }
-}
-
-export type HubLimits = QueueLimits & {
-  /** The number of events per read from the store. */
-  page: number;
-};
-
-const defaultHubLimits: HubLimits = { items: 2_000, bytes: 16 * 1024 * 1024, page: 500 };
+const defaultHubLimits: HubLimits = { items: 2_000, bytes: 1024 * 1024, page: 128, pageBytes: 64 * 1024 };
 
 type Subscription = { session?: SessionId | undefined; live: boolean };
 type Subscriber = Subscription & { queue: SubscriberQueue };
@@ -58,6 +29,9 @@ export class EventHub {
   readonly #store: HubStore;
   readonly #limits: HubLimits;
   readonly #subscribers = new Set<Subscriber>();
+  readonly #pages: EventPages;
+  /** Subscribers that catch up read one after the other, so that other requests are answered in between. */
+  readonly #turns = new TakingTurns();
   #stopListening: (() => void) | null = null;
   /** What open subscriptions to live text show; undefined means every session. */
   readonly #watched = new Set<{ session: SessionId | undefined }>();
@@ -66,6 +40,7 @@ export class EventHub {
   constructor(store: HubStore, limits: Partial<HubLimits> = {}) {
     this.#store = store;
     this.#limits = { ...defaultHubLimits, ...limits };
+    this.#pages = new EventPages(store.read.events, this.#limits);
   }
 
   lastSeq(): Promise<number> {
@@ -95,42 +70,58 @@ export class EventHub {
   }
 
   /**
-   * Ends when the signal aborts, or with `SlowSubscriberError` if the reader falls too far behind. Pass `after` to
-   * resume.
+   * Ends when the signal aborts. Pass `after` to resume. A subscriber that reads slowly costs one page: what it did not
+   * read yet stays in the log.
    */
   async *subscribe(
     options: Subscription & { after: number; signal: AbortSignal },
   ): AsyncGenerator<StreamItem, void, undefined> {
     const { session, live, signal } = options;
-    const queue = new SubscriberQueue(this.#limits);
-    const subscriber: Subscriber = { session, live, queue };
+    const subscriber: Subscriber = { session, live, queue: new SubscriberQueue(this.#limits) };
     let seen = options.after;
     const unwatch = live ? this.#watch(session) : () => {};
     try {
-      for (let behind = true; behind; ) {
-        // Attached before the read, so that events committed meanwhile wait in the queue and none is missed.
-        this.#attach(subscriber);
-        const page = await this.list({ after: seen, limit: this.#limits.page, session });
-        behind = page.length === this.#limits.page;
-        // While the reader is far behind, the store holds the next events, so that a long replay does not fill the
-        // queue.
-        if (behind) this.#detach(subscriber);
-        else queue.forgetThrough(page.at(-1)?.seq ?? seen);
-        for (const event of page) {
-          if (signal.aborted) return;
-          yield eventItem(event);
-          seen = event.seq;
+      while (!signal.aborted) {
+        for (let behind = true; behind; ) {
+          const page = await this.#turns.run(() => this.#catchUp(subscriber, seen, signal));
+          behind = page.behind;
+          for (const item of page.items) {
+            if (signal.aborted) return;
+            yield item;
+            seen = item.seq;
+          }
         }
-      }
-      for (let item = await queue.take(signal); item !== null; item = await queue.take(signal)) {
-        // A commit may be published after a read has returned it.
-        if (item.kind === "event" && item.event.seq <= seen) continue;
-        yield item;
+        for (
+          let item = await subscriber.queue.take(signal);
+          item !== "behind";
+          item = await subscriber.queue.take(signal)
+        ) {
+          if (item === null) return;
+          if (item.kind === "event") {
+            // A commit may be published after a read has returned it.
+            if (item.seq <= seen) continue;
+            seen = item.seq;
+          }
+          yield item;
+        }
       }
     } finally {
       unwatch();
       this.#detach(subscriber);
     }
+  }
+
+  /** Reads the next page for a subscriber. The last one also attaches it to the commits that follow. */
+  async #catchUp(subscriber: Subscriber, after: number, signal: AbortSignal): Promise<EventPage> {
+    if (signal.aborted) return { items: [], behind: false };
+    this.#detach(subscriber);
+    // Attached before the read, so that events committed meanwhile wait in the queue and none is missed.
+    this.#attach(subscriber);
+    const page = await this.#pages.next({ after, session: subscriber.session });
+    // While the reader is far behind, the store holds the next events, so that a long replay does not fill the queue.
+    if (page.behind) this.#detach(subscriber);
+    else subscriber.queue.forgetThrough(page.items.at(-1)?.seq ?? after);
+    return page;
   }
 
   /** The sessions whose live text subscribers want. */
@@ -162,7 +153,7 @@ export class EventHub {
       let item: EventItem | null = null;
       for (const subscriber of this.#subscribers) {
         if (!wants(subscriber, event.session)) continue;
-        item ??= eventItem(event);
+        item ??= EventItem.committed(event);
         subscriber.queue.add(item);
       }
     }
@@ -209,90 +200,4 @@ function takenBefore(events: readonly Event[]): MessageId[] {
     else if (event.type === "turn.started") for (const id of event.data.messages) taken.add(id);
   }
   return [...taken].filter((id) => !admitted.has(id));
-}
-
-/** Bounded by count and bytes. When it is full, deltas are dropped first, then the subscriber. */
-class SubscriberQueue {
-  readonly #limits: QueueLimits;
-  #items: StreamItem[] = [];
-  #bytes = 0;
-  #overflowed = false;
-  #wake: (() => void) | null = null;
-
-  constructor(limits: QueueLimits) {
-    this.#limits = limits;
-  }
-
-  add(item: EventItem): void {
-    if (this.#overflowed) return;
-    if (!this.#fits(item, this.#limits)) this.#keep((waiting) => waiting.kind === "event");
-    if (this.#fits(item, this.#limits)) this.#push(item);
-    else this.#overflow();
-  }
-
-  /** Dropped if the reader is half a queue behind: it is not watching text appear. */
-  addDelta(item: DeltaItem): void {
-    const half = { items: this.#limits.items / 2, bytes: this.#limits.bytes / 2 };
-    if (!this.#overflowed && this.#fits(item, half)) this.#push(item);
-  }
-
-  clear(): void {
-    this.#items = [];
-    this.#bytes = 0;
-    this.#overflowed = false;
-  }
-
-  /** Frees the space of events that the reader received from the store. */
-  forgetThrough(seq: number): void {
-    this.#keep((item) => item.kind === "delta" || item.event.seq > seq);
-  }
-
-  /** Returns the next item, or null after the signal aborted. Throws `SlowSubscriberError` if items were dropped. */
-  async take(signal: AbortSignal): Promise<StreamItem | null> {
-    while (!signal.aborted) {
-      if (this.#overflowed) throw new SlowSubscriberError(this.#limits);
-      const item = this.#items.shift();
-      if (item !== undefined) {
-        this.#bytes -= item.bytes;
-        return item;
-      }
-      await this.#changed(signal);
-    }
-    return null;
-  }
-
-  /** A single item always fits, so that a message larger than the limit still arrives. */
-  #fits(item: StreamItem, limits: QueueLimits): boolean {
-    if (this.#items.length === 0) return true;
-    return this.#items.length < limits.items && this.#bytes + item.bytes <= limits.bytes;
-  }
-
-  #push(item: StreamItem): void {
-    this.#items.push(item);
-    this.#bytes += item.bytes;
-    this.#wake?.();
-  }
-
-  #keep(wanted: (item: StreamItem) => boolean): void {
-    this.#items = this.#items.filter(wanted);
-    this.#bytes = this.#items.reduce((sum, item) => sum + item.bytes, 0);
-  }
-
-  #overflow(): void {
-    this.clear();
-    this.#overflowed = true;
-    this.#wake?.();
-  }
-
-  #changed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        signal.removeEventListener("abort", done);
-        this.#wake = null;
-        resolve();
-      };
-      this.#wake = done;
-      signal.addEventListener("abort", done, { once: true });
-    });
-  }
 }

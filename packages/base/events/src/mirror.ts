@@ -16,7 +16,7 @@ import type { EventQuery, Store } from "@aegis/store/store.ts";
 import { Follower } from "./follower.ts";
 import { type Mark, repairTail } from "./jsonl-tail.ts";
 
-type Log = Pick<Store, "onCommit"> & { read: Pick<Store["read"], "events"> };
+type Log = Pick<Store, "onCommit"> & { read: { events: Pick<Store["read"]["events"], "list" | "lastSeq"> } };
 type FileOptions = {
   /** Created if it is missing, but not its parent folders: a deleted project must stay deleted. */
   dir: string;

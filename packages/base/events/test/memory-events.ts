@@ -2,7 +2,7 @@
 import type { Event, EventType, NewEvent } from "@aegis/contract/event.ts";
 import { type MessageId, newId, type SessionId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
-import type { CommitListener, EventQuery } from "@aegis/store/store.ts";
+import type { CommitListener, EventQuery, EventText } from "@aegis/store/store.ts";
 
 export class MemoryEvents {
   readonly all: Event[] = [];
@@ -16,19 +16,11 @@ export class MemoryEvents {
 
   readonly read = {
     events: {
-      list: async (query: EventQuery): Promise<Event[]> => {
-        this.reads += 1;
-        await this.beforeRead();
-        const rows = this.all.filter(
-          (event) =>
-            event.seq > (query.after ?? 0) &&
-            event.seq < (query.before ?? Number.POSITIVE_INFINITY) &&
-            (query.session === undefined || event.session === query.session),
-        );
-        const page = query.from === "newest" ? rows.slice(-query.limit) : rows.slice(0, query.limit);
-        await this.afterRead();
-        return page;
-      },
+      list: (query: EventQuery): Promise<Event[]> => this.#select(query),
+      texts: async (query: EventQuery): Promise<EventText[]> =>
+        (await this.#select(query)).map((event) => ({ seq: event.seq, json: JSON.stringify(event) })),
+      sizes: async (query: EventQuery): Promise<{ seq: number; bytes: number }[]> =>
+        (await this.#select(query)).map(({ seq, data }) => ({ seq, bytes: Buffer.byteLength(JSON.stringify(data)) })),
       lastSeq: async (): Promise<number> => this.all.length,
     },
     messages: {
@@ -36,6 +28,20 @@ export class MemoryEvents {
         this.messages.filter(({ id }) => ids.includes(id)),
     },
   };
+
+  async #select(query: EventQuery): Promise<Event[]> {
+    this.reads += 1;
+    await this.beforeRead();
+    const rows = this.all.filter(
+      (event) =>
+        event.seq > (query.after ?? 0) &&
+        event.seq < (query.before ?? Number.POSITIVE_INFINITY) &&
+        (query.session === undefined || event.session === query.session),
+    );
+    const page = query.from === "newest" ? rows.slice(-query.limit) : rows.slice(0, query.limit);
+    await this.afterRead();
+    return page;
+  }
 
   onCommit(listener: CommitListener, types?: readonly EventType[]): () => void {
     const entry: CommitListener = (events) => {

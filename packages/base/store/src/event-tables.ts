@@ -18,8 +18,15 @@ export type EventQuery = {
   from?: "oldest" | "newest";
 };
 
+/** An event as JSON. */
+export type EventText = { seq: number; json: string };
+
 export interface EventReads {
   list(query: EventQuery): Promise<Event[]>;
+  /** The same events, as texts that were not parsed. */
+  texts(query: EventQuery): Promise<EventText[]>;
+  /** How large the data of these events is, without reading it. */
+  sizes(query: EventQuery): Promise<{ seq: number; bytes: number }[]>;
   lastSeq(): Promise<number>;
 }
 

@@ -179,14 +179,15 @@ test("a daemon that fails on every connection is given up", async () => {
 });
 
 test("a reader that was dropped for being slow goes on where it was", async () => {
-  const { server, services } = await start({ hub: { items: 3, page: 50 } });
+  const { server, services } = await start({ limits: { stallMs: 50 } });
   const client = createClient({ url: server.url, token });
   let reconnects = 0;
-  const items = followEvents(client, { after: 0, sleep: atOnce, onReconnect: () => reconnects++ });
+  const items = followEvents(client, { after: 0, live: true, sleep: atOnce, onReconnect: () => reconnects++ });
   const first = items.next();
   await waitUntil("it follows", () => services.store.listeners.size === 1);
   for (let i = 0; i < 40; i++) services.store.commit(notice("x".repeat(512 * 1024)));
   await first;
+  await waitUntil("it was dropped", () => services.hub.watched === "nothing");
   expect(await collect(items, 39)).toEqual(Array.from({ length: 39 }, (_, i) => i + 2));
   expect(reconnects).toBeGreaterThan(0);
 });

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { ServerLimits } from "./limits.ts";
 
-type ConnectionLimits = Pick<ServerLimits, "connections" | "strangers" | "strangerMs" | "stallMs">;
+type ConnectionLimits = Pick<ServerLimits, "connections" | "strangers" | "strangerMs" | "stallMs" | "unreadBytes">;
 
 export class Connections {
   readonly #server: Server;
@@ -17,6 +17,8 @@ export class Connections {
   /** With the time at which each joined. */
   readonly #strangers = new Map<Socket, number>();
   readonly #idle = new Set<Socket>();
+  /** Those whose clients have not read their whole answer yet. */
+  readonly #unread = new Set<Socket>();
   #closing = false;
 
   constructor(server: Server, limits: ConnectionLimits) {
@@ -79,12 +81,25 @@ export class Connections {
     for (const set of [this.#open, this.#strangers, this.#idle]) set.delete(socket);
   }
 
-  /** The answer is complete; a client that does not take it must not keep the socket. */
+  /** The answer is complete; a client that does not take it must not keep the socket, nor many of them the memory. */
   #expectReader(socket: Socket, response: ServerResponse): void {
     if (socket.writableLength === 0) return;
     const timer = setTimeout(() => socket.destroy(), this.#limits.stallMs);
     timer.unref();
-    response.once("close", () => clearTimeout(timer));
+    this.#unread.add(socket);
+    response.once("close", () => {
+      clearTimeout(timer);
+      this.#unread.delete(socket);
+    });
+    let bytes = 0;
+    for (const { writableLength } of this.#unread) bytes += writableLength;
+    // The one that has waited longest goes first; the last one may be larger than the limit.
+    for (const slow of this.#unread) {
+      if (bytes <= this.#limits.unreadBytes || slow === socket) break;
+      bytes -= slow.writableLength;
+      this.#unread.delete(slow);
+      slow.destroy();
+    }
   }
 
   #becameIdle(socket: Socket): void {

@@ -1,7 +1,7 @@
 /** The routes of events. A stream writes a subscription to a socket, no faster than the client reads. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AegisError } from "@aegis/contract/errors.ts";
-import { type EventHub, SlowSubscriberError, type StreamItem } from "@aegis/events/hub.ts";
+import type { EventHub, StreamItem } from "@aegis/events/hub.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Logger } from "@aegis/lib/log.ts";
 import { toAegisError } from "./refusals.ts";
@@ -89,7 +89,6 @@ export class EventStreams {
       }
       return null;
     } catch (error) {
-      if (error instanceof SlowSubscriberError) return { reason: "slow" };
       const { message, details } = toAegisError(error, this.#options.log, { stream: true });
       return { reason: "failed", message, details };
     }
@@ -137,7 +136,7 @@ export class EventStreams {
   #frame(item: StreamItem): Buffer {
     const made = this.#frames.get(item);
     if (made !== undefined) return made;
-    const head = item.kind === "event" ? `id: ${item.event.seq}\nevent: event\n` : "event: delta\n";
+    const head = item.kind === "event" ? `id: ${item.seq}\nevent: event\n` : "event: delta\n";
     const frame = Buffer.from(`${head}data: ${item.json}\n\n`);
     this.#frames.set(item, frame);
     return frame;

@@ -21,6 +21,8 @@ export type ServerLimits = {
   heartbeatMs: number;
   /** How long a client may leave its socket full. */
   stallMs: number;
+  /** Of complete answers that wait for slow readers, all together. */
+  unreadBytes: number;
   /** How long running requests may continue when the server closes. */
   closeGraceMs: number;
 };
@@ -38,5 +40,6 @@ export const defaultLimits: ServerLimits = {
   streams: 1_024,
   heartbeatMs: 15_000,
   stallMs: 30_000,
+  unreadBytes: 64 * 1024 * 1024,
   closeGraceMs: 2_000,
 };

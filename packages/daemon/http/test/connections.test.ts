@@ -98,6 +98,27 @@ test("a client that does not read a finished answer is cut off", async () => {
   });
 });
 
+test("answers that clients do not read hold a bounded amount of memory", async () => {
+  const { server } = await start({ limits: { unreadBytes: 90_000_000 } });
+  server.mount("/mcp", () => new Response("x".repeat(40_000_000)));
+  const slow: Socket[] = [];
+  for (let index = 0; index < 4; index++) {
+    const [socket] = await openMany(server, 1, "POST /mcp HTTP/1.1\r\nHost: HERE\r\n\r\n");
+    await once(socket as Socket, "readable");
+    slow.push(socket as Socket);
+  }
+  await waitUntil("those that waited longest are closed", () => {
+    for (const socket of slow.slice(0, 2)) socket.write("x");
+    return slow.slice(0, 2).every((socket) => socket.destroyed);
+  });
+  const [newest] = slow.slice(-1);
+  let bytes = 0;
+  newest?.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  await waitUntil("the newest is read to its end", () => bytes > 40_000_000);
+});
+
 test("a mounted handler learns that its client has left", async () => {
   const { server } = await start();
   const left = Promise.withResolvers<void>();

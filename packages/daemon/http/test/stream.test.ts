@@ -109,11 +109,16 @@ test("a silent stream sends a comment as heartbeat", async () => {
 });
 
 test("a client that does not read is dropped, told so, and resumes without loss", async () => {
-  const { server, services } = await start({ hub: { items: 5, page: 10 } });
-  const slow = await open(server, "?after=0");
+  const clock = fakeClock();
+  const { server, services } = await start({ clock, limits: { stallMs: 1_000, heartbeatMs: 1_000_000_000 } });
+  const slow = await open(server, "?after=0&live=true");
   await waitUntil("the subscription is live", () => services.store.listeners.size === 1);
   // More than the buffers of a loopback connection hold.
   for (let i = 1; i <= 40; i++) services.store.commit(notice("x".repeat(512 * 1024)));
+  await waitUntil("the subscription is freed", async () => {
+    await clock.advance(1_000);
+    return services.hub.watched === "nothing";
+  });
   const got = await blocks(slow);
   expect(got.at(-1)).toMatchObject({ event: "dropped", data: '{"reason":"slow"}' });
   expect(services.store.listeners.size).toBe(0);
@@ -127,14 +132,15 @@ test("a client that does not read is dropped, told so, and resumes without loss"
 
 test("a client whose socket stays full is cut, and everything it held is freed", async () => {
   const clock = fakeClock();
-  const limits = { stallMs: 1_000, heartbeatMs: 1_000_000 };
-  const { server, services } = await start({ clock, limits, hub: { items: 1_000, bytes: 1e9 } });
-  const stuck = await open(server, "?after=0");
+  const limits = { stallMs: 1_000, heartbeatMs: 1_000_000_000 };
+  const { server, services } = await start({ clock, limits });
+  const stuck = await open(server, "?after=0&live=true");
   await waitUntil("the subscription is live", () => services.store.listeners.size === 1);
   for (let i = 1; i <= 40; i++) services.store.commit(notice("x".repeat(512 * 1024)));
-  await clock.sleepers(2);
-  await clock.advance(1_000);
-  await waitUntil("the subscription is freed", () => services.store.listeners.size === 0);
+  await waitUntil("the subscription is freed", async () => {
+    await clock.advance(1_000);
+    return services.hub.watched === "nothing";
+  });
   const closed = new Promise((resolve) => stuck.response.once("close", resolve));
   await clock.sleepers(1);
   await clock.advance(1_000);

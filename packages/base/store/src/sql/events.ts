@@ -1,6 +1,6 @@
 /** The event log: numbered without gaps and immutable. */
 import type { Event, NewEvent } from "@aegis/contract/event.ts";
-import type { EventQuery, EventTable } from "../store.ts";
+import type { EventQuery, EventTable, EventText } from "../store.ts";
 import type { Append, Sql, Value } from "./sql.ts";
 
 /** As stored: the event's data is JSON. */
@@ -16,6 +16,18 @@ export class SqlEvents implements EventTable {
   }
 
   async list(query: EventQuery): Promise<Event[]> {
+    return (await this.#select<Stored>("seq, at, type, session, data", query)).map(fromStored);
+  }
+
+  async texts(query: EventQuery): Promise<EventText[]> {
+    return (await this.#select<Stored>("seq, at, type, session, data", query)).map(textOf);
+  }
+
+  async sizes(query: EventQuery): Promise<{ seq: number; bytes: number }[]> {
+    return this.#select("seq, octet_length(data) AS bytes", query);
+  }
+
+  async #select<Row>(columns: string, query: EventQuery): Promise<Row[]> {
     const values: Value[] = [];
     let where = "";
     const add = (condition: string, value: Value) => {
@@ -31,10 +43,9 @@ export class SqlEvents implements EventTable {
     if (query.before !== undefined) add("seq < ?", query.before);
     if (query.types !== undefined) add(`type ${inArray}`, JSON.stringify(query.types));
     const newest = query.from === "newest";
-    const text = `SELECT seq, at, type, session, data FROM events ${where} ORDER BY seq ${newest ? "DESC" : "ASC"} LIMIT ?`;
-    const rows = await this.#sql.all<Stored>(text, ...values, query.limit);
-    if (newest) rows.reverse();
-    return rows.map(fromStored);
+    const text = `SELECT ${columns} FROM events ${where} ORDER BY seq ${newest ? "DESC" : "ASC"} LIMIT ?`;
+    const rows = await this.#sql.all<Row>(text, ...values, query.limit);
+    return newest ? rows.reverse() : rows;
   }
 
   /** The next events after a number, and those of them that this node wrote. */
@@ -52,6 +63,12 @@ export class SqlEvents implements EventTable {
   async append(event: NewEvent, at: number): Promise<Event> {
     return this.#append(event, at);
   }
+}
+
+/** The data is JSON already. */
+function textOf({ seq, at, type, session, data }: Stored): EventText {
+  const head = JSON.stringify({ seq, at, type, session });
+  return { seq, json: `${head.slice(0, -1)},"data":${data}}` };
 }
 
 function fromStored({ seq, at, type, session, data }: Stored): Event {
