@@ -24,6 +24,7 @@ import type { Store } from "@aegis/store/store.ts";
 import { openSqliteStore } from "@aegis/store-sqlite/store.ts";
 import { onTestFinished } from "vitest";
 import { testPlaces } from "./places.ts";
+import { checkReferences } from "./references.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export type TestTurn = { prompt: Prompt; session: SessionId; signal: AbortSignal; spec: ConversationSpec };
@@ -98,11 +99,11 @@ export type TestRuntime = Runtime & {
 export async function testRuntime(
   dir: string,
   driver: TestDriver,
-  options: { wrap?: (store: Store) => Store; clock?: Clock; isDead?: () => boolean } = {},
+  options: { wrap?: (store: Store) => Store; store?: Store; clock?: Clock; isDead?: () => boolean } = {},
 ): Promise<TestRuntime> {
   const { clock = systemClock } = options;
-  const sqlite = await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger });
-  const store = options.wrap?.(sqlite) ?? sqlite;
+  const under = options.store ?? (await openSqliteStore({ path: join(dir, "aegis.db"), clock, log: silentLogger }));
+  const store = checkReferences(options.wrap?.(under) ?? under);
   const { config } = await loadConfig({ cwd: dir, harnesses: ["scripted"] });
   if (!config) throw new Error("the empty configuration must load");
   const choice = { slug: offlineAgent.slug, why: "a test" };
@@ -147,13 +148,13 @@ export async function testRuntime(
     await runtime.sessions.stop();
     await runtime.conversations.closeAll();
     await runtime.hooks.close("the test is over", end.signal);
-    await sqlite.close();
+    await under.close();
   };
   onTestFinished(async () => {
     if (options.isDead?.() !== true) return stop();
     // What waits for a dead store waits for ever.
     end.abort();
-    await sqlite.close();
+    await under.close();
   });
   return { ...runtime, store, driver, recover: () => runtime.lifecycle.recover(), stop };
 }

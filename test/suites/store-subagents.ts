@@ -189,9 +189,10 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       const deeper = await pooled({}, {});
       await getStore().transact((tx) => tx.pool.lease(deeper.session, { id: "other", holder: held.session, since: 1 }));
       const starter = { session: root.id, root: root.id, depth: 0, limits: null, own_rights: false, agent: rights };
+      const worker = await addSession(getStore(), place);
       await getStore().transact(async (tx) => {
         await tx.tasks.insert(task({ queue: "tree", starter }));
-        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: newId("ses", 5) }));
+        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: worker.id }));
         await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: peer.id }));
         await tx.tasks.insert(task({ queue: "tree", starter, status: "completed" }));
       });

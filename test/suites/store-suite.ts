@@ -10,6 +10,7 @@ import { message, sessionRow, turnRow } from "../helpers/rows.ts";
 import { groupStoreSuite } from "./store-groups.ts";
 import { queueStoreSuite } from "./store-queues.ts";
 import { randomUnits } from "./store-random-units.ts";
+import { referenceStoreSuite } from "./store-references.ts";
 import { runStoreSuite } from "./store-runs.ts";
 import { scheduleStoreSuite } from "./store-schedules.ts";
 import { severalWritersSuite } from "./store-several.ts";
@@ -625,6 +626,7 @@ export function storeSuite(
     groupStoreSuite(() => store, { addSession, message });
     subagentStoreSuite(() => store, { addSession, message, turnRow });
     usageStoreSuite(() => store, { addSession });
+    referenceStoreSuite(() => store);
     queueStoreSuite(() => store, { addSession });
     runStoreSuite(() => store, { addSession });
     scheduleStoreSuite(() => store);

@@ -42,6 +42,8 @@ export async function createSession(tx: StoreTx, input: NewSession, options: Cre
   }
   const before = input.id === undefined ? null : await tx.sessions.get(input.id);
   if (before) return { row: before, admitted: null };
+  // Refused before anything is written, so that a caller may catch the refusal and use its transaction.
+  if (input.prompt !== undefined) inbox.checkNew({ body: input.prompt, cause: input.cause });
   const now = clock.now();
   const id = input.id ?? newId("ses", now);
   const handle = input.handle ?? (await freeHandle(tx, id));

@@ -44,25 +44,20 @@ const withAnnouncement = `${select} JOIN messages ON messages.id = subagents.ann
 const isLive = `sessions.closed_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM pool WHERE pool.session = sessions.id)
   AND NOT EXISTS (SELECT 1 FROM subagents WHERE subagents.session = sessions.id AND subagents.status <> 'running')`;
-/** A task's worker gets its own row only after the commit that dispatches the task. */
-const isStarting = `starter IS NOT NULL AND status = 'dispatched'
-  AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = tasks.worker)`;
 const members = `WITH RECURSIVE members (id) AS (
     SELECT ?1
     UNION SELECT sessions.id FROM sessions WHERE sessions.root = ?1
     UNION SELECT pool.session FROM pool JOIN members ON pool.holder = members.id
   )`;
 const totals = `${members}
-  SELECT (SELECT count(*) FROM sessions WHERE root = ?1) + starting AS spawned,
+  SELECT (SELECT count(*) FROM sessions WHERE root = ?1) AS spawned,
     (SELECT count(*) FROM sessions WHERE root = ?1 AND ${isLive})
-      + (SELECT count(*) FROM pool WHERE holder IN (SELECT id FROM members)) + starting AS live,
+      + (SELECT count(*) FROM pool WHERE holder IN (SELECT id FROM members)) AS live,
     waiting
   FROM (SELECT
-    (SELECT count(*) FROM tasks WHERE starter ->> '$.root' = ?1 AND ${isStarting}) AS starting,
     (SELECT count(*) FROM tasks WHERE starter IS NOT NULL AND starter ->> '$.root' = ?1 AND status = 'pending') AS waiting) AS of_tasks`;
 const children = `SELECT (SELECT count(*) FROM sessions WHERE started_by = ?1 AND ${isLive})
-  + (SELECT count(*) FROM pool WHERE holder = ?1)
-  + (SELECT count(*) FROM tasks WHERE starter ->> '$.session' = ?1 AND ${isStarting}) AS count`;
+  + (SELECT count(*) FROM pool WHERE holder = ?1) AS count`;
 /** A pooled agent works for several trees in turn, so its turns are attributed by requester. */
 const spending = `SELECT coalesce(sum(CAST(usage ->> '$.output' AS DOUBLE PRECISION)), 0) AS output_tokens,
     coalesce(sum(CAST(usage ->> '$.cost' AS DOUBLE PRECISION)), 0) AS cost,

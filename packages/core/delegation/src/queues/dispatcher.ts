@@ -1,19 +1,20 @@
 /**
- * Starts tasks in FIFO order per queue, within its concurrency limit and its budgets. One transaction decides and
- * records what starts; the worker is started afterwards.
+ * Starts tasks in FIFO order per queue, within its concurrency limit and its budgets. One transaction decides what
+ * starts and stores the sessions of the workers with their first messages; they are woken afterwards.
  */
+import { isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
-import { newId, type SessionId } from "@aegis/contract/ids.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import type { QueueSettings, Task } from "@aegis/contract/task.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
-import type { Transact } from "@aegis/store/transact.ts";
+import { cannotWrite, type Transact } from "@aegis/store/transact.ts";
 import { checkBudgets } from "./budgets.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 import type { Ended } from "./endings.ts";
-import { type RightsOptions, roomFor } from "./rights.ts";
+import { type RightsOptions, roomFor, workerPlace } from "./rights.ts";
 
 export type DispatcherOptions = RightsOptions & {
   store: Store;
@@ -21,7 +22,7 @@ export type DispatcherOptions = RightsOptions & {
   clock: Clock;
   log: Logger;
   definitions: QueueDefinitions;
-  /** Starts the worker of a task that is stored as dispatched. Must not throw. */
+  /** Starts the stored worker of a dispatched task. Must not throw. */
   start: (task: Task, worker: SessionId, settings: QueueSettings) => void;
   /** Workers of the queue whose task has ended but whose session has not. */
   leaving: (queue: string) => number;
@@ -110,7 +111,14 @@ export class Dispatcher {
         if (told !== null) planned.told.push(told);
         continue;
       }
-      planned.started.push({ task, worker: await this.#dispatch(tx, task, now), settings });
+      const worker = await this.#hire(tx, task, settings);
+      if (typeof worker !== "string") {
+        const { told } = await this.#options.refuse(tx, task, worker.never);
+        if (told !== null) planned.told.push(told);
+        continue;
+      }
+      await this.#dispatch(tx, task, worker, now);
+      planned.started.push({ task, worker, settings });
       running += 1;
     }
     return planned;
@@ -148,10 +156,31 @@ export class Dispatcher {
     this.#alarms.clear();
   }
 
-  async #dispatch(tx: StoreTx, task: Task, now: number): Promise<SessionId> {
+  /** Stores the worker, so that every reader of the task finds its session. */
+  async #hire(tx: StoreTx, task: Task, settings: QueueSettings): Promise<SessionId | { never: string }> {
+    try {
+      const place = await workerPlace(tx, task, settings, this.#options);
+      const { row } = await this.#options.sessions.createIn(tx, {
+        agent: settings.agent,
+        title: `queue ${task.queue} task ${task.id}`,
+        prompt: task.payload,
+        sender: { kind: "queue", name: task.queue, task: task.id, status: null },
+        place: place ?? undefined,
+        isolation: settings.isolation,
+        nodes: settings.nodes,
+        cause: task.chain === null ? undefined : { chain: task.chain, hops: task.hops },
+      });
+      return row.id;
+    } catch (error) {
+      // Anything else is an error of the store, which decides about the whole transaction.
+      if (!isAegisError(error) || cannotWrite(error)) throw error;
+      return { never: `no worker could be started: ${errorText(error)}` };
+    }
+  }
+
+  async #dispatch(tx: StoreTx, task: Task, worker: SessionId, now: number): Promise<void> {
     const { id, queue } = task;
     const number = task.attempts + 1;
-    const worker = newId("ses", now);
     await tx.tasks.update(id, { status: "dispatched", attempts: number, worker, dispatched_at: now, not_before: null });
     await tx.tasks.insertAttempt({
       task: id,
@@ -168,7 +197,6 @@ export class Dispatcher {
       { type: "task.dispatched", session: null, data: { queue, task: id, attempt: number, worker } },
       now,
     );
-    return worker;
   }
 
   #wakeAt(queue: string, at: number): void {

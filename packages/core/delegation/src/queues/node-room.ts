@@ -8,10 +8,7 @@ export async function roomOfNode(tx: StoreTx, node: string | null, labels: reado
   if (row === null || row.draining || !hasLabels(row, labels)) return 0;
   if (row.sessions_max === null) return Number.POSITIVE_INFINITY;
   const sessions = (await tx.nodes.sessions()).get(node) ?? 0;
-  let starting = 0;
-  for (const { worker } of await tx.tasks.dispatched(node))
-    if (worker !== null && (await tx.sessions.get(worker)) === null) starting += 1;
-  return Math.max(0, row.sessions_max - sessions - starting);
+  return Math.max(0, row.sessions_max - sessions);
 }
 
 /** What a task waits for if no node with these labels takes work; else null. */

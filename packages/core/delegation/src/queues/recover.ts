@@ -56,6 +56,7 @@ async function recoverTask(
   const { worker } = task;
   const session = worker === null ? null : await tx.sessions.get(worker);
   if (worker === null || session === null) {
+    // Version 0.2 stored the session of a worker after the dispatch.
     const at = task.dispatched_at ?? task.enqueued_at;
     const reason = "Aegis stopped before the worker was started";
     await tx.tasks.endAttempt(task.id, task.attempts, { at, error: reason, output_tokens: 0, cost: 0 });

@@ -6,18 +6,17 @@ import { isAegisError } from "@aegis/contract/errors.ts";
 import type { SessionId, TaskId } from "@aegis/contract/ids.ts";
 import type { QueueSettings, Task } from "@aegis/contract/task.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import { errorText, type Logger } from "@aegis/lib/log.ts";
+import type { Logger } from "@aegis/lib/log.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
-import { cannotWrite, mayWriteLater, type Transact } from "@aegis/store/transact.ts";
+import type { Transact } from "@aegis/store/transact.ts";
 import type { Checks, Verified } from "@aegis/worktrees/checks/checks.ts";
 import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
 import type { CheckFinder } from "./check.ts";
 import { type Ending, type Endings, endingOf, workerFailures } from "./endings.ts";
-import { type RightsOptions, workerPlace } from "./rights.ts";
 
-export type WorkersOptions = RightsOptions & {
+export type WorkersOptions = {
   store: Store;
   transact: Transact;
   clock: Clock;
@@ -37,15 +36,12 @@ type Worker = {
   queue: string;
   /** The concurrency limit of the queue. */
   places: number;
-  /** Settles when the session was created or could not be created. */
-  started: Promise<void>;
   /** What the worker waits for after its turn has ended; empty while it works. */
   waitingOn: string;
 };
 
 /** The interval for checks of waits whose end has no event. */
 const recheckMs = 5_000;
-const writeDelayMs = 1_000;
 
 export class Workers {
   readonly #options: WorkersOptions;
@@ -60,7 +56,7 @@ export class Workers {
       check: (session, worker) => this.#examine(session, worker),
       alsoAfter: ["turn.started"],
     });
-    // A task that another node cancelled, perhaps before its worker was there.
+    // A task that another node cancelled.
     options.store.onCommit(
       (events) => {
         for (const event of events) if (event.type === "task.ended") this.#endedElsewhere(event.data.task);
@@ -80,18 +76,12 @@ export class Workers {
     return this.#workers.get(session)?.task ?? null;
   }
 
+  /** The session of the worker is stored, with the payload as its first message. */
   start(task: Task, worker: SessionId, settings: QueueSettings): void {
-    const watched = this.#watch(task, worker, settings, this.#options.clock.now());
-    watched.started = this.#create(task, worker, settings)
-      .catch(async (error: unknown) => {
-        // The next daemon start finds a task without a session and starts it again.
-        if (this.#workers.stopped.aborted || cannotWrite(error)) return;
-        const failure = `no worker could be started: ${errorText(error)}`;
-        await this.end(worker, { status: "failed", error: failure, words: null, retry: "no" });
-      })
-      .catch((error: unknown) => {
-        this.#options.log.error("the end of a task could not be stored", { task: task.id, error: errorText(error) });
-      });
+    this.#watch(task, worker, settings, this.#options.clock.now());
+    this.#options.sessions.wake(worker);
+    // The task may have been cancelled since the commit.
+    this.#workers.check(worker);
   }
 
   /** Adopts a worker that an earlier daemon left running. */
@@ -142,12 +132,11 @@ export class Workers {
     for (const [worker, watched] of this.#workers.entries()) if (watched.task === task) this.release(worker);
   }
 
-  #watch(task: Task, worker: SessionId, settings: QueueSettings | null, since: number): Worker {
+  #watch(task: Task, worker: SessionId, settings: QueueSettings | null, since: number): void {
     const watched: Worker = {
       task: task.id,
       queue: task.queue,
       places: settings?.max_parallel ?? 1,
-      started: Promise.resolve(),
       waitingOn: "",
     };
     const seconds = settings?.timeout ?? null;
@@ -155,39 +144,17 @@ export class Workers {
       const words = await this.#options.sessions.lastText(this.#options.store.read, worker);
       await this.end(worker, { status: "failed", error: `timed out after ${seconds}s`, words, retry: "later" });
     });
-    return watched;
-  }
-
-  /** A full disk delays the start; any other error fails the task. */
-  async #create(task: Task, worker: SessionId, settings: QueueSettings): Promise<void> {
-    const { store, sessions, clock } = this.#options;
-    while (true) {
-      try {
-        const place = await workerPlace(store.read, task, settings, this.#options);
-        await sessions.create({
-          id: worker,
-          agent: settings.agent,
-          title: `queue ${task.queue} task ${task.id}`,
-          prompt: task.payload,
-          sender: { kind: "queue", name: task.queue, task: task.id, status: null },
-          place: place ?? undefined,
-          isolation: settings.isolation,
-          nodes: settings.nodes,
-          cause: task.chain === null ? undefined : { chain: task.chain, hops: task.hops },
-        });
-        return;
-      } catch (error) {
-        if (!mayWriteLater(error) || this.#workers.stopped.aborted) throw error;
-        await clock.sleep(writeDelayMs, this.#workers.stopped);
-      }
-    }
   }
 
   async #examine(worker: SessionId, watched: Worker): Promise<void> {
     const waiting = [...this.#options.waiting, (session: SessionId) => this.#answersDue(session)];
     const { store } = this.#options;
     const verdict = await judge(store.read, worker, waiting, workerFailures);
-    if (verdict.kind === "working") watched.waitingOn = "";
+    if (verdict.kind === "working") {
+      watched.waitingOn = "";
+      const task = await store.read.tasks.get(watched.task);
+      if (task?.status !== "dispatched" || task.worker !== worker) this.release(worker);
+    }
     if (verdict.kind === "ended") {
       const ending = await this.#ending(worker, watched, verdict);
       if (ending !== null) await this.end(worker, ending, verdict.stillTrue);
@@ -258,7 +225,6 @@ export class Workers {
   }
 
   async #close(worker: SessionId, watched: Worker): Promise<void> {
-    await watched.started;
     try {
       await this.#options.sessions.close(worker, `task ${watched.task} is over`);
     } catch (error) {

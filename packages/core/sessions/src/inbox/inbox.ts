@@ -102,6 +102,12 @@ export class Inbox {
     return "route" in routed ? withReason(receipt, routed.route) : receipt;
   }
 
+  /** Throws if no inbox would accept the message. */
+  checkNew(admission: Pick<Admission, "body" | "cause">): void {
+    checkBody(admission.body);
+    this.#hopsOf(admission);
+  }
+
   /** Admits inside the caller's transaction. The caller wakes the session after the commit. */
   async admitIn(tx: StoreTx, admission: Admission): Promise<Admitted> {
     checkBody(admission.body);
@@ -123,8 +129,7 @@ export class Inbox {
     const waiting = admission.sender.kind === "agent" ? await this.#sameWaiting(tx, admission) : null;
     if (waiting) return this.#duplicate(tx, waiting, session);
     if (admission.sender.kind === "agent") this.#limits.count(admission.sender);
-    const hops = admission.cause ? admission.cause.hops + 1 : 0;
-    if (hops > 0) this.#requireHops(hops);
+    const hops = this.#hopsOf(admission);
     const id = admission.id ?? newId("msg", now);
     const message: Message = {
       id,
@@ -173,10 +178,13 @@ export class Inbox {
     }
   }
 
-  #requireHops(hops: number): void {
+  /** Throws `too_many` for a chain that is too long. */
+  #hopsOf({ cause }: Pick<Admission, "cause">): number {
+    if (cause === undefined) return 0;
+    const hops = cause.hops + 1;
     const limit = this.#options.maxHops?.() ?? defaultMaxHops;
-    if (hops <= limit) return;
-    const text = `refused: this message is the ${limit + 1}th of a chain of agents answering each other`;
+    if (hops <= limit) return hops;
+    const text = `refused: this message would be number ${limit + 1} in a chain of agents answering each other`;
     throw new AegisError("too_many", text, {
       hint: `raise messages.max_hops (now ${limit}) if the chain is meant to be that long`,
     });
