@@ -43,6 +43,12 @@ describe("aegis audit", () => {
     expect(agents.get("wild")).toMatchObject({ run: "yes", secrets: ["DEPLOY_TOKEN"] });
     expect(audit.secrets).toContainEqual({ name: "DEPLOY_TOKEN", used_by: ["agent wild"] });
     expect(audit.findings[0]).toMatchObject({ level: "high", subject: "agent wild" });
+    expect(audit.open).toContainEqual(
+      expect.stringMatching(/without asking: (?!.*dev\b.*After).*\bwild\b.*After .*\bdev\b/),
+    );
+    const [title, first] = (await project.aegis("audit")).stdout.split("\n");
+    expect(title).toContain("aegis audit");
+    expect(first).toContain("The operating system does not confine agents.");
     expect(JSON.stringify(audit)).not.toContain("hunter2");
     expect(audit.state).toMatchObject({ owner: "you", adopted: false });
     expect(audit.queues).toEqual([{ queue: "reviews", agent: "reader", rights: "producer", producers: [] }]);

@@ -63,6 +63,12 @@ it.each([
   { tool: "write", input: { path: ".git/hooks/pre-commit", content: "#!/bin/sh\ntouch pwned\n" } },
   { tool: "bash", input: { command: "echo 'plugins: { enabled: false }' >> .aegis.yaml" } },
   { tool: "bash", input: { command: "aegis plugin drop house --yes" } },
+  { tool: "bash", input: { command: "aegis run --agent full 'touch pwned'" } },
+  { tool: "bash", input: { command: "git config core.hooksPath src" } },
+  { tool: "bash", input: { command: "pkill -f daemon.js" } },
+  { tool: "bash", input: { command: "cat .aegis/state/daemon.json" } },
+  { tool: "read", input: { path: ".aegis/state/daemon.json" } },
+  { tool: "grep", input: { pattern: "token", path: ".aegis" } },
 ])("asks about a native agent's $tool with full rights: $input", async ({ tool, input }) => {
   const models = await fakeModels(openaiChatWire, answer);
   const project = await testProject({ ".aegis.yaml": nativeConfig(models) });

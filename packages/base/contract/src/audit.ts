@@ -90,6 +90,8 @@ export const auditSchema = z.object({
   project: z.string(),
   user: z.string(),
   version: z.string(),
+  /** What remains open because the operating system does not confine agents, in sentences. */
+  open: z.array(z.string()),
   /** The owner of the state, since when, and whether it was created elsewhere and then adopted. */
   state: z.object({ owner: z.string(), since: z.string().nullable(), adopted: z.boolean() }),
   agents: z.array(auditAgentSchema),

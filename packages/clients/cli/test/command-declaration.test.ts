@@ -5,7 +5,7 @@ import type { Terminal } from "../src/terminal/terminal.ts";
 const seen: unknown[] = [];
 
 const sample = command({
-  path: "sample",
+  path: "demo",
   summary: "A sample",
   arguments: {
     session: argument("<session>", "must be given"),
@@ -57,7 +57,7 @@ describe("a declared command", () => {
     ];
     expect(handlers).toHaveLength(4);
     command({
-      path: "bare",
+      path: "ps",
       summary: "Takes nothing",
       examples: ["aegis bare"],
       // @ts-expect-error nothing was declared

@@ -11,7 +11,7 @@ import type { PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "
 import { errorText } from "@aegis/lib/log.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { HookBus } from "./bus.ts";
-import { type FileGuard, worktreeFolder } from "./file-guard.ts";
+import { type FileGuard, noOwnFolders, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";
 
 export type AgentCommandsOptions = {
@@ -58,7 +58,7 @@ export class AgentCommands {
       if ("input" in verdict && JSON.stringify(verdict.input) !== JSON.stringify(use.input))
         return { decision: "deny", reason: "a gate changes it, and Aegis runs it only as it was named" };
       const worktree = await worktreeFolder(store, row.id, projectRoot);
-      const reason = await guard(use, [], worktree);
+      const reason = await guard(use, noOwnFolders, worktree);
       const asked = verdict.decision === "ask" ? (verdict.reason ?? null) : null;
       if (reason !== null)
         return { decision: "ask", reason: asked === null ? reason : `${reason}; ${asked}`, once: true };

@@ -9,53 +9,6 @@ export function mentionedPath(command: string, paths: readonly string[]): string
   return paths.find((path) => words.some((word) => mentions(word, path))) ?? null;
 }
 
-/** Returns the Aegis CLI command that decides about trust, gates, answers or settings; null if there is none. */
-export function decidingCommand(command: string): string | null {
-  // A shell also makes words of braces and of the variable that holds its separators.
-  const spread = command.replace(/\$ifs\b|\$\{ifs\b[^}\s]{0,20}\}/gi, " ").replace(/[{},]/g, " ");
-  return decisionIn(command) ?? decisionIn(spread);
-}
-
-function decisionIn(command: string): string | null {
-  const words = wordsOf(command, /[\s;&|()<>`]+/);
-  for (const [at, word] of words.entries()) {
-    if (!program.test(word)) continue;
-    // The flag answers every confirmation with yes.
-    if (words.slice(at + 1).some((one) => one === "--yes" || one === "-y")) return "aegis … --yes";
-    const rest = namesAfter(words.slice(at + 1));
-    const found = decisions.find((decision) => [0, 1].some((skip) => isAt(rest.slice(skip), decision.split(" "))));
-    if (found !== undefined) return `aegis ${found}`;
-  }
-  return null;
-}
-
-/** The CLI by its name, its path, its file, or a version of its package. */
-const program = /(?:^|\/)(?:aegis|cli\.js)(?:@[\w.^~*-]{1,40})?(?:\.(?:cmd|exe|ps1))?$/;
-
-/** The words without options, without the folder that the one global option with a value names, and without paths. */
-function namesAfter(words: readonly string[]): string[] {
-  return words.filter(
-    (one, at) => !one.startsWith("-") && !one.includes("/") && !/^(?:-c|--project)$/.test(words[at - 1] ?? ""),
-  );
-}
-
-const decisions: readonly string[] = [
-  ...["trust", "answer", "init", "serve", "down", "kill"],
-  ...["accept", "drop", "trust", "install", "update", "uninstall", "enable", "disable", "new", "link"].map(
-    (verb) => `plugin ${verb}`,
-  ),
-  ...["set", "default-agent", "agent add", "agent remove", "plugin-dir add", "plugin-dir remove"].map(
-    (verb) => `config ${verb}`,
-  ),
-  ...["config queue add", "config queue remove", "agent edit", "agent new", "queue add", "queue remove"],
-  ...["add", "enable", "disable", "remove"].map((verb) => `schedule ${verb}`),
-  ...["install", "update", "remove", "new"].map((verb) => `skill ${verb}`),
-  ...["state adopt", "state set-aside", "store salvage", "store forget", "store copy"],
-  ...["worktree remove", "rescue prune", "land", "node drain", "node resume", "node forget"],
-  // These let another person or program act for the user or answer asks.
-  ...["chat", "acp", "mcp", "web", "channel pair", "channel unpair", "channel test"],
-];
-
 /** Splits a command into words and removes quotes and backslashes like a shell. */
 function wordsOf(command: string, separator: RegExp): string[] {
   const plain = command
@@ -64,10 +17,6 @@ function wordsOf(command: string, separator: RegExp): string[] {
     .replace(/\\\n/g, "")
     .replace(/\$?['"]|\\/g, "");
   return plain.split(separator).filter((word) => word !== "");
-}
-
-function isAt(words: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.every((word, index) => words[index] === word);
 }
 
 function mentions(word: string, path: string): boolean {

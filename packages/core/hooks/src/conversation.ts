@@ -12,7 +12,7 @@ import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { FileClaims } from "@aegis/worktrees/claims/claims.ts";
 import type { HookBus } from "./bus.ts";
-import { type FileGuard, worktreeFolder } from "./file-guard.ts";
+import { type FileGuard, type OwnFolders, worktreeFolder } from "./file-guard.ts";
 import { overlaid } from "./hook-compose.ts";
 import { hookSession } from "./subject.ts";
 
@@ -21,10 +21,10 @@ export type ConversationHooksOptions = {
   store: Store;
   log: Logger;
   projectRoot: string;
-  /** The built-in gate, and the folders in which a session may write freely. */
+  /** The built-in gate, and the session's own folders. */
   guard: FileGuard;
   guarded: readonly string[];
-  ownFolders: (session: SessionRow) => readonly string[];
+  ownFolders: (session: SessionRow) => OwnFolders;
   claims: Pick<FileClaims, "begins" | "ended" | "read">;
   /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;

@@ -1,17 +1,21 @@
 /**
- * The built-in gate. A call that would write to the files that decide what Aegis and its agents may do needs a person's
- * approval, regardless of the agent's permission and of plugins.
+ * The built-in gate. A call that would write to the files that decide what Aegis and its agents may do, read what gives
+ * the rights of the user, or speak as the user needs a person's approval, regardless of the agent's permission and of
+ * plugins.
  */
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SessionId } from "@aegis/contract/ids.ts";
-import type { ToolKind } from "@aegis/contract/turn.ts";
 import type { ToolUse } from "@aegis/drivers/driver.ts";
 import { isErrno, isInside } from "@aegis/lib/files.ts";
 import { projectIn } from "@aegis/lib/git/repository.ts";
 import type { Store } from "@aegis/store/store.ts";
-import { decidingCommand, mentionedPath } from "./command-mentions.ts";
+import { decidingCommand } from "./aegis-commands.ts";
+import { mentionedPath } from "./command-mentions.ts";
+import { daemonKill, type OwnProcess } from "./daemon-kill.ts";
+import { gitProgram } from "./git-programs.ts";
+import { commandsOf, partsOf, patchedFiles } from "./guarded-input.ts";
 
 export type FileGuardOptions = {
   /** The project's real path. */
@@ -20,9 +24,18 @@ export type FileGuardOptions = {
   /** Relative to the project, and to the user's home folder. */
   project: readonly GuardedPath[];
   user: readonly GuardedPath[];
-  /** True if a command only displays files of the project. */
-  onlyReads: (command: string, cwd: string, root: string) => boolean;
+  /** What only a person may read. */
+  projectSecrets: readonly SecretPath[];
+  userSecrets: readonly SecretPath[];
+  /** What a command that only displays files of the project displays; null for any other command. */
+  reads: (command: string, cwd: string, root: string) => Reading | null;
+  daemon: OwnProcess;
 };
+
+/** Except what `open` names below it. */
+export type SecretPath = { path: string; open: readonly string[] };
+
+export type Reading = { files: readonly string[]; isSearch: boolean };
 
 /**
  * `matters` checks the whole text of the call; without it every write counts. `filesOnly`: a command may name it.
@@ -35,11 +48,16 @@ export type GuardedPath = {
   decides?: string;
 };
 
+/** Folders of the session, in which it may write and read freely. */
+export type OwnFolders = { writes: readonly string[]; reads: readonly string[] };
+
+export const noOwnFolders: OwnFolders = { writes: [], reads: [] };
+
 /**
- * The reason why a call needs approval, or null. `own` are folders in which the session may write freely. `folder` is
- * the session's worktree, in which the same files count as in the project.
+ * The reason why a call needs approval, or null. `folder` is the session's worktree, in which the same files count as
+ * in the project.
  */
-export type FileGuard = (use: ToolUse, own: readonly string[], folder?: string | null) => Promise<string | null>;
+export type FileGuard = (use: ToolUse, own: OwnFolders, folder?: string | null) => Promise<string | null>;
 
 /** The folder of a session's worktree for the guard, or null. */
 export async function worktreeFolder(
@@ -51,29 +69,65 @@ export async function worktreeFolder(
   return dir === null ? null : projectIn(dir, projectRoot);
 }
 
-/** The values of these keys are file content, not file names. In an unknown tool they can be both. */
-const contentKeys =
-  /^(?:content|contents|text|body|data|message|prompt|description|title|reason|explanation|diff|before|after|input|old_?(?:text|str|string)|new_?(?:text|str|string|source)|file_?text|insert_?text|pattern|query|replacement)$/i;
-
 export function createFileGuard(options: FileGuardOptions): FileGuard {
-  const { root, home, onlyReads } = options;
-  const below = (base: string) => (guarded: GuardedPath) => ({ ...guarded, base, place: join(base, guarded.path) });
+  const { root, home, reads, daemon } = options;
+  const below =
+    (base: string) =>
+    <P extends { path: string }>(one: P) => ({ ...one, base, place: join(base, one.path) });
   const always = [...options.project.map(below(root)), ...options.user.map(below(home))];
+  const secrets = [...options.projectSecrets.map(below(root)), ...options.userSecrets.map(below(home))];
+
+  const readReason = async ({ files, isSearch }: Reading, cwd: string, own: OwnFolders, folder: string | null) => {
+    const marked = await Promise.all(secrets.map(async (one) => ({ ...one, ...(await markOf(one)) })));
+    if (files.length > mostPaths) return `it may read ${files.length} files, too many to check`;
+    for (const path of files) {
+      const named = absolute(path, cwd, home);
+      if (named.length > longestPath) continue;
+      const real = await realOf(named);
+      if (own.reads.some((one) => isInside(one, real))) continue;
+      const spellings = [folded(named), folded(real)];
+      // A pattern can match what no file of this name shows.
+      const isPattern = /[*?[{]/.test(path);
+      const found = marked.find(({ places, top, open, path: name }) =>
+        spellings.some(
+          (one) =>
+            places.some((place) => isBelow(place, one) && !open.some((part) => isBelow(join(place, part), one))) ||
+            (isSearch && isBelow(one, places[0]) && !isBelow(one, top)) ||
+            (isPattern && mentionedPath(path, [name]) !== null),
+        ),
+      );
+      if (found !== undefined)
+        return `it may read ${shown(found.place, folder ?? root, home)}, which only you may read`;
+    }
+    return null;
+  };
 
   return async ({ kind, input, paths = [] }, own, folder = null) => {
-    if (kind === "read" || kind === "search" || kind === "fetch" || kind === "think") return null;
+    const cwd = cwdOf(input, folder ?? root);
+    if (kind === "read" || kind === "search" || kind === "fetch" || kind === "think") {
+      const files = [...paths, ...partsOf(input, kind).files];
+      return readReason({ files, isSearch: kind === "search" }, cwd, own, folder);
+    }
     const said = JSON.stringify(input) ?? "";
     const places = folder === null ? always : [...options.project.map(below(folder)), ...always];
     const guarded = places.filter(({ matters }) => matters?.(said) ?? true);
     const { texts, files } = partsOf(input, kind);
-    const cwd = cwdOf(input, folder ?? root);
-    const given = commandsOf(input, kind);
-    const commands = given.filter((command) => !onlyReads(command, cwd, folder ?? root));
+    const given = commandsOf(input, kind).map((command) => ({ command, reading: reads(command, cwd, folder ?? root) }));
+    for (const { reading } of given) {
+      if (reading === null) continue;
+      const reason = await readReason({ ...reading, files: [cwd, ...reading.files] }, cwd, own, folder);
+      if (reason !== null) return reason;
+    }
+    const commands = given.flatMap(({ command, reading }) => (reading === null ? [command] : []));
     if (kind === "execute" && commands.length === 0 && given.length > 0) return null;
     for (const command of commands) {
       const decision = decidingCommand(command);
-      if (decision !== null) return `it runs \`${decision}\`, which only a person may decide`;
-      const shorter = [...own, ...(folder === null ? [] : [folder]), root].reduce(
+      if (decision !== null) return `it runs \`${decision}\`, which acts as the user`;
+      const setting = gitProgram(command);
+      if (setting !== null) return `it sets ${setting}, which decides which programs git runs`;
+      const kill = daemonKill(command, daemon);
+      if (kill !== null) return `it runs \`${kill}\`, which would end the daemon of Aegis`;
+      const shorter = [...own.writes, ...(folder === null ? [] : [folder]), root].reduce(
         (text, folder) => text.replaceAll(folder, "."),
         command,
       );
@@ -85,20 +139,14 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
       const found = named.find((one) => one.path === path);
       if (found !== undefined) return `the command names ${path}, ${consequence(found)}`;
     }
-    const marked = await Promise.all(
-      guarded.map(async (one) => ({
-        ...one,
-        places: [folded(one.place), folded(await realOf(one.place))],
-        top: folded(one.base),
-      })),
-    );
+    const marked = await Promise.all(guarded.map(async (one) => ({ ...one, ...(await markOf(one)) })));
     const all = new Set([...paths, ...files, ...texts.flatMap(patchedFiles)]);
     if (all.size > mostPaths) return `it may write to ${all.size} files, too many to check`;
     for (const path of all) {
       const named = absolute(path, cwd, home);
       if (named.length > longestPath) continue;
       const real = await realOf(named);
-      if (own.some((folder) => isInside(folder, real))) continue;
+      if (own.writes.some((one) => isInside(one, real))) continue;
       const spellings = [folded(named), folded(real)];
       const found = marked.find(({ places, top }) => {
         if (places.some((place) => spellings.some((one) => isBelow(place, one)))) return true;
@@ -112,71 +160,18 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
   };
 }
 
-function consequence({ decides = "what Aegis and its agents may do" }: GuardedPath): string {
-  return `which decides ${decides}`;
-}
-
-/** The texts that a shell or an interpreter receives. Of a tool that does more, only what is a command by its name. */
-function commandsOf(input: unknown, kind: ToolKind): string[] {
-  const found: string[] = [];
-  const visit = (value: unknown, isCode: boolean): void => {
-    if (typeof value === "string") {
-      if (isCode) found.push(value);
-    } else if (Array.isArray(value)) {
-      if (isCode && value.every((one) => typeof one === "string")) found.push(value.join(" "));
-      else for (const one of value) visit(one, isCode);
-    } else if (typeof value === "object" && value !== null)
-      for (const [key, one] of Object.entries(value))
-        if (kind !== "execute") visit(one, isCode || commandKeys.test(key));
-        else if (!contentKeys.test(key) || codeKeys.test(key)) visit(one, true);
-  };
-  visit(input, kind === "execute");
-  return found;
-}
-
-const commandKeys = /^(?:commands?|cmd|script|shell|code|args|argv|arguments)$/i;
-
-/** The values of these keys are executed here, but are content in other tools. */
-const codeKeys = /^(?:input|data|text|content|body)$/i;
-
 /** The system opens no longer path. */
 const longestPath = 4096;
 /** Resolving more would take seconds. */
 const mostPaths = 5_000;
 
-/** The strings of an input as texts, and those that can be file names. */
-function partsOf(input: unknown, kind: ToolKind): { texts: string[]; files: string[] } {
-  const texts: string[] = [];
-  const files: string[] = [];
-  const visit = (value: unknown, key: string): void => {
-    if (typeof value === "string") {
-      texts.push(value);
-      // A long path, or one with a line break, can name a guarded file once `..` and `.` are resolved.
-      if (kind === "other" || !contentKeys.test(key)) files.push(value);
-    } else if (Array.isArray(value)) for (const one of value) visit(one, key);
-    else if (typeof value === "object" && value !== null)
-      for (const [name, one] of Object.entries(value)) {
-        // A map of changes by path.
-        if (/[/.]/.test(name)) files.push(name);
-        visit(one, name);
-      }
-  };
-  visit(input, "");
-  return { texts, files };
+async function markOf({ place, base }: { place: string; base: string }): Promise<{ places: string[]; top: string }> {
+  return { places: [folded(place), folded(await realOf(place))], top: folded(base) };
 }
 
-/** The files that a patch in a text changes, in the notation of agents, of diff and of git. */
-function patchedFiles(text: string): string[] {
-  return [...text.matchAll(patchMarks)].flatMap(([, rest = ""]) => {
-    const [path = ""] = rest.split("\t");
-    // One line of git names both files.
-    const names = [path, ...path.split(/\s(?="?[ab]\/)/)].map((name) => name.trim().replace(/^"|"$/g, ""));
-    return names.flatMap((name) => [name, name.replace(/^[ab]\//, "")]);
-  });
+function consequence({ decides = "what Aegis and its agents may do" }: GuardedPath): string {
+  return `which decides ${decides}`;
 }
-
-const patchMarks =
-  /^[ \t]*(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+) |diff --git |(?:rename|copy) (?:from|to) )(.+)$/gm;
 
 function cwdOf(input: unknown, root: string): string {
   const given = typeof input === "object" && input !== null && "cwd" in input ? input.cwd : null;

@@ -4,7 +4,7 @@ import { errorText } from "@aegis/lib/log.ts";
 import type { Tool, ToolContext, ToolGuard } from "@aegis/sessions/tools/tools.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { HookBus } from "./bus.ts";
-import { type FileGuard, worktreeFolder } from "./file-guard.ts";
+import { type FileGuard, noOwnFolders, worktreeFolder } from "./file-guard.ts";
 import { hookSession } from "./subject.ts";
 
 export type ToolGuardOptions = {
@@ -13,15 +13,15 @@ export type ToolGuardOptions = {
   permission: (session: SessionRow, request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
   store: Store;
   projectRoot: string;
-  /** The built-in gate. A plugin's tool may write any file that its arguments name. */
+  /** The built-in gate. A plugin's tool may read or write any file that its arguments name. */
   fileGuard: FileGuard;
 };
 
 export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: ToolGuardOptions): ToolGuard {
   const ownReason = async ({ plugin, readOnly, name }: Tool, input: unknown, caller: SessionRow) => {
-    if (plugin === undefined || readOnly) return null;
+    if (plugin === undefined) return null;
     const worktree = await worktreeFolder(store, caller.id, projectRoot);
-    return fileGuard({ call: null, tool: name, kind: "other", input }, [], worktree);
+    return fileGuard({ call: null, tool: name, kind: readOnly ? "read" : "other", input }, noOwnFolders, worktree);
   };
 
   return {

@@ -1,13 +1,11 @@
 /** Which calls Aegis's own gate passes to a person, for every spelling of a path. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { commands } from "@aegis/cli/program/table.ts";
 import type { ToolKind } from "@aegis/contract/turn.ts";
 import { buildFileGuard } from "@aegis/daemon/build-file-guard.ts";
 import { scaled } from "@aegis/test/helpers/slowness.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { describe, expect, it } from "vitest";
-import { decidingCommand } from "../src/command-mentions.ts";
 
 async function place() {
   const dir = await tempDir();
@@ -16,10 +14,10 @@ async function place() {
     await mkdir(folder, { recursive: true });
   await writeFile(join(root, ".aegis.yaml"), "");
   const { guard } = buildFileGuard(root, { HOME: home });
+  const conversation = join(root, ".aegis/state/conversations/ses_1");
+  const own = { writes: [join(conversation, "tmp")], reads: [conversation] };
   const judge = (kind: ToolKind, input: unknown, paths?: readonly string[]) =>
-    guard({ call: null, tool: "t", kind, input, ...(paths === undefined ? {} : { paths }) }, [
-      join(root, ".aegis/state/conversations/ses_1/tmp"),
-    ]);
+    guard({ call: null, tool: "t", kind, input, ...(paths === undefined ? {} : { paths }) }, own);
   return { root, home, judge };
 }
 
@@ -89,7 +87,7 @@ describe("an edit", () => {
       judge("edit", { path: ".env", content: "NAME=ada" }),
       judge("edit", { path: join(root, ".aegis/state/conversations/ses_1/tmp/x") }),
       judge("read", { path: ".aegis.yaml" }),
-      judge("search", { path: ".aegis" }),
+      judge("read", { path: ".aegis" }),
     ];
     for (const reason of await Promise.all(passed)) expect(reason).toBeNull();
     expect(await judge("edit", { path: ".env", content: "GEMINI_BASE_URL=http://evil" })).not.toBeNull();
@@ -121,6 +119,63 @@ describe("a tool of a plugin", () => {
   });
 });
 
+/** What gives the rights of the user: the token, the key, the records, and what others said. */
+describe("a read", () => {
+  it.each([
+    { kind: "read", input: { path: ".aegis/state/daemon.json" } },
+    { kind: "read", input: { path: ".AEGIS/State/daemon.json" } },
+    { kind: "read", input: { path: "src/../.aegis/./state/aegis.db" } },
+    { kind: "read", input: { file_path: "src/innocent/daemon.json" } },
+    { kind: "read", input: { path: ".aegis/state/overflow/../daemon.json" } },
+    { kind: "read", input: { path: ".aegis/state/conversations/ses_2/settings.json" } },
+    { kind: "read", input: { path: "~/.aegis/key" } },
+    { kind: "read", input: { path: "$HOME/.aegis/trust.json" } },
+    { kind: "read", input: { paths: ["a.ts", "~/.aegis/gates.json"] } },
+    { kind: "read", input: {}, paths: [".aegis/state/daemon.json"] },
+    { kind: "search", input: { pattern: "token", path: ".aegis/state" } },
+    { kind: "search", input: { pattern: "token", path: ".aegis" } },
+    { kind: "search", input: { pattern: "token", glob: ".aegis/st*/*.json" } },
+    { kind: "fetch", input: { url: "file://$ROOT/.aegis/state/daemon.json" } },
+    { kind: "think", input: { path: ".aegis/state/daemon.json" } },
+    { kind: "execute", input: { command: "cat .aegis/state/daemon.json" } },
+    { kind: "execute", input: { command: "head -5 src/../.aegis/state/daemon.json" } },
+    { kind: "execute", input: { command: "cat daemon.json", cwd: ".aegis/state" } },
+    { kind: "execute", input: { command: "ls", cwd: ".aegis/state" } },
+    { kind: "execute", input: { command: "cat src/innocent/daemon.json" } },
+    { kind: "execute", input: { command: "grep -r token .aegis" } },
+    { kind: "execute", input: { command: ["cat", ".aegis/state/daemon.json"] } },
+    { kind: "execute", input: { command: "cat ~/.aegis/key" } },
+    { kind: "execute", input: { command: "jq -r .token .aegis/state/daemon.json" } },
+    { kind: "other", input: { args: ["cat", ".aegis/state/daemon.json"] } },
+  ] as const)("%j is put to a person", async ({ kind, input, ...more }) => {
+    const { root, judge } = await place();
+    await symlink(join(root, ".aegis/state"), join(root, "src", "innocent"));
+    const given = JSON.parse(JSON.stringify(input).replace("$ROOT", root)) as unknown;
+    expect(await judge(kind, given, "paths" in more ? more.paths : undefined)).not.toBeNull();
+  });
+
+  it.each([
+    { kind: "read", input: { path: "src/a.ts" } },
+    { kind: "read", input: { path: ".aegis/plugins/house.ts" } },
+    { kind: "read", input: { path: ".aegis/state/overflow/tool-1.txt" } },
+    { kind: "read", input: { path: ".aegis/state/attachments/x.png" } },
+    { kind: "read", input: { path: ".aegis/state/conversations/ses_1/home/tool-output.txt" } },
+    { kind: "read", input: { path: "~/.aegis/skills/pdf/SKILL.md" } },
+    { kind: "read", input: { path: "~/.aegis/plugins/x/skills/y/SKILL.md" } },
+    { kind: "search", input: { pattern: ".aegis/state", path: "docs" } },
+    { kind: "search", input: { pattern: "x" } },
+    { kind: "fetch", input: { url: "https://example.com/.aegis/state" } },
+    { kind: "think", input: { todos: [{ content: "look at .aegis/state" }] } },
+    { kind: "execute", input: { command: "cat .aegis/state/overflow/tool-1.txt" } },
+    { kind: "execute", input: { command: "cat .aegis.yaml" } },
+    { kind: "execute", input: { command: "ls -la .aegis" } },
+    { kind: "execute", input: { command: "grep -rn token src" } },
+  ] as const)("%j is not", async ({ kind, input }) => {
+    const { judge } = await place();
+    expect(await judge(kind, input)).toBeNull();
+  });
+});
+
 describe("what git runs", () => {
   it.each([".git/hooks/pre-commit", ".git/config", ".git/modules/x/config", ".git"])(
     "%s: a write is put to a person",
@@ -138,43 +193,6 @@ describe("what git runs", () => {
       expect(await judge("execute", { command })).toBeNull();
   });
 });
-
-/**
- * Commands of the CLI that show something or give work to agents. A new command belongs here or in the list of the file
- * guard: a command that edits a guarded file, or makes a person's decision, needs approval.
- */
-const undecided = [
-  ...[
-    "run",
-    "spawn",
-    "send",
-    "fork",
-    "ps",
-    "agents",
-    "tail",
-    "history",
-    "changes",
-    "claims",
-    "receipts",
-    "why",
-    "close",
-    "interrupt",
-  ],
-  ...["rename", "title", "cancel", "asks", "ask show", "tree", "pool", "command list", "demo", "completion"],
-  ...["up", "status", "logs", "doctor", "audit", "state show", "channel list", "nodes"],
-  ...["list", "show", "validate"].map((verb) => `agent ${verb}`),
-  ...["installed", "info", "list", "show", "check", "search", "validate"].map((verb) => `skill ${verb}`),
-  ...["list", "show", "reload", "validate", "logs", "search"].map((verb) => `plugin ${verb}`),
-  ...["list", "enqueue", "status", "cancel", "retry", "drain", "pause", "resume"].map((verb) => `queue ${verb}`),
-  ...["list", "show", "tail"].map((verb) => `task ${verb}`),
-  ...["list", "spawn", "broadcast", "wait", "status", "dissolve"].map((verb) => `group ${verb}`),
-  ...["list", "show", "run", "status", "watch", "logs", "resume", "cancel", "fork", "history"].map(
-    (verb) => `workflow ${verb}`,
-  ),
-  ...["list", "show", "run", "logs", "next"].map((verb) => `schedule ${verb}`),
-  ...["worktree list", "rescue list", "rescue show", "rescue restore"],
-  ...["show", "get", "agent list", "queue list"].map((verb) => `config ${verb}`),
-];
 
 describe("a command", () => {
   it.each([
@@ -226,19 +244,13 @@ describe("a command", () => {
     "git commit -m 'aegis: trust nobody'",
     "cp ci.yml .github/workflows/ci.yml",
     "aegis ps",
-    "aegis -C . send dev 'please install it'",
+    "aegis -C . history dev",
     "rm -rf dist/*",
     "prettier --write *.json src/**/*.ts",
     "cp a/b/../c.ts d.ts",
   ])("%s is not", async (command) => {
     const { judge } = await place();
     expect(await judge("execute", { command, description: "changes .aegis.yaml" })).toBeNull();
-  });
-
-  it("of the Aegis CLI is put to a person, unless it changes no settings, rights, skills or stored state", () => {
-    const decided = commands.filter(({ path }) => decidingCommand(`aegis ${path}`) !== null);
-    const others = commands.filter((command) => !decided.includes(command)).map(({ path }) => path);
-    expect(others.toSorted()).toEqual([...undecided].toSorted());
   });
 
   it("is judged by the folder it runs in, and may use the session's own", async () => {

@@ -1,6 +1,7 @@
 /** Builds the built-in gate: the list of files that decide what Aegis and its agents may do. */
-import { plainReading } from "@aegis/drivers/codex/plain-reading.ts";
-import { createFileGuard, type FileGuard, type GuardedPath } from "@aegis/hooks/file-guard.ts";
+import { basename } from "node:path";
+import { plainReading, readWords } from "@aegis/drivers/codex/plain-reading.ts";
+import { createFileGuard, type FileGuard, type GuardedPath, type SecretPath } from "@aegis/hooks/file-guard.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
 import { homeOf } from "@aegis/lib/home.ts";
@@ -27,6 +28,15 @@ const userPaths = [
   ],
 ];
 
+/**
+ * With the token, the key and the records in these folders a program acts as the user. Aegis tells agents the paths of
+ * files in the parts that are open.
+ */
+const projectSecrets: readonly SecretPath[] = [
+  { path: ".aegis/state", open: ["overflow", "attachments", "channel-files"] },
+];
+const userSecrets: readonly SecretPath[] = [{ path: ".aegis", open: ["skills", "plugins", "agents", "commands"] }];
+
 /** `guarded` are the project paths in which every write counts. */
 export function buildFileGuard(root: string, env: Environment): { guard: FileGuard; guarded: readonly string[] } {
   const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths, ...gitPaths];
@@ -35,7 +45,18 @@ export function buildFileGuard(root: string, env: Environment): { guard: FileGua
     home: homeOf(env),
     project,
     user: userPaths.map((path) => ({ path })),
-    onlyReads: (command, cwd, folder) => plainReading(command, cwd, folder) !== null,
+    projectSecrets,
+    userSecrets,
+    reads(command, cwd, folder) {
+      const reading = plainReading(command, cwd, folder);
+      return reading === null ? null : { files: readWords(command), isSearch: reading === "grep" };
+    },
+    daemon: {
+      pid: process.pid,
+      // Node names its main thread so, and some systems show that name.
+      names: [...new Set([basename(process.execPath), process.title, "MainThread"])],
+      commandLine: [process.execPath, ...process.argv.slice(1)].join(" "),
+    },
   });
   const always = project.filter(({ matters, filesOnly }) => matters === undefined && filesOnly === undefined);
   return { guard, guarded: always.map(({ path }) => path) };

@@ -82,8 +82,11 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
   const working = () => turns?.working() ?? [];
   const lifecycle = new HookLifecycle({ bus, feed, table, working, projectRoot, version });
   const { guard, guarded } = buildFileGuard(projectRoot, options.env);
-  // Harnesses use it as their folder for temporary files.
-  const ownFolders = ({ id }: SessionRow) => [join(stateDir, "conversations", id, "tmp")];
+  const ownFolders = ({ id }: SessionRow) => {
+    const folder = join(stateDir, "conversations", id);
+    // Harnesses write their temporary files into the first, and keep what they show in part below the second.
+    return { writes: [join(folder, "tmp")], reads: [folder] };
+  };
   const callsModel = (session: SessionRow) => session.harness === nativeHarness;
   return {
     table,

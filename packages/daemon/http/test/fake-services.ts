@@ -340,7 +340,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
     harnesses: async () => [],
     audit: async () => ({
       ...{ project: "/project", user: "ada", version: "1.2.3" },
-      ...{ agents: [], gates: [], plugins: [], queues: [], access: [], secrets: [], findings: [] },
+      ...{ open: [], agents: [], gates: [], plugins: [], queues: [], access: [], secrets: [], findings: [] },
       network: {
         ...{ bind: "127.0.0.1", url: "http://127.0.0.1:1", skill_registry: "https://skills.example" },
         ...{ allowed_hosts: [], models: [], plugin_registries: [], webhooks: [], telegram: false },

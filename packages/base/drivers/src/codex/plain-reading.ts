@@ -40,6 +40,11 @@ export function plainReading(command: string, cwd: string, root: string): Readin
   return isInside(root, cwd) && words.every(isHarmless) ? program.is : null;
 }
 
+/** The words of such a command that can name files. */
+export function readWords(command: string): string[] {
+  return (wordsOf(command) ?? []).slice(1).filter((word) => !word.startsWith("-"));
+}
+
 /** The words of a single command without any shell syntax, else null. */
 function wordsOf(command: string): string[] | null {
   const word = /'([^'\n]*)'|"([^"$`\\!\n]*)"|([\w@%+=:,./-]+)/y;

@@ -148,6 +148,7 @@ describe("grep, glob and ls", () => {
     "README.md": "Two words\n",
     "node_modules/x/index.js": "two",
     ".git/config": "two",
+    ".aegis/state/daemon.json": "two",
     "image.bin": "two\0",
   };
 
@@ -190,7 +191,9 @@ describe("grep, glob and ls", () => {
 
   test("list a folder", async () => {
     const { use } = await project(files);
-    expect((await use("ls", {})).output).toBe(".git/\n.keep 0 B\nREADME.md 10 B\nimage.bin 4 B\nnode_modules/\nsrc/");
+    expect((await use("ls", {})).output).toBe(
+      ".aegis/\n.git/\n.keep 0 B\nREADME.md 10 B\nimage.bin 4 B\nnode_modules/\nsrc/",
+    );
     expect((await use("ls", { path: "srx" })).output).toContain('did you mean "src"?');
     expect((await use("ls", { path: "README.md" })).output).toContain("Use read");
   });

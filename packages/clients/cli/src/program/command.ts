@@ -2,6 +2,7 @@
  * Declares commands. One declaration defines the parser, the help, the shell completion, the documentation check, and
  * the types of the values that the command receives: an undeclared name does not compile.
  */
+import type { CliCommandPath } from "@aegis/contract/cli-commands.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { parseDuration } from "../format/time.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -75,7 +76,8 @@ type Values<S> = { readonly [K in keyof S]: S[K] extends { read: Read<infer T> }
 type None = Record<never, never>;
 
 type Declaration<A extends Specs<ArgumentSpec>, O extends Specs<OptionSpec>> = {
-  path: string;
+  /** Listed in the contract, by what the command does for its caller. */
+  path: CliCommandPath;
   summary: string;
   group?: string;
   arguments?: A;

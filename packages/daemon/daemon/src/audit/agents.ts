@@ -8,6 +8,20 @@ import { variablesIn } from "@aegis/lib/variables.ts";
 import { allTools, scopeNote } from "@aegis/project/agents/describe.ts";
 import type { ToolTable } from "@aegis/sessions/tools/tools.ts";
 
+/** What no permission and no gate prevents while agents run as the user. */
+export function whatStaysOpen(agents: readonly AuditAgent[], user: string): string[] {
+  const that = (run: Leave) =>
+    agents
+      .filter((one) => one.run === run && one.refused === null)
+      .map(({ agent }) => agent)
+      .join(", ") || "none";
+  return [
+    `The operating system does not confine agents. A program that an agent starts runs as ${user}: it can read .aegis/state and ~/.aegis, and with what it finds there it can act as you.`,
+    `Agents that run commands without asking: ${that("yes")}. After a person allowed the command: ${that("asks")}.`,
+    "The built-in gate judges a command by its text and sees only the calls that a harness reports. It misses a command that is assembled or read from a file, and what a harness does without asking.",
+  ];
+}
+
 type Act = "edit" | "run" | "fetch";
 
 /** What a permission allows, provided that the agent has the tools. docs/drivers.md describes each harness. */

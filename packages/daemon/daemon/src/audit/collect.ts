@@ -15,7 +15,7 @@ import { listTrust } from "@aegis/project/trust/agree.ts";
 import type { Runtime } from "../build.ts";
 import type { OpenProject } from "../open-project.ts";
 import { auditAccess } from "./access.ts";
-import { auditAgents } from "./agents.ts";
+import { auditAgents, whatStaysOpen } from "./agents.ts";
 import { auditFindings } from "./findings.ts";
 
 export async function collectAudit(
@@ -32,6 +32,7 @@ export async function collectAudit(
     project: root,
     user: userName(),
     version,
+    open: whatStaysOpen(agents, userName()),
     agents,
     state: await stateOf(project),
     gates: [...details.flatMap(gatesOf), ...runtime.plugins.plugins.missingGates.flatMap(missingOf)],

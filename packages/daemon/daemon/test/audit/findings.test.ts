@@ -5,6 +5,7 @@ const closed: AuditFacts = {
   project: "/project",
   user: "ada",
   version: "0.2.0",
+  open: [],
   state: { owner: "you", since: null, adopted: false },
   agents: [],
   gates: [],

@@ -1,7 +1,7 @@
 /** Finds files by a path pattern, and lists the files of a project for the tools that search it. */
 
 import { opendir } from "node:fs/promises";
-import { join, matchesGlob } from "node:path";
+import { basename, join, matchesGlob, sep } from "node:path";
 import { isErrno } from "@aegis/lib/files.ts";
 import { z } from "zod";
 import { projectPath } from "./paths.ts";
@@ -45,6 +45,13 @@ export function matchesPattern(relative: string, pattern: string): boolean {
 
 const skipped: ReadonlySet<string> = new Set([".git", "node_modules", ".hg", ".svn"]);
 
+/** Only a person may read the state of Aegis; the gate judges a search that begins there. */
+const state = join(".aegis", "state");
+
+function isSkipped(folder: string): boolean {
+  return skipped.has(basename(folder)) || folder.endsWith(sep + state);
+}
+
 /** A walk ends after this many entries; more would take too long. */
 const mostEntries = 200_000;
 
@@ -64,7 +71,7 @@ export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<W
       const relative = folder.relative === "" ? entry.name : `${folder.relative}/${entry.name}`;
       const walked = { path: join(folder.path, entry.name), relative };
       if (entry.isFile()) yield walked;
-      else if (entry.isDirectory() && !skipped.has(entry.name)) below.push(walked);
+      else if (entry.isDirectory() && !isSkipped(walked.path)) below.push(walked);
     }
     folders.push(...below.reverse());
   }

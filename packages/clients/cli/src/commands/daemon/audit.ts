@@ -30,6 +30,7 @@ function auditPage(audit: Audit, look: Look): string[] {
   ];
   return [
     `${style.bold("aegis audit")}  ${audit.project}  ${style.dim(`user ${audit.user}, aegis ${audit.version}`)}`,
+    ...audit.open.flatMap((line) => indented(line, look.columns)),
     ...sections.flatMap(([title, lines]) => (lines.length === 0 ? [] : ["", style.bold(title), ...lines])),
   ];
 }
