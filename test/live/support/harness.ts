@@ -5,6 +5,8 @@ import type { Driver, DriverDeps } from "@aegis/drivers/driver.ts";
 export type LiveHarness = {
   /** As agents name it. */
   harness: string;
+  /** The name of its agent, if it is not that of the harness. */
+  agent?: string;
   /** The npm package whose pinned version was driven. */
   package: string;
   createDriver(deps: DriverDeps): Driver;
@@ -25,7 +27,7 @@ export type Places = { folder: string; home: string; state: string };
 
 /** The fake model of one test, and an agent that uses it. */
 export type LiveModel = {
-  agent: Pick<Agent, "model" | "env" | "options">;
+  agent: Pick<Agent, "model" | "env" | "options"> & Partial<Pick<Agent, "permission">>;
   /** The model calls that offered tools, oldest first, as JSON: others make titles and the like. */
   calls(): string[];
   close(): Promise<void>;

@@ -89,12 +89,12 @@ export function liveTeam(harnesses: readonly LiveHarness[]): Team {
 }
 
 function settings(models: ReadonlyMap<LiveHarness, LiveModel>) {
-  const agents = [...models].flatMap(([{ harness }, { agent }]) => {
+  const agents = [...models].flatMap(([{ harness, agent: name = harness }, { agent }]) => {
     const { model, ...rest } = agent;
     const whole = { harness, ...rest, ...(model === null ? {} : { model }) };
     return [
-      [harness, whole],
-      [looker(harness), { ...whole, deny_tools: ["bash", "edit", "write"] }],
+      [name, whole],
+      [looker(name), { ...whole, deny_tools: ["bash", "edit", "write"] }],
     ];
   });
   return {

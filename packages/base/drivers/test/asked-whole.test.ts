@@ -36,7 +36,17 @@ function claude(tool_name: string, input: object, more: object = {}): Promise<Pe
 function codex(method: string, params: object, changes: unknown[] = []): Promise<PermissionRequest> {
   const onDenial = () => {};
   return asked((host) =>
-    answerCodex({ method, params: { ...params }, changes, host, permission: "auto", cwd: "/p", onDenial, signal }),
+    answerCodex({
+      method,
+      params: { ...params },
+      changes,
+      host,
+      permission: "auto",
+      cwd: "/p",
+      terminals: false,
+      onDenial,
+      signal,
+    }),
   );
 }
 
@@ -171,7 +181,7 @@ it.each([
       params: { itemId: "c", command: "make" },
       changes: [],
     };
-    const more = { host, permission: "auto" as const, cwd: "/p", onDenial() {}, signal };
+    const more = { host, permission: "auto" as const, cwd: "/p", terminals: false, onDenial() {}, signal };
     expect(await answerCodex({ ...asked, ...more })).toEqual({ decision });
   },
 );

@@ -7,8 +7,9 @@ import { isObject, type Json, listAt, objectAt, textAt, wholeLine } from "../cli
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
 import { judge } from "../tool-approval.ts";
 import { changedFiles, fileChange } from "./diff.ts";
-import { unwrapShell } from "./items.ts";
 import { plainReading } from "./plain-reading.ts";
+import { commandRefusal } from "./terminals.ts";
+import { unwrapShell } from "./unwrap-shell.ts";
 
 export type Asked = {
   method: string;
@@ -18,6 +19,8 @@ export type Asked = {
   host: ConversationHost;
   permission: Permission;
   cwd: string;
+  /** The agent could type into the command while it runs, so what is judged here is not all that would run. */
+  terminals: boolean;
   /** Called with the reason of a denial: no answer of the protocol contains it. */
   onDenial(reason: string): void;
   signal: AbortSignal;
@@ -44,6 +47,7 @@ export async function answerRequest(asked: Asked): Promise<Json | null> {
 
 async function mayRun(asked: Asked): Promise<Json> {
   const { params, host, cwd } = asked;
+  if (params.kind === "writeStdin") return refused(asked, "nothing may be typed into a running command");
   const command = unwrapShell(textAt(params, "command") ?? "");
   const input = { command, cwd: params.cwd, reason: params.reason };
   const title = wholeLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
@@ -51,11 +55,16 @@ async function mayRun(asked: Asked): Promise<Json> {
     ...{ call: textAt(params, "itemId"), tool: "shell", kind: "execute", title, input },
     ...{ reason: textAt(params, "reason"), cwd: textAt(params, "cwd") ?? cwd },
   };
+  const reading = plainReading(command, textAt(params, "cwd") ?? cwd, cwd);
+  if (asked.terminals && reading === null) return refused(asked, commandRefusal);
   // A gated agent also asks about calls that it would otherwise just run. Reading the project needs no consent.
-  const isLook = host.gated && plainReading(command, textAt(params, "cwd") ?? cwd, cwd) !== null;
-  return {
-    decision: decide(await judged(asked, request, isLook ? allowed : null), listAt(params, "availableDecisions")),
-  };
+  const settled = host.gated && reading !== null ? allowed : null;
+  return { decision: decide(await judged(asked, request, settled), listAt(params, "availableDecisions")) };
+}
+
+function refused({ onDenial }: Asked, reason: string): Json {
+  onDenial(reason);
+  return { decision: "decline" };
 }
 
 async function mayChange(asked: Asked): Promise<Json> {

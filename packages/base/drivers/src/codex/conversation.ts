@@ -25,6 +25,7 @@ import { AppServers, type Lease } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand, program } from "./command.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
+import { type Typed, typedEvents, typedIn, typingError } from "./terminals.ts";
 import { type OpenThread, openThread, parseName, userTexts } from "./threads.ts";
 import { codexSpec } from "./tool-access.ts";
 import { notice, Translator } from "./translate.ts";
@@ -57,6 +58,8 @@ class CodexConversation implements Conversation {
   /** When this thread was last active. The process is shared, so its output says nothing about one thread. */
   #heardAt: number;
   #isClosed = false;
+  /** What was typed into commands in the current turn, which therefore ends. */
+  #typed = 0;
 
   constructor(spec: ConversationSpec, options: CliOptions, deps: DriverDeps) {
     this.#spec = spec;
@@ -214,13 +217,29 @@ class CodexConversation implements Conversation {
     if (parent === null) this.#noteStart(method, params);
     this.#noteChildren(params);
     this.#noteChanges(method, params);
+    const typed = typedIn(method, params);
+    if (typed !== null) this.#stopTyping(typed, params);
     const events = this.#translator.translate(method, params, parent);
     this.#turns.emit(events);
     this.#observer.see(events);
     if (parent !== null || method !== "turn/completed") return;
     const { before, ended } = this.#translator.finish(objectAt(params, "turn"));
     void this.#additions.close(async () => true);
-    this.#turns.finish(before, ended);
+    this.#turns.finish(before, this.#typed === 0 ? ended : { ...ended, reason: "refused", error: typingError });
+    this.#typed = 0;
+  }
+
+  /** Ends the turn and the command into which the model typed, which would otherwise go on with what it has read. */
+  #stopTyping(typed: Typed, params: Json): void {
+    this.#typed += 1;
+    this.#turns.emit(typedEvents(typed, this.#typed));
+    const threadId = textAt(params, "threadId");
+    const rpc = this.#rpc();
+    rpc?.call("thread/backgroundTerminals/terminate", { threadId, processId: typed.process }).catch(() => {});
+    rpc?.call("turn/interrupt", { threadId, turnId: textAt(params, "turnId") }).catch(() => {});
+    // What was typed in a subagent's thread ends the turn that started it.
+    const turn = this.#turns.current;
+    if (turn !== null && threadId !== this.#thread?.id) this.#interrupt(turn);
   }
 
   /** A turn begins before Codex has stored the prompt. It is stored once the message comes back as an item. */
@@ -261,7 +280,8 @@ class CodexConversation implements Conversation {
     const denied: string[] = [];
     const { host, agent, cwd } = this.#spec;
     const changes = this.#changes.get(textAt(params, "itemId") ?? "") ?? [];
-    const asked = { method, params, changes, host, permission: agent.permission, cwd };
+    const terminals = this.#thread?.terminals ?? true;
+    const asked = { method, params, changes, host, permission: agent.permission, cwd, terminals };
     void this.#questions.ask(
       id,
       method,

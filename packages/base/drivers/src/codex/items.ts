@@ -2,6 +2,7 @@
 import type { ToolKind, TurnItems } from "@aegis/contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { changeDiff } from "./diff.ts";
+import { unwrapShell } from "./unwrap-shell.ts";
 
 type Call = TurnItems["tool_call"];
 type Result = TurnItems["tool_result"];
@@ -82,14 +83,6 @@ export function resultsOf(item: Json): Result[] {
     }));
   }
   return [{ call, output: outputOf(item, status), is_error, diff: null }];
-}
-
-/** `/bin/bash -lc 'ls'` is how Codex runs `ls`. */
-export function unwrapShell(command: string): string {
-  const inner = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/.exec(command);
-  return inner === null
-    ? command
-    : (inner[1]?.replaceAll(`'"'"'`, "'").replaceAll(`'\\''`, "'") ?? inner[2] ?? inner[3] ?? "");
 }
 
 function outputOf(item: Json, status: string): string {

@@ -10,6 +10,7 @@ import { chosenServers, keepsOwn, projectServersFile } from "../cli-harness/mcp-
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
 import { type Rpc, RpcError } from "./rpc.ts";
+import { hasTerminals, noTerminals, terminalsNotice } from "./terminals.ts";
 import { scopedFeatures } from "./tool-access.ts";
 
 export type Thread = {
@@ -18,7 +19,11 @@ export type Thread = {
   model: string;
 };
 
-export type OpenThread = Thread & { resumed: boolean };
+export type OpenThread = Thread & {
+  resumed: boolean;
+  /** Terminals could not be switched off, so the agent may type into running commands. */
+  terminals: boolean;
+};
 
 /** Throws `DriverError`. `unload` makes another server unload a thread; it returns false if no server has it. */
 export async function openThread(
@@ -27,6 +32,18 @@ export async function openThread(
   unload: (threadId: string) => Promise<boolean>,
   env: Environment,
 ): Promise<OpenThread> {
+  const thread = await startedThread(rpc, spec, unload, env);
+  const terminals = await hasTerminals(rpc, thread.id);
+  if (terminals) spec.host.notice({ level: "error", text: terminalsNotice });
+  return { ...thread, terminals };
+}
+
+async function startedThread(
+  rpc: Rpc,
+  spec: ConversationSpec,
+  unload: (threadId: string) => Promise<boolean>,
+  env: Environment,
+): Promise<Omit<OpenThread, "terminals">> {
   const before = spec.resume === null ? null : parseName(spec.resume);
   const other = spec.fork === null ? null : parseName(spec.fork);
   const model = spec.agent.model ?? before?.model ?? other?.model ?? null;
@@ -142,6 +159,7 @@ async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | nu
     ...(spec.systemPrompt === "" ? {} : { developerInstructions: spec.systemPrompt }),
     config: {
       ...scopedFeatures(spec.agent),
+      ...noTerminals,
       ...profile,
       mcp_servers: { ...(await otherServers(rpc, spec, env)), ...planeConfig(spec) },
       // With the default excludes, variables like *KEY* and *TOKEN* do not reach the agent's shell.
