@@ -103,6 +103,18 @@ describe("starting", () => {
     }
   });
 
+  test("OpenCode and Kilo get a new password for each process, whatever their environment has", async () => {
+    for (const [recipe, name] of [
+      [opencode, "OPENCODE_SERVER_PASSWORD"],
+      [kilo, "KILO_SERVER_PASSWORD"],
+    ] as const) {
+      const launch = async () => (await recipe.launch(context({ env: { [name]: "known" } }))).env[name];
+      const passwords = [await launch(), await launch()];
+      expect(new Set([...passwords, "known"]).size).toBe(3);
+      for (const password of passwords) expect(password).toMatch(/^[\w-]{43}$/);
+    }
+  });
+
   test("an agent whose calls are judged is set to ask, whatever its rights and the user's settings", async () => {
     const judged = context({
       agent: fixtureAgent([], { permission: "full" }),

@@ -1,8 +1,10 @@
 /**
  * OpenCode, and its fork Kilo. Session settings are passed in the environment, which overrides the user's files without
  * replacing them; login and providers remain the user's. It has no option to disable all MCP servers, so each declared
- * server is disabled by name.
+ * server is disabled by name. It always serves an HTTP API on loopback that runs commands without any question, so each
+ * process gets a random password for it.
  */
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Permission } from "@aegis/contract/agent.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
@@ -134,6 +136,7 @@ async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
     env: {
       [content]: JSON.stringify(mergeSettings(given, own)),
       [`${prefix}_DISABLE_AUTOUPDATE`]: "1",
+      [`${prefix}_SERVER_PASSWORD`]: randomBytes(32).toString("base64url"),
     },
     files: systemPrompt === "" ? [] : [{ name: instructionsFile, content: systemPrompt }],
     warnings: (await remoteSettings(fork, env)).map(
