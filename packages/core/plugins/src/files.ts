@@ -158,8 +158,8 @@ function below(root: string, file: string | null): string | null {
 
 function fromAgent({ level, agent, file, line, message }: AgentDiagnostic, root: string): PluginDiagnostic {
   const place = below(root, file);
-  // A bad agent does not affect the rest of the plugin.
+  // A bad agent does not affect the rest of the plugin, and neither does a bad tool.
   const shown =
     level === "error" ? `the agent "${agent ?? "?"}" is left out: ${message}` : `agent "${agent ?? "?"}": ${message}`;
-  return { level: "warning", file: place, line, message: shown };
+  return { level, file: place, line, message: shown };
 }

@@ -8,6 +8,7 @@ import { basename, extname, join, resolve } from "node:path";
 import type { PluginDiagnostic, PluginManifest } from "@aegis/contract/plugin.ts";
 import { containedPath, isErrno, isInside } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
+import { pythonReason } from "./manifest/python-parts.ts";
 import { bareManifest, pluginNameProblem, readManifest } from "./manifest.ts";
 
 export type FoundPlugin = {
@@ -90,7 +91,19 @@ async function inspectFolder(place: string, as: string = basename(place)): Promi
       message: `name: the folder is called "${bare}"; the plugin goes by "${read.name}"`,
     });
   const modules = manifest?.has_modules === true ? await modulesOf(root, manifest, diagnostics) : [];
+  const fault = manifest === null ? null : await onlyPython(root, manifest);
+  if (fault !== null) diagnostics.push({ level: "error", file: null, line: null, message: fault });
   return { name, place, root, manifest: problem === null ? manifest : null, modules, diagnostics };
+}
+
+/** Why nothing of a plugin for the Python program can run here; null if something can. */
+export async function onlyPython(root: string, manifest: PluginManifest): Promise<string | null> {
+  const parts = manifest.unsupported.filter(({ reason }) => reason === pythonReason);
+  if (parts.length === 0 || manifest.agents.length > 0) return null;
+  const folders = Object.values(manifest.folders).flat();
+  const entries = await Promise.all(folders.map((folder) => list(join(root, folder)).catch(() => [])));
+  if (entries.some((found) => found.length > 0)) return null;
+  return `nothing of it can run: it has Python modules (${parts.map(({ part }) => part).join(", ")}); ${pythonReason}`;
 }
 
 async function inspectFile(place: string): Promise<FoundPlugin> {

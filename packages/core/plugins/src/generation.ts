@@ -101,6 +101,7 @@ export class Generation {
       ...pages.diagnostics,
       ...[...programs.faults, ...contributions.faults].map((fault) => ({ level: "error" as const, ...fault })),
       ...skills.diagnostics,
+      ...agentNotes(part),
       ...channelNotes(found.name, config.config[channelSettings], contributions),
       ...contributions.notes.map((message) => ({ level: "info" as const, file: null, line: null, message })),
     ];
@@ -289,4 +290,21 @@ async function programProblem(command: string, root: string, env: Environment): 
 
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() === true;
+}
+
+/** Reports tools that require an agent that may never be able to call them. */
+function agentNotes({ plugin, contributions, executables, agents }: Contribution): PluginDiagnostic[] {
+  const own = new Set(agents.flatMap(({ slug }) => [slug, `${plugin}:${slug}`]));
+  const named = [
+    ...contributions.tools.map(({ name, requiredAgent }) => ({ name, agent: requiredAgent })),
+    ...executables.map(({ name, required_agent }) => ({ name, agent: required_agent })),
+  ];
+  return named.flatMap(({ name, agent }) => {
+    if (agent === null || own.has(agent)) return [];
+    const without = agent.includes(":")
+      ? "an agent of another plugin can call it only if its own tools name it"
+      : "without an agent of that name, the tool cannot be called";
+    const message = `the tool "${name}" requires the agent "${agent}", which this plugin does not have; ${without}`;
+    return [{ level: "warning" as const, file: null, line: null, message }];
+  });
 }

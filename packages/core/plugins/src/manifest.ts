@@ -17,10 +17,12 @@ import { isErrno } from "@aegis/lib/files.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import semver from "semver";
+import { rangeOf } from "./aegis-version.ts";
 import { claudeParts } from "./manifest/claude-parts.ts";
 import { maxExecutables, readExecutables } from "./manifest/executables.ts";
 import { agentPluginSchema, readAgentPlugin, readClaudePlugin } from "./manifest/foreign.ts";
 import { found, Notes } from "./manifest/notes.ts";
+import { pythonParts } from "./manifest/python-parts.ts";
 import { readSettings } from "./manifest/settings.ts";
 import { type Fields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
 
@@ -48,10 +50,10 @@ export async function readManifest(dir: string): Promise<ReadManifest> {
   return { manifest: null, diagnostics: [] };
 }
 
-/** Adds the files of a Claude Code plugin that have no effect in Aegis. */
+/** Adds the files for other programs that have no effect in Aegis. */
 async function withForeignParts(dir: string, { manifest, diagnostics }: ReadManifest): Promise<ReadManifest> {
-  if (manifest === null || manifest.has_modules) return { manifest, diagnostics };
-  const parts = await claudeParts(dir);
+  if (manifest === null) return { manifest, diagnostics };
+  const parts = manifest.has_modules ? await pythonParts(dir, manifest) : await claudeParts(dir);
   const notes = parts.map(({ part, reason }): PluginDiagnostic => {
     return { level: "warning", file: part, line: null, message: `has no effect here: ${reason}` };
   });
@@ -166,7 +168,8 @@ function readVersion(fields: Fields, format: PluginFormat, notes: Notes): string
 
 function readRange(value: unknown, at: readonly string[], notes: Notes): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value === "string" && semver.validRange(value) !== null) return value;
+  const range = typeof value === "string" ? rangeOf(value) : null;
+  if (range !== null) return range;
   notes.error(at, `expected a range of versions such as ">=0.1" or "^1.2", found ${found(value)}`);
   return null;
 }

@@ -3,6 +3,7 @@
 import type { PluginManifest } from "@aegis/contract/plugin.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import semver from "semver";
+import { versionProblem } from "./aegis-version.ts";
 import type { FoundPlugin } from "./find.ts";
 import { placeText } from "./host/errors.ts";
 
@@ -93,8 +94,8 @@ function judge(plugin: FoundPlugin, { enabled, deny, version }: PlanOptions): Re
 }
 
 function judgeVersion({ requires_aegis: range }: PluginManifest, version: string): Refusal | null {
-  if (range === null || semver.satisfies(version, range, { includePrerelease: true })) return null;
-  return failed(`it requires Aegis ${range}, this is ${version}`);
+  const problem = versionProblem(range, version);
+  return problem === null ? null : failed(`it requires ${problem.text}`);
 }
 
 function failed(reason: string): Refusal {

@@ -42,7 +42,7 @@ describe("the plan", () => {
     expect(outcome([plugin("b"), plugin("a", { requires: { b: ">=2" } })])[1]).toMatch(
       /requires the plugin "b" >=2, found 1\.0\.0/,
     );
-    expect(outcome([plugin("a", { requires_aegis: "^2" })])[0]).toMatch(/requires Aegis \^2, this is 1\.0\.0/);
+    expect(outcome([plugin("a", { requires_aegis: "^2" })])[0]).toMatch(/requires Aegis \^2; this is 1\.0\.0/);
   });
 
   it("leaves out what the settings deny, and what relies on it", () => {

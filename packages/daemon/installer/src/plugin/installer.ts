@@ -198,7 +198,8 @@ export class PluginInstaller {
       await this.#transactions.script(transaction, script, { name, action, dir, previous, manifest, additions });
     await this.#transactions.at("script");
     const { version, unsupported } = manifest;
-    const problems = await this.#requireLoading({ name, action, version, dir, plan });
+    const told = staged.about.warnings;
+    const problems = await this.#requireLoading({ name, action, version, dir, plan, told });
     const now = new Date(clock.now()).toISOString();
     // The script may have changed the files.
     const tree = script === null ? hash : await this.#transactions.packages.kind.hash(dir);
@@ -229,12 +230,15 @@ export class PluginInstaller {
     version: string;
     dir: string;
     plan: FilePlan;
+    /** What the person saw before. */
+    told: readonly PluginDiagnostic[];
   }): Promise<PluginDiagnostic[]> {
-    const { name, action, version } = about;
+    const { name, action, version, told } = about;
     const { failed, diagnostics } = await this.#options.tryLoading(about);
     const serious = diagnostics.filter(({ level }) => level === "error");
     if (!failed) {
-      for (const one of serious) this.#options.person.warn(diagnosticLine(one));
+      for (const one of diagnostics.filter(({ level }) => level !== "info"))
+        if (!told.some(({ message }) => message === one.message)) this.#options.person.warn(diagnosticLine(one));
       return serious;
     }
     const lines = serious.map((one) => `  ${diagnosticLine(one)}`);

@@ -10,7 +10,9 @@ import { didYouMean } from "@aegis/lib/nearest.ts";
 import { FetchError } from "@aegis/lib/safe-fetch.ts";
 import { treeHash } from "@aegis/lib/safe-tree.ts";
 import { type TreeLimits, TreeRefused } from "@aegis/lib/tree-rules.ts";
+import { versionProblem } from "@aegis/plugins/aegis-version.ts";
 import { cacheFolders, isCache } from "@aegis/plugins/caches.ts";
+import { onlyPython } from "@aegis/plugins/find.ts";
 import { readManifest } from "@aegis/plugins/manifest.ts";
 import semver from "semver";
 import type { Fetched } from "../fetch.ts";
@@ -22,6 +24,8 @@ export type PluginInfo = { manifest: PluginManifest; warnings: PluginDiagnostic[
 
 export type PluginKindOptions = {
   aegisVersion: string;
+  /** The folder of the plugins that come with Aegis. */
+  bundledDir: string;
   /** The installed plugins and their versions, by name. */
   others: () => Promise<ReadonlyMap<string, string>>;
   limits?: Partial<TreeLimits> | undefined;
@@ -112,7 +116,12 @@ async function inspect(
     throw new AegisError("invalid", `the plugin at ${source.text} is called "${manifest.name}", not "${name}"`, {
       hint: `install it as: aegis plugin install ${manifest.name} --from ${source.text}`,
     });
-  checkRequirements(manifest, options.aegisVersion, await options.others());
+  const fault = await onlyPython(dir, manifest);
+  if (fault !== null)
+    throw new AegisError("invalid", `${name} ${manifest.version} cannot be installed: ${fault}`, {
+      hint: (await ownPlugin(manifest.name, source, options)) ?? "see docs/plugins.md for tools that are programs",
+    });
+  await checkRequirements(manifest, source, options);
   return { manifest, warnings: diagnostics.filter((one) => one.level === "warning") };
 }
 
@@ -157,12 +166,21 @@ export async function installedVersions(folder: string): Promise<Map<string, str
   return versions;
 }
 
-function checkRequirements(manifest: PluginManifest, aegisVersion: string, others: ReadonlyMap<string, string>): void {
+/** The way to the plugin of the same name that comes with Aegis, or null. */
+async function ownPlugin(name: string, source: Source, { bundledDir }: PluginKindOptions): Promise<string | null> {
+  const place = join(bundledDir, name);
+  if ((source.kind === "path" && source.path === place) || !(await hasManifest(place))) return null;
+  return `Aegis has a plugin of this name: aegis plugin install ${name}`;
+}
+
+async function checkRequirements(manifest: PluginManifest, source: Source, options: PluginKindOptions): Promise<void> {
   const { name } = manifest;
-  const wanted = manifest.requires_aegis;
-  // A pre-release counts as its version.
-  if (wanted !== null && !semver.satisfies(aegisVersion, wanted, { includePrerelease: true }))
-    throw new AegisError("invalid", `${name} ${manifest.version} needs Aegis ${wanted}; this is ${aegisVersion}`);
+  const others = await options.others();
+  const problem = versionProblem(manifest.requires_aegis, options.aegisVersion);
+  if (problem !== null) {
+    const hint = (await ownPlugin(name, source, options)) ?? problem.hint;
+    throw new AegisError("invalid", `${name} ${manifest.version} needs ${problem.text}`, hint === null ? {} : { hint });
+  }
   const missing = Object.entries(manifest.requires).flatMap(([other, range]) => {
     const found = others.get(other);
     if (found !== undefined && semver.satisfies(found, range, { includePrerelease: true })) return [];

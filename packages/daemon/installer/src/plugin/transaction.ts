@@ -74,9 +74,9 @@ export class Transactions {
 
   constructor(options: PluginInstallerOptions) {
     this.#options = options;
-    const { place, aegisVersion, limits, at } = options;
+    const { place, aegisVersion, bundledDir, limits, at } = options;
     this.folder = join(place.root, packagesFolder(place, "plugin"));
-    const kind = pluginKind({ aegisVersion, limits, others: () => installedVersions(this.folder) });
+    const kind = pluginKind({ aegisVersion, bundledDir, limits, others: () => installedVersions(this.folder) });
     this.packages = new Installer(kind, { ...options, registry: null }, at);
   }
 

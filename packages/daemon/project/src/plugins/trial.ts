@@ -19,7 +19,7 @@ import { silentLogger } from "@aegis/lib/log.ts";
 import { OverflowFiles } from "@aegis/lib/overflow.ts";
 import { createProcesses } from "@aegis/lib/process.ts";
 import { resolveConfig } from "@aegis/plugins/config.ts";
-import type { Contribution, PluginTables, Undo } from "@aegis/plugins/contribute.ts";
+import type { PluginTables, Undo } from "@aegis/plugins/contribute.ts";
 import { type FoundPlugin, findPlugins } from "@aegis/plugins/find.ts";
 import { Generation } from "@aegis/plugins/generation.ts";
 import { defaultWorkerLimits } from "@aegis/plugins/host/worker.ts";
@@ -70,7 +70,7 @@ export async function tryPlugin(found: FoundPlugin, options: TrialOptions): Prom
       background: null,
     });
     generation.register(trialTables(options.taken, folder));
-    return { failed: false, diagnostics: [...generation.diagnostics, ...agentNotes(generation.part)] };
+    return { failed: false, diagnostics: [...generation.diagnostics] };
   } catch (error) {
     return { failed: true, diagnostics: [...notes, ...faultOf(error).diagnostics] };
   } finally {
@@ -140,18 +140,4 @@ const nothingToUndo: Undo = () => {};
 
 function takenTool(name: string, plugin: string): Parameters<ToolTable["add"]>[0] {
   return { name, plugin, description: "", readOnly: true, input: jsonInput({ type: "object" }), run: async () => "" };
-}
-
-/** Reports tools that require an agent that does not exist, which makes them unusable. */
-function agentNotes({ plugin, contributions, executables, agents }: Contribution): PluginDiagnostic[] {
-  const own = new Set(agents.flatMap(({ slug }) => [slug, `${plugin}:${slug}`]));
-  const named = [
-    ...contributions.tools.map(({ name, requiredAgent }) => ({ name, agent: requiredAgent })),
-    ...executables.map(({ name, required_agent }) => ({ name, agent: required_agent })),
-  ];
-  return named.flatMap(({ name, agent }) => {
-    if (agent === null || own.has(agent)) return [];
-    const message = `the tool "${name}" requires the agent "${agent}", which this plugin does not have; without an agent of that name, the tool cannot be called`;
-    return [{ level: "warning" as const, file: null, line: null, message }];
-  });
 }

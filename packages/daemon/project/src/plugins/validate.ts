@@ -14,14 +14,14 @@ import { ownConsent } from "@aegis/lib/own-consent.ts";
 import { packageVersion } from "@aegis/lib/version.ts";
 import { detailOf } from "@aegis/plugins/entry.ts";
 import { readAgents } from "@aegis/plugins/files.ts";
-import { type FoundPlugin, inspectPlugin } from "@aegis/plugins/find.ts";
+import { type FoundPlugin, findPlugins, inspectPlugin } from "@aegis/plugins/find.ts";
 import { fingerprint } from "@aegis/plugins/fingerprint.ts";
 import { planPlugins } from "@aegis/plugins/plan.ts";
 import { type Boundary, isPartOf } from "@aegis/plugins/worker/boundary.ts";
 import { combine, readPath } from "../config/combine.ts";
 import { diskFiles, readSources } from "../config/files.ts";
 import { pluginDirs, pluginValues } from "./dirs.ts";
-import { declaredNames, tryPlugin } from "./trial.ts";
+import { declaredNames, type Trial, tryPlugin } from "./trial.ts";
 
 export type ValidateOptions = {
   load: boolean;
@@ -53,25 +53,41 @@ export async function validatePlugin(
   const { files } = await fingerprint(found.single ?? found.root);
   const modules = found.manifest?.has_modules === true ? files.filter((file) => !isTest(file)) : [];
   notes.push(...(await foreignImports(found, modules)));
-  // The trial load reads the agents as well.
-  const tries = options.load && refusal === null;
-  if (tries) notes.push(...(await tried(found, options)));
+  // Without its modules, nothing of the plugin runs, but its agents, programs, schemas and names are checked.
+  const trial = refusal === null ? await tried(options.load ? found : { ...found, modules: [] }, options) : null;
+  const before = [...found.diagnostics, ...notes];
+  if (trial !== null) notes.push(...trial.diagnostics);
   else if (found.manifest !== null) notes.push(...(await readAgents(found.manifest, found.root, [])).diagnostics);
-  const diagnostics = [...found.diagnostics, ...notes];
-  const ok = !diagnostics.some((diagnostic) => diagnostic.level === "error");
-  const status = ok ? ("loaded" as const) : ("failed" as const);
-  const entry = { found, status, reason: null, generation: null, loads: 0, key: "", diagnostics: notes };
+  const isError = ({ level }: PluginDiagnostic) => level === "error";
+  const ok = ![...found.diagnostics, ...notes].some(isError);
+  // Otherwise an error of the trial is about a part that is left out.
+  const status = refusal !== null || trial?.failed === true || before.some(isError) ? "failed" : "loaded";
+  const entry = { found, status, reason: null, generation: null, loads: 0, key: "", diagnostics: notes } as const;
   return { ok, plugin: detailOf(entry, null, { data_dir: "", log_file: "", hook_failures: [] }), place };
 }
 
-async function tried(found: FoundPlugin, { env, cwd, taken }: ValidateOptions): Promise<PluginDiagnostic[]> {
+/** All plugins of a project's folders. Runs nothing of them. */
+export async function validatePlugins({ root, env }: { root: string; env: Environment }): Promise<PluginDetail[]> {
+  const options = { load: false, env, cwd: root, taken: [] };
+  const checked: PluginDetail[] = [];
+  for (const { place } of await findPlugins(await projectDirs(root, env)))
+    checked.push((await validatePlugin(place, options)).plugin);
+  return checked;
+}
+
+async function projectDirs(root: string, env: Environment): Promise<string[]> {
+  const sources = await readSources(root, diskFiles).catch(() => null);
+  const listed = readPath(sources === null ? {} : combine(sources).value, ["plugin_dirs"]);
+  return pluginDirs(root, homeOf(env), Array.isArray(listed) ? listed.map(String) : [usualDir]);
+}
+
+async function tried(found: FoundPlugin, { env, cwd, taken }: ValidateOptions): Promise<Trial> {
   const projectRoot = findProjectRoot(cwd);
   const { name } = found;
   const sources = await readSources(projectRoot, diskFiles).catch(() => null);
   const config = sources === null ? {} : combine(sources).value;
-  const listed = readPath(config, ["plugin_dirs"]);
-  const dirs = pluginDirs(projectRoot, homeOf(env), Array.isArray(listed) ? listed.map(String) : [usualDir]);
-  const { diagnostics } = await tryPlugin(found, {
+  const dirs = await projectDirs(projectRoot, env);
+  return tryPlugin(found, {
     projectRoot,
     env,
     values: pluginValues(readPath(config, ["plugins"]), name),
@@ -79,7 +95,6 @@ async function tried(found: FoundPlugin, { env, cwd, taken }: ValidateOptions): 
     taken: [...taken.filter(({ plugin }) => plugin !== name), ...(await declaredNames(dirs, name))],
     consent: async () => ownConsent("validate"),
   });
-  return diagnostics;
 }
 
 /** Tests run separately and may import anything. */

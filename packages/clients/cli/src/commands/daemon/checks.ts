@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { daemonClient } from "@aegis/client/project/http-fetch.ts";
 import type { Status } from "@aegis/contract/api.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
+import type { PluginDetail } from "@aegis/contract/plugin.ts";
 import { type DaemonFileState, daemonFilePath, inspectDaemonFile, stateDir } from "@aegis/lib/daemon-file.ts";
 import { exists, isErrno } from "@aegis/lib/files.ts";
 import { homeOf } from "@aegis/lib/home.ts";
@@ -51,6 +52,7 @@ export function createChecks(root: string, env: CliContext["env"]): Check[] {
     { name: "config", run: () => checkConfig(project) },
     { name: "trust", run: () => checkTrust(project) },
     { name: "gates", run: () => checkGates(project) },
+    { name: "plugins", run: () => checkPlugins(project) },
     { name: "daemon", run: () => checkDaemon(project) },
     { name: "port", run: () => checkPort(project) },
     { name: "store", run: () => checkStore(project) },
@@ -172,6 +174,38 @@ async function checkGates({ root, env }: Project): Promise<Finding[]> {
   if (gone.length > 0) return gone;
   const holders = recorded.map(({ plugin }) => plugin).join(", ");
   return [ok(recorded.length === 0 ? "no plugin has gates" : `held by ${holders}`)];
+}
+
+/** The daemon knows what it loaded. Without one, the files say what would not load, and nothing of them runs. */
+async function checkPlugins({ root, env }: Project): Promise<Finding[]> {
+  const found = await inspectDaemonFile(root, homeOf(env));
+  const details = found.state === "live" ? await loadedPlugins(found.file) : await readPlugins({ root, env });
+  const bad = details.flatMap(({ name, status, reason, diagnostics }): Finding[] => {
+    const fix = `see: aegis plugin show ${name}`;
+    if (status === "failed") {
+      const [first] = diagnostics.filter(({ level }) => level === "error");
+      return [fail(`the plugin ${name} is not loaded: ${reason ?? first?.message ?? "its files are wrong"}`, fix)];
+    }
+    const left = diagnostics.filter(({ level }) => level === "error");
+    return left.slice(0, mostDiagnostics).map(({ message }) => warn(`the plugin ${name}: ${message}`, fix));
+  });
+  if (bad.length > 0) return bad;
+  return [ok(details.length === 0 ? "there are none" : plural(details.length, "plugin"))];
+}
+
+type PluginState = Pick<PluginDetail, "name" | "status" | "reason" | "diagnostics">;
+
+async function loadedPlugins(file: LiveFile): Promise<PluginState[]> {
+  const client = daemonClient(file);
+  const signal = AbortSignal.timeout(answerMs);
+  const { plugins } = await client.call("listPlugins", { signal });
+  const details = plugins.map(({ name }) => client.call("getPlugin", { path: { plugin: name }, signal }));
+  return (await Promise.all(details)).map(({ plugin }) => plugin);
+}
+
+async function readPlugins({ root, env }: Pick<Project, "root" | "env">): Promise<PluginState[]> {
+  const { validatePlugins } = await import("@aegis/project/plugins/validate.ts");
+  return validatePlugins({ root, env });
 }
 
 async function checkDaemon({ root, env }: Project): Promise<Finding[]> {

@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import { findDaemon, tellDaemon } from "../../daemon/connection.ts";
 import { columns } from "../../format/columns.ts";
-import type { Exit, Handler } from "../../program/command.ts";
+import type { Handler } from "../../program/command.ts";
 import { given } from "../../program/given.ts";
 import { askYesNo } from "../../terminal/confirm.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
@@ -20,57 +20,65 @@ type Choices = {
   /** The rules whose malicious findings the user overrides. */
   override?: readonly string[];
 };
+type Updated = Awaited<ReturnType<Installer["update"]>>;
 
 export const pluginInstall: Handler<typeof pluginCommands.install> = async (cx, args) => {
   const from = args.from === undefined || isSource(args.from) ? args.from : resolve(cx.cwd, args.from);
-  return changing(cx, args, async (installer) => {
-    const done = await installer.install(args.name, { from, force: args.force });
-    const problem = await problemInDaemon(cx, done.name);
-    const answer = { ok: problem === null, installed: done, ...given({ problem: problem ?? undefined }) };
-    cx.show(answer, () => {
-      if (problem !== null) return cx.warn(`${done.name} ${done.version} is installed, but the daemon ${problem}`);
-      cx.print(`Installed ${done.name} ${done.version}${atCommit(done)}.`);
-      cx.tell(addedLines(done.added));
-    });
-    return problem === null ? exitCodes.ok : exitCodes.failed;
+  const done = await withInstaller(cx, args, (installer) => installer.install(args.name, { from, force: args.force }));
+  const problem = await problemInDaemon(cx, done.name);
+  const answer = { ok: problem === null, installed: done, ...given({ problem: problem ?? undefined }) };
+  cx.show(answer, () => {
+    if (problem !== null) return cx.warn(`${done.name} ${done.version} is installed, but the daemon ${problem}`);
+    cx.print(`Installed ${done.name} ${done.version}${atCommit(done)}.`);
+    cx.tell(addedLines(done.added));
   });
+  return problem === null ? exitCodes.ok : exitCodes.failed;
 };
+
+type Update = { name: string } & ({ error: string } | Updated);
 
 /** Without a name, updates every plugin, each in its own transaction. One failure does not stop the others. */
 export const pluginUpdate: Handler<typeof pluginCommands.update> = async (cx, args) => {
-  return changing(cx, args, async (installer) => {
+  const updates = await withInstaller(cx, args, async (installer) => {
     const names = args.name === undefined ? [...(await installer.installed()).keys()] : [args.name];
-    const results = [];
-    let failed = 0;
+    const done: Update[] = [];
     for (const name of names) {
       try {
-        const done = await installer.update(name, { force: args.force });
-        const problem = done.changed ? await problemInDaemon(cx, name) : null;
-        if (problem !== null) {
-          failed++;
-          results.push({ ...done, error: problem });
-          cx.warn(`${name} ${done.version} is installed, but the daemon ${problem}`);
-          continue;
-        }
-        results.push(done);
-        const updated = `Updated ${name} ${done.previous} → ${done.version}${atCommit(done)}.`;
-        cx.tell(done.changed ? updated : `${name} ${done.version} is up to date.`);
+        done.push(await installer.update(name, { force: args.force }));
       } catch (error) {
         if (names.length === 1) throw error;
-        failed++;
         const { describeError } = await import("../../program/failure.ts");
-        const { message } = describeError(error);
-        results.push({ name, error: message });
-        cx.warn(`${name}: ${message}`);
+        done.push({ name, error: describeError(error).message });
       }
     }
-    cx.show({ ok: failed === 0, plugins: results }, names.length === 0 ? "No plugins are installed here." : []);
-    return failed === 0 ? exitCodes.ok : exitCodes.failed;
+    return done;
   });
+  const results: Update[] = [];
+  for (const done of updates) results.push(await told(cx, done));
+  const failed = results.filter((one) => "error" in one).length;
+  cx.show({ ok: failed === 0, plugins: results }, results.length === 0 ? "No plugins are installed here." : []);
+  return failed === 0 ? exitCodes.ok : exitCodes.failed;
 };
 
+/** Tells what became of an update, also in a running daemon. */
+async function told(cx: Terminal, done: Update): Promise<Update> {
+  if ("error" in done) {
+    cx.warn(`${done.name}: ${done.error}`);
+    return done;
+  }
+  const { name, version, previous } = done;
+  const problem = done.changed ? await problemInDaemon(cx, name) : null;
+  if (problem !== null) {
+    cx.warn(`${name} ${version} is installed, but the daemon ${problem}`);
+    return { ...done, error: problem };
+  }
+  const updated = `Updated ${name} ${previous} → ${version}${atCommit(done)}.`;
+  cx.tell(done.changed ? updated : `${name} ${version} is up to date.`);
+  return done;
+}
+
 export const pluginUninstall: Handler<typeof pluginCommands.uninstall> = async (cx, args) => {
-  return changing(cx, args, async (installer) => {
+  await withInstaller(cx, args, async (installer) => {
     const done = await installer.uninstall(args.name, { purge: args.purge, force: args.force });
     cx.tell(`Uninstalled ${done.name}.`);
     // Uninstalling is the person's decision to drop the plugin's gates. Until that is recorded, the guarded actions are
@@ -82,6 +90,7 @@ export const pluginUninstall: Handler<typeof pluginCommands.uninstall> = async (
       ...(done.data === null ? [] : [`Its data is kept in ${done.data}; --purge deletes it.`]),
     ]);
   });
+  await tellDaemon(cx);
 };
 
 export const pluginSearch: Handler<typeof pluginCommands.search> = async (cx, args) => {
@@ -122,13 +131,12 @@ async function problemInDaemon(cx: Terminal, name: string): Promise<string | nul
 
 type Installer = Awaited<ReturnType<typeof import("@aegis/project/packages/plugin-installer.ts")["createInstaller"]>>;
 
-async function changing(cx: Terminal, choices: Choices, work: (installer: Installer) => Exit): Exit {
-  const code = await withInstaller(cx, choices, work);
-  await tellDaemon(cx);
-  return code;
-}
-
-async function withInstaller(cx: Terminal, choices: Choices, work: (installer: Installer) => Exit): Exit {
+/** Returns when the consent to what `work` changed is recorded: only then can a daemon judge it. */
+async function withInstaller<T>(
+  cx: Terminal,
+  choices: Choices,
+  work: (installer: Installer) => Promise<T>,
+): Promise<T> {
   const { createInstaller } = await import("@aegis/project/packages/plugin-installer.ts");
   const project = await projectOf(cx);
   const stop = new AbortController();
