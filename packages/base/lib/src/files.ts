@@ -1,6 +1,7 @@
 /** Crash-safe file writes, and checks that paths stay inside their folder. */
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { access, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** Replaces a file atomically: writes a temporary file beside it, syncs it, renames it, and syncs the folder. */
@@ -107,6 +108,61 @@ export function ifMissing<T>(value: T): (error: unknown) => T {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return value;
     throw error;
   };
+}
+
+/**
+ * Returns whether the system refused a path because of what is on disk: nothing is there, its links form a loop, its
+ * name is too long, or this user may not read it. No program of this user can read such a path.
+ */
+export function isUnreadable(error: unknown): boolean {
+  return isErrno(error, "ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EACCES", "EPERM");
+}
+
+/** For `catch`: returns the value if a path is unreadable, and throws any other error. */
+export function ifUnreadable<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isUnreadable(error)) return value;
+    throw error;
+  };
+}
+
+/** Returns whether this user can read the file, or something in the folder. */
+export async function isReachable(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => null);
+  const right = info?.isDirectory() === true ? constants.X_OK : constants.R_OK;
+  return (
+    info !== null &&
+    (await access(path, right).then(
+      () => true,
+      () => false,
+    ))
+  );
+}
+
+/**
+ * Lists a folder; empty if this user can read nothing in it. Throws if the folder can be entered but not listed, because
+ * a program that knows a name in it can read that file.
+ */
+export async function reachableEntries(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isErrno(error, "ENOTDIR") || (isUnreadable(error) && !(await isReachable(folder)))) return [];
+    throw error;
+  }
+}
+
+/** Reads a regular file. Reading a pipe or a device might never end. */
+export async function readRegular(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const info = await file.stat();
+    if (!info.isFile()) throw new Error("expected a file, found a folder or a device");
+    if (info.size > maxBytes) throw new Error(`expected at most ${maxBytes} bytes, found ${info.size}`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
 }
 
 export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {

@@ -3,7 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { isErrno, isInside } from "./files.ts";
+import { ifUnreadable, isErrno, isInside, reachableEntries } from "./files.ts";
 import { createTreeGuard, defaultTreeLimits, type TreeGuard, type TreeLimits, TreeRefused } from "./tree-rules.ts";
 
 export type CopyOptions = {
@@ -62,11 +62,12 @@ export async function listTree(dir: string, skip: ReadonlySet<string> = new Set(
 async function* entriesOf(dir: string, skip: ReadonlySet<string>): AsyncGenerator<{ path: string; entry: Dirent }> {
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
+    const path = join(dir, folder);
+    for (const entry of await (folder === "" ? readdir(path, { withFileTypes: true }) : reachableEntries(path))) {
       if (skip.has(entry.name)) continue;
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) folders.push(path);
-      yield { path, entry };
+      const below = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) folders.push(below);
+      yield { path: below, entry };
     }
   }
 }
@@ -152,7 +153,8 @@ async function hashEntry(hash: Hash, dir: string, path: string): Promise<void> {
   const info = await lstat(file);
   if (info.isSymbolicLink()) return addField(hash, "link", path, Buffer.from(await readlink(file)));
   if (!info.isFile()) return addField(hash, "other", path, Buffer.alloc(0));
-  await using handle = await openRegular(file, path);
+  await using handle = await openRegular(file, path).catch(ifUnreadable(null));
+  if (handle === null) return addField(hash, "unreadable", path, Buffer.alloc(0));
   const content = await handle.readFile();
   addField(hash, (info.mode & 0o111) === 0 ? "file" : "program", path, content);
 }

@@ -59,19 +59,32 @@ export async function inspectPlugin(place: string, as?: string): Promise<FoundPl
 async function findIn(dir: string, empty: string[]): Promise<FoundPlugin[]> {
   const own = await readManifest(dir);
   // A plugin dir may itself be a plugin folder; it then contains exactly that plugin.
-  if (own.manifest !== null || own.diagnostics.length > 0) return [await inspectFolder(dir)];
-  const entries = await list(dir);
+  if (own.manifest !== null || own.diagnostics.length > 0) return [await orUnusable(dir, inspectFolder(dir))];
+  const entries = await list(dir).catch((error: unknown) => error);
+  if (!Array.isArray(entries)) return [unusable(dir, entries)];
   const plugins: FoundPlugin[] = [];
   for (const entry of entries) {
     const path = join(dir, entry.name);
     if (isHidden(entry.name)) continue;
     if (await isFolder(entry, path)) {
-      const plugin = await inspectFolder(path);
+      const plugin = await orUnusable(path, inspectFolder(path));
       if (isEmpty(plugin)) empty.push(path);
       else plugins.push(plugin);
-    } else if (isModule(entry.name)) plugins.push(await inspectFile(path));
+    } else if (isModule(entry.name)) plugins.push(await orUnusable(path, inspectFile(path)));
   }
   return plugins;
+}
+
+/** What cannot be read is reported as a plugin that cannot be loaded. */
+function orUnusable(place: string, inspected: Promise<FoundPlugin>): Promise<FoundPlugin> {
+  return inspected.catch((error: unknown) => unusable(place, error));
+}
+
+function unusable(place: string, error: unknown): FoundPlugin {
+  const message = `cannot be read: ${errorText(error)}`;
+  const fault: PluginDiagnostic = { level: "error", file: null, line: null, message };
+  const name = basename(place, extname(place));
+  return { name, place, root: place, manifest: null, modules: [], diagnostics: [fault] };
 }
 
 async function inspectFolder(place: string, as: string = basename(place)): Promise<FoundPlugin> {
@@ -177,6 +190,6 @@ async function list(folder: string): Promise<Dirent[]> {
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
-    throw new Error(`${folder} cannot be read: ${errorText(error)}`, { cause: error });
+    throw error;
   }
 }

@@ -3,7 +3,6 @@
  * 1.0.
  */
 
-import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type PluginDiagnostic,
@@ -13,7 +12,7 @@ import {
   pluginNamePattern,
   reservedPluginNames,
 } from "@aegis/contract/plugin.ts";
-import { isErrno } from "@aegis/lib/files.ts";
+import { isErrno, readRegular } from "@aegis/lib/files.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import semver from "semver";
@@ -204,9 +203,8 @@ async function readText(dir: string, file: string): Promise<Text | null> {
   const fault = (message: string): Text => ({ diagnostics: [{ level: "error", file, line: null, message }] });
   const path = join(dir, file);
   try {
-    const { size } = await stat(path);
-    if (size > maxBytes) return fault(`expected at most ${maxBytes} bytes, found ${size}`);
-    return { text: (await readFile(path, "utf8")).replace(/^\uFEFF/, "") };
+    const bytes = await readRegular(path, maxBytes);
+    return { text: bytes.toString("utf8").replace(/^\uFEFF/, "") };
   } catch (error) {
     return isErrno(error, "ENOENT", "ENOTDIR") ? null : fault(`cannot be read: ${errorText(error)}`);
   }

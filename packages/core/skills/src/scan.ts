@@ -178,12 +178,21 @@ class Walk {
 
   /** A link may lead anywhere, provided that it leads to a skill: linking one copy from several places is common. */
   #linked(path: string): void {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) this.#note("warning", "unreadable", path, "is a link to something that does not exist");
-    if (stat === undefined || !stat.isDirectory()) return;
+    if (!this.#isFolder(path)) return;
     const entries = this.#list(path);
     if (entries === null || this.#isSkill(path, entries) || this.#inRoot(path)) return;
     this.#note("warning", "containment", path, "leads out of the folder and to no skill; it is not followed");
+  }
+
+  #isFolder(link: string): boolean {
+    try {
+      return statSync(link).isDirectory();
+    } catch (error) {
+      const isGone = isErrno(error, "ENOENT", "ENOTDIR");
+      const message = isGone ? "is a link to something that does not exist" : unreadable(error);
+      this.#note("warning", "unreadable", link, message);
+      return false;
+    }
   }
 
   #inRoot(path: string): boolean {

@@ -1,7 +1,6 @@
 /** Opens a conversation of the native agent: its model, its tools, its system prompt and its memory. */
 
-import { readFile } from "node:fs/promises";
-import { containedPath } from "@aegis/lib/files.ts";
+import { containedPath, readRegular } from "@aegis/lib/files.ts";
 import { type Conversation, type ConversationSpec, DriverError } from "../driver.ts";
 import { NativeConversation } from "./conversation.ts";
 import { detectNativeModel } from "./detect.ts";
@@ -126,7 +125,7 @@ async function buildSystemPrompt(facts: PromptFacts): Promise<string> {
 async function projectNotes(cwd: string): Promise<string> {
   for (const name of projectFiles) {
     const path = await containedPath(cwd, name).catch(() => null);
-    const text = path === null ? null : await readFile(path, "utf8").catch(() => null);
+    const text = path === null ? null : await readRegular(path).then(String, () => null);
     if (text === null || text.trim() === "") continue;
     const cut = text.length > longestProjectFile;
     const note = cut ? `\n[cut: ${text.length - longestProjectFile} more characters; read ${name} for the rest]` : "";

@@ -1,7 +1,7 @@
 /** The parts of what a user trusts, and how two versions of them differ. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { readRegular } from "@aegis/lib/files.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { unifiedDiff } from "@aegis/lib/unified-diff.ts";
 
@@ -26,7 +26,7 @@ export async function fileParts(files: Iterable<readonly [name: string, path: st
   const parts: Record<string, Part> = {};
   let room = mostText;
   for (const [name, path] of files) {
-    const bytes = await readFile(path).catch(() => null);
+    const bytes = await readRegular(path).catch(() => null);
     const part = bytes === null ? { hash: "unreadable", text: null } : bytesPart(basename(path), bytes, room);
     room -= part.text?.length ?? 0;
     parts[name] = part;

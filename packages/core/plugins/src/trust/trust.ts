@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isInside } from "@aegis/lib/files.ts";
+import { ifUnreadable, isInside, readRegular } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 import { isCache } from "../caches.ts";
@@ -133,8 +133,10 @@ export async function pluginHash({ dir }: PluginPlace): Promise<string> {
   const helpers = (await readdir(dirname(dir))).filter((name) => name.startsWith("_")).sort();
   for (const name of helpers) {
     const path = join(dirname(dir), name);
-    const isFolder = (await stat(path)).isDirectory();
-    const content = isFolder ? await treeHash(path, { ignore: isCache }) : await readFile(path);
+    const info = await stat(path).catch(ifUnreadable(null));
+    // A link to nothing, for example: the plugin cannot import it either.
+    if (info === null) continue;
+    const content = info.isDirectory() ? await treeHash(path, { ignore: isCache }) : await readRegular(path);
     hash.update(`\n${name} ${content.length}\n`).update(content);
   }
   return `sha256:${hash.digest("hex")}`;
@@ -151,7 +153,8 @@ export async function pluginParts({ dir }: PluginPlace): Promise<Parts> {
   const paths: [string, string][] = [[basename(dir), dir]];
   for (const name of names) {
     const path = join(parent, name);
-    if (!(await stat(path)).isDirectory()) paths.push([name, path]);
+    const info = await stat(path).catch(ifUnreadable(null));
+    if (info?.isDirectory() !== true) paths.push([name, path]);
     else
       for (const below of await listTree(path))
         if (!isCache(below)) paths.push([`${name}/${below}`, join(path, below)]);

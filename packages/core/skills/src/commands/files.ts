@@ -2,10 +2,10 @@
  * Finds command pages in a folder: `fix.md` is `/fix`, `git/sync.md` is `/git:sync`. A page can also be given directly.
  */
 import type { Dirent } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { CommandDiagnostic } from "@aegis/contract/command.ts";
-import { containedPath, isErrno } from "@aegis/lib/files.ts";
+import { containedPath, isErrno, readRegular } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
 
 export type CommandFile = {
@@ -109,10 +109,7 @@ function partOf(name: string): string {
 /** Null if the file lies outside the root. */
 async function readContained(root: string, path: string): Promise<Uint8Array | null> {
   const real = await containedPath(root, path);
-  if (real === null) return null;
-  const { size } = await stat(real);
-  if (size > maxPageBytes) throw new RangeError(`expected at most ${maxPageBytes} bytes, found ${size}`);
-  return readFile(real);
+  return real === null ? null : readRegular(real, maxPageBytes);
 }
 
 async function list(folder: string): Promise<Dirent[]> {

@@ -2,9 +2,9 @@
  * Describes what a plugin can do without running it: from its manifest and from patterns in its code. Code can hide
  * what it does, so trust covers the files themselves.
  */
-import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { PluginManifest } from "@aegis/contract/plugin.ts";
+import { readRegular } from "@aegis/lib/files.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
 
 /** Lines are short and stable, so that two versions can be compared. */
@@ -85,7 +85,9 @@ export async function capabilitiesOf(dir: string, manifest: PluginManifest): Pro
   const uses = new Set<string>();
   const run = [...(manifest.has_modules ? code : []), ...manifest.tools.map((tool) => tool.command)];
   for (const path of paths.filter((candidate) => run.includes(candidate) || run.includes(`./${candidate}`))) {
-    const text = (await readFile(join(dir, path))).subarray(0, maxScanned).toString("utf8");
+    // What cannot be read, such as a link to nothing, is not loaded either.
+    const bytes = await readRegular(join(dir, path)).catch(() => null);
+    const text = bytes?.subarray(0, maxScanned).toString("utf8") ?? "";
     for (const { key, pattern } of patterns) for (const match of text.matchAll(pattern)) found[key].add(match[1] ?? "");
     for (const { use, pattern } of reaches) if (pattern.test(text)) uses.add(use);
   }

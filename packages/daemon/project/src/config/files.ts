@@ -1,11 +1,10 @@
 /** Lists and reads the files of a project's configuration, in merge order. */
-import { constants } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
-import { ifMissing, isErrno } from "@aegis/lib/files.ts";
+import { ifMissing, isErrno, readRegular } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import { fileStart, maxFileBytes, tooLarge } from "./decode.ts";
+import { fileStart, maxFileBytes } from "./decode.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
 import { parseSource, type Source } from "./source.ts";
 
@@ -22,7 +21,7 @@ export type ConfigFiles = {
   list(folder: string): Promise<string[]>;
 };
 
-export const diskFiles: ConfigFiles = { read: readRegularFile, list: listFiles };
+export const diskFiles: ConfigFiles = { read: (path) => readRegular(path, maxFileBytes), list: listFiles };
 
 export type SourceKind = "main" | "overlay" | "local";
 
@@ -61,7 +60,12 @@ export async function readSources(root: string, files: ConfigFiles): Promise<Rea
     read(join(root, localFileName)),
     ...overlaySections.map(async (section) => {
       const folder = join(root, overlayFolder, section);
-      const names = (await files.list(folder)).filter((name) => !name.startsWith(".")).sort();
+      const listed = await files.list(folder).catch((error: unknown) => {
+        const file = relative(root, folder);
+        problems.push({ file, ...fileStart, key: "", message: `cannot be read: ${errorText(error)}` });
+        return [];
+      });
+      const names = listed.filter((name) => !name.startsWith(".")).sort();
       for (const name of names.filter((candidate) => candidate.endsWith(".yml")))
         problems.push({
           file: relative(root, join(folder, name)),
@@ -75,19 +79,6 @@ export async function readSources(root: string, files: ConfigFiles): Promise<Rea
   const overlays = sections.flat().filter((source) => source !== null);
   for (const source of [main, local, ...overlays]) problems.push(...(source?.problems ?? []));
   return { main, overlays, local, problems };
-}
-
-/** Reads regular files only, because reading a pipe or a device might never end. */
-async function readRegularFile(path: string): Promise<Uint8Array> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stat = await file.stat();
-    if (!stat.isFile()) throw new Error("expected a file, found a folder or a device");
-    if (stat.size > maxFileBytes) throw new Error(tooLarge(stat.size));
-    return await file.readFile();
-  } finally {
-    await file.close();
-  }
 }
 
 async function listFiles(folder: string): Promise<string[]> {

@@ -5,7 +5,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
-import { isErrno, isInside } from "@aegis/lib/files.ts";
+import { isErrno, isInside, isUnreadable } from "@aegis/lib/files.ts";
 import { localFileName, overlayFolder, overlaySections } from "./files.ts";
 
 const claudeFolder = ".claude";
@@ -95,7 +95,7 @@ class Folders implements ConfigWatch {
       try {
         if (!this.#open.has(folder)) this.#watch(folder);
       } catch (error) {
-        if (isErrno(error, "ENOENT", "ENOTDIR")) continue;
+        if (isUnreadable(error)) continue;
         // Failing to watch a folder outside the project is not an error.
         if (isInside(this.#options.root, folder)) throw error;
         this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));

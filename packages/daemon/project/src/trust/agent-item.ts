@@ -1,10 +1,10 @@
 /** Describes what an agent of the project would run, as an item that the user can trust. */
 
-import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
 import type { AgentProfile } from "@aegis/contract/agent.ts";
 import { projectServersFile } from "@aegis/drivers/cli-harness/mcp-servers.ts";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
+import { readRegular } from "@aegis/lib/files.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
 import { settingPart } from "@aegis/plugins/trust/parts.ts";
@@ -115,7 +115,7 @@ async function keptServers(
 
 async function projectServers(file: string): Promise<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    const value: unknown = JSON.parse(String(await readRegular(file)));
     return isRecord(value) && isRecord(value.mcpServers) ? value.mcpServers : {};
   } catch {
     // The start of the agent reads the file again and starts no server from an unreadable file.

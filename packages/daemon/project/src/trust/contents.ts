@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { lstat, readFile, realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ifMissing, isErrno, isInside } from "@aegis/lib/files.ts";
+import { ifUnreadable, isErrno, isInside } from "@aegis/lib/files.ts";
 import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 
 /** Coarser than the timestamps of the file systems that Aegis is likely to run on. */
@@ -124,5 +124,5 @@ async function entriesOf(dir: string, skip: readonly string[]): Promise<[string,
 }
 
 async function statOf(path: string): Promise<BigIntStats | null> {
-  return stat(path, { bigint: true }).catch(ifMissing(null));
+  return stat(path, { bigint: true }).catch(ifUnreadable(null));
 }

@@ -3,10 +3,10 @@
  * harnesses do not ask for trust when Aegis starts them, so Aegis asks.
  */
 
-import { createHash } from "node:crypto";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { lstat, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { exists, isErrno, isInside } from "@aegis/lib/files.ts";
+import { ifUnreadable, isInside, isReachable, isUnreadable, reachableEntries, readRegular } from "@aegis/lib/files.ts";
 import { userHome } from "@aegis/lib/home.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
 import { fileParts, type Parts } from "@aegis/plugins/trust/parts.ts";
@@ -122,28 +122,32 @@ export type HarnessItem = { item: TrustItem; harnesses: readonly string[] };
  */
 export async function harnessItems(root: string, contents: Contents, only?: string): Promise<HarnessItem[]> {
   const folders = [root, ...(await foldersAbove(root))];
-  const found: HarnessItem[] = [];
+  const items: HarnessItem[] = [];
   for (const folder of folders) {
     for (const { harnesses, path, what, matters, pages } of files) {
       if (only !== undefined && !harnesses.includes(only)) continue;
       const named = new NamedFiles({ root: folder, worktree: null }, contents);
-      const hash =
+      const found =
         pages === undefined
-          ? await hashOfSettings(folder, path, matters, contents, named)
-          : await hashOfPages(folder, path, pages, named);
+          ? hashOfSettings(folder, path, matters, contents, named)
+          : hashOfPages(folder, path, pages, named);
+      const hash = await orUnknowable(join(folder, path), found);
       if (hash === null) continue;
       const name = relative(root, join(folder, path));
-      const parts = async () => ({ ...(await partsBelow(folder, path, pages)), ...(await named.parts()) });
-      found.push({ item: { kind: "harness", name, what, hash, file: name, parts }, harnesses });
+      const parts = async () => ({
+        ...(await partsBelow(folder, path, pages).catch(ifUnreadable({}))),
+        ...(await named.parts()),
+      });
+      items.push({ item: { kind: "harness", name, what, hash, file: name, parts }, harnesses });
     }
   }
-  return found;
+  return items;
 }
 
 /** From a project in a part of a repository up to its root. The files of the user's home folder are the user's own. */
 async function foldersAbove(root: string): Promise<string[]> {
   const above: string[] = [];
-  for (let folder = root; !(await exists(join(folder, ".git"))); ) {
+  for (let folder = root; (await lstat(join(folder, ".git")).catch(ifUnreadable(null))) === null; ) {
     const next = dirname(folder);
     if (next === folder || next === userHome()) return [];
     above.push(next);
@@ -179,7 +183,7 @@ async function partsBelow(folder: string, path: string, pages: HarnessFile["page
   const place = join(folder, path);
   if (pages !== undefined) {
     const files = await filesBelow(place);
-    const texts = await Promise.all(files.map((file) => readFile(file.path, "utf8").catch(() => "")));
+    const texts = await Promise.all(files.map((file) => readRegular(file.path).then(String, () => "")));
     const active = files.filter(({ ofPlugin }, index) => ofPlugin || pages(texts[index] ?? ""));
     return fileParts(active.map((file) => [relative(folder, file.path), file.path]));
   }
@@ -189,15 +193,26 @@ async function partsBelow(folder: string, path: string, pages: HarnessFile["page
 }
 
 async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
+  const info = await stat(path);
+  if (info.isDirectory()) return contents.tree(path, installedByHarness);
+  if (!info.isFile()) return unknowable();
+  const bytes = await readRegular(path);
+  return matters?.(bytes.toString("utf8")) === false ? null : bytesHash(bytes);
+}
+
+/** Null for what this user cannot read, because a harness cannot read it either. */
+async function orUnknowable(path: string, hash: Promise<string | null>): Promise<string | null> {
   try {
-    if ((await stat(path)).isDirectory()) return await contents.tree(path, installedByHarness);
-    const bytes = await readFile(path);
-    if (matters?.(bytes.toString("utf8")) === false) return null;
-    return bytesHash(bytes);
+    return await hash;
   } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw error;
+    if (!isUnreadable(error)) throw error;
+    return (await isReachable(path)) ? unknowable() : null;
   }
+}
+
+/** A harness could read something here that Aegis cannot check, so that no consent covers it. */
+function unknowable(): string {
+  return `unknown:${randomUUID()}`;
 }
 
 /** As below, for the pages of a harness. */
@@ -228,7 +243,7 @@ async function withNamed(root: string, path: string, own: string, named: NamedFi
   const isFolder = (await stat(place)).isDirectory();
   const below = isFolder ? await listTree(place, new Set(installedByHarness)) : [""];
   const files = below.map((name) => join(place, name)).filter((file) => settingsFile.test(file));
-  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  const texts = await Promise.all(files.map((file) => readRegular(file).then(String, () => "")));
   return withScripts(own, texts, (word) => isInside(place, resolve(root, word)), named);
 }
 
@@ -296,7 +311,7 @@ async function activePages(folder: string, acts: (text: string) => boolean): Pro
   const hash = createHash("sha256");
   const texts: string[] = [];
   for (const { path, ofPlugin } of (await filesBelow(folder)).sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    const bytes = await readRegular(path).catch(() => Buffer.alloc(0));
     const text = bytes.toString("utf8");
     if (!ofPlugin && !acts(text)) continue;
     texts.push(text);
@@ -315,7 +330,7 @@ async function filesBelow(folder: string): Promise<Found[]> {
   const found: Found[] = [];
   const folders = [{ path: folder, depth: 0, inPlugin: false }];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const names = await namesIn(next.path);
+    const names = (await reachableEntries(next.path)).map(({ name }) => name);
     const ofPlugin = next.inPlugin || names.some((name) => name.toLowerCase() === pluginMark);
     for (const name of names) {
       const path = join(next.path, name);
@@ -327,15 +342,6 @@ async function filesBelow(folder: string): Promise<Found[]> {
     }
   }
   return found;
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR", "EACCES")) return [];
-    throw error;
-  }
 }
 
 /**

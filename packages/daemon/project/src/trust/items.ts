@@ -97,11 +97,13 @@ export async function scheduleItem(root: string, name: string, entry: Config["sc
 export async function pluginItems(root: string, folders: readonly string[]): Promise<TrustItem[]> {
   const items: TrustItem[] = [];
   for (const { name, place, manifest } of await findPlugins(folders.map((folder) => resolve(root, folder)))) {
+    // What cannot be read is not loaded, so there is nothing to agree to.
+    const plugin = { name, dir: place };
+    const hash = await pluginHash(plugin).catch(() => null);
+    if (hash === null) continue;
     const isFolder = (await stat(place)).isDirectory();
     const rights = isFolder ? capabilityLines(await capabilitiesOf(place, manifest ?? bareManifest(name))) : [];
     const what = rights.length === 0 ? "its code" : rights.map((line) => line.replace(/ {2,}/, ": ")).join("; ");
-    const plugin = { name, dir: place };
-    const hash = await pluginHash(plugin);
     items.push({ kind: "plugin", name, what, hash, file: relative(root, place), parts: () => pluginParts(plugin) });
   }
   return items;

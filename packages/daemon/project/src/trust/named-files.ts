@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, normalize, resolve } from "node:path";
-import { containedPath, exists, isInside } from "@aegis/lib/files.ts";
+import { containedPath, ifUnreadable, isInside } from "@aegis/lib/files.ts";
 import { fileParts, type Parts } from "@aegis/plugins/trust/parts.ts";
 import { valueHash } from "@aegis/plugins/trust/trust.ts";
 import { codeFiles, isCode, isDataName, mostCodeFiles } from "./code-files.ts";
@@ -45,7 +45,7 @@ export class NamedFiles {
     const { root, worktree } = this.#places;
     if (worktree === null || isAbsolute(path)) return resolve(root, path);
     const there = resolve(worktree, path);
-    return (await exists(there)) ? there : resolve(root, path);
+    return (await isReadable(there)) ? there : resolve(root, path);
   }
 
   /** The hash of a file of the project, or null. */
@@ -160,7 +160,7 @@ export class NamedFiles {
 
   async #codeIn(path: string): Promise<string | null> {
     const { root: project, worktree } = this.#places;
-    const isThere = worktree !== null && !isAbsolute(path) && (await exists(resolve(worktree, path)));
+    const isThere = worktree !== null && !isAbsolute(path) && (await isReadable(resolve(worktree, path)));
     const root = isThere ? worktree : project;
     const inside = await containedPath(root, path).catch(() => null);
     // The whole project as a search path would change with every edit; `aegis trust` shows the variable.
@@ -172,4 +172,8 @@ export class NamedFiles {
     for (const file of files) hashes[file] = await this.file(join(path, file));
     return valueHash(hashes);
   }
+}
+
+async function isReadable(path: string): Promise<boolean> {
+  return (await stat(path).catch(ifUnreadable(null))) !== null;
 }
