@@ -40,7 +40,7 @@ export const queueSettingsSchema = z.object({
   retries: z.int().min(0).max(100).default(0),
   /** Timeout of one attempt, in seconds; `null` for none. */
   timeout: z.number().positive().nullable().default(null),
-  /** What happens to a task that was in progress when Aegis stopped. `retry` uses up one of its retries. */
+  /** What happens to a task that was in progress when Aegis stopped. `retry` uses up no retry, but needs a queue that has some. */
   on_crash: onCrashSchema.default("retry"),
   /** Where its workers work; absent means as their agent says. */
   isolation: isolationSchema.optional(),

@@ -9,6 +9,7 @@ import { handleExpected, handlePattern, type SessionView, type TitleSource } fro
 import type { Turn } from "@aegis/contract/turn.ts";
 import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
+import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { SessionProcesses } from "@aegis/nodes/session-processes.ts";
 import type { SessionRow, Store, StoreReads, StoreTx } from "@aegis/store/store.ts";
@@ -24,10 +25,12 @@ import type { NewSession } from "./new-session.ts";
 import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
 import { cleanTitle, mayRetitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
+import { startWaiting } from "./waiting-sessions.ts";
 
 export type SessionsOptions = {
   store: Store;
   clock: Clock;
+  log: Logger;
   node: string | null;
   agents: AgentTable;
   drivers: DriverTable;
@@ -42,6 +45,7 @@ export type SessionsOptions = {
 
 export class Sessions {
   readonly #options: SessionsOptions;
+  readonly #stopping = new AbortController();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -98,10 +102,19 @@ export class Sessions {
     this.#options.turns.rest();
   }
 
-  /** Wakes every session with pending messages. */
+  /** Lets turns start, and wakes every session with pending messages, a few at a time. Does not wait for them. */
   async wakeAll(): Promise<void> {
-    const { store, turns } = this.#options;
-    turns.resume(await store.read.messages.waiting(nodeOf(store)));
+    const { store, clock, log, turns } = this.#options;
+    const { signal } = this.#stopping;
+    turns.resume();
+    const sessions = await store.read.messages.waiting(nodeOf(store));
+    if (sessions.length === 0) return;
+    const wake = (session: SessionId) => this.wake(session);
+    startWaiting(sessions, { store, clock, signal, wake }).catch((error: unknown) => {
+      if (signal.aborted) return;
+      log.error("sessions that wait could not be started in turn", { error: errorText(error) });
+      for (const session of sessions) wake(session);
+    });
   }
 
   /** By id, then by the handle of a live session, then by the handle of the most recently closed one. */
@@ -244,6 +257,7 @@ export class Sessions {
 
   /** Starts no new turn and waits for the running ones. */
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#options.turns.drained();
   }
 

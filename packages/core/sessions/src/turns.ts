@@ -83,10 +83,9 @@ export class Turns {
     this.#resting = true;
   }
 
-  /** Lets turns start; those of the given sessions start now. */
-  resume(sessions: readonly SessionId[]): void {
+  /** Lets turns start. */
+  resume(): void {
     this.#resting = false;
-    for (const session of sessions) this.wake(session);
   }
 
   /** Starts no new turn and waits for the running ones. */

@@ -154,7 +154,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     turns: node === null ? turns : processes,
   });
   const creation = { agents, drivers, inbox, clock, node, subagentSettings: () => config().subagents };
-  const sessions = new Sessions({ ...creation, store, turns, processes, conversations, routing });
+  const sessions = new Sessions({ ...creation, store, log, turns, processes, conversations, routing });
   return {
     inbox,
     attachments,

@@ -18,12 +18,18 @@ import type { QueueDefinitions } from "./definitions.ts";
 
 /** The delay before a failed task is retried. */
 const retryBackoff: Backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
+/** A stop of Aegis interrupted the task so often in a row that it may be the cause, or that no life of Aegis is long enough. */
+const crashBackoff: Backoff = { firstMs: 1_000, longestMs: 60_000 };
+const crashesAtOnce = 2;
 
 /** The outcome of a task. */
 export type Ending =
   | { status: "completed"; result: string }
-  /** `no` if another attempt would end the same way; `at once` if the task is not the cause. */
-  | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "at once" }
+  /**
+   * `no` if another attempt would end the same way. `after a stop`: Aegis stopped, so the attempt uses up no retry; a queue
+   * without retries does not repeat it.
+   */
+  | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "after a stop" }
   | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
 
 export const workerFailures: FailureTexts = {
@@ -34,6 +40,9 @@ export const workerFailures: FailureTexts = {
   lost: "interrupted: Aegis stopped while the task was running",
   failed: "the worker's turn failed",
 };
+
+export const notStarted = "Aegis stopped before the worker was started";
+const stops: ReadonlySet<string | null> = new Set([workerFailures.lost, notStarted]);
 
 /** `words` is the worker's last text, from an earlier turn if this one has none. */
 export function endingOf({ turn, error }: EndedSession, words: string | null): Ending {
@@ -77,15 +86,28 @@ export class Endings {
     }
     if (ending.status === "failed") {
       const failures = task.failures + 1;
-      const settings = (await this.#options.definitions.find(tx, task.queue))?.settings;
-      if (ending.retry !== "no" && settings && failures <= settings.retries) {
-        const not_before =
-          ending.retry === "later" ? now + backoffMs(retryBackoff, failures, this.#options.random) : null;
+      const retries = (await this.#options.definitions.find(tx, task.queue))?.settings.retries ?? 0;
+      if (ending.retry === "after a stop" && retries > 0) {
+        await this.requeueAfterStop(tx, task, ending.error);
+        return { told: null };
+      }
+      if (ending.retry === "later" && failures <= retries) {
+        const not_before = now + backoffMs(retryBackoff, failures, this.#options.random);
         await this.requeue(tx, task, { reason: ending.error, failures, not_before });
         return { told: null };
       }
     }
     return this.#finish(tx, task, ending, now);
+  }
+
+  /** After an attempt that a stop of Aegis ended. The more of them in a row, the longer the task waits. */
+  async requeueAfterStop(tx: StoreTx, task: Task, reason: string): Promise<void> {
+    const attempts = (await tx.tasks.attempts(task.id)).reverse();
+    const other = attempts.findIndex(({ error }) => !stops.has(error));
+    const late = (other === -1 ? attempts.length : other) - crashesAtOnce;
+    const now = this.#options.clock.now();
+    const not_before = late <= 0 ? null : now + backoffMs(crashBackoff, late, this.#options.random);
+    await this.requeue(tx, task, { reason, failures: task.failures, not_before });
   }
 
   /** Returns the task to its old position in the queue. */

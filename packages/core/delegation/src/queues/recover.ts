@@ -11,7 +11,7 @@ import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import { type Endings, workerFailures } from "./endings.ts";
+import { type Endings, notStarted, workerFailures } from "./endings.ts";
 
 export type RecoverOptions = {
   definitions: QueueDefinitions;
@@ -58,9 +58,8 @@ async function recoverTask(
   if (worker === null || session === null) {
     // Version 0.2 stored the session of a worker after the dispatch.
     const at = task.dispatched_at ?? task.enqueued_at;
-    const reason = "Aegis stopped before the worker was started";
-    await tx.tasks.endAttempt(task.id, task.attempts, { at, error: reason, output_tokens: 0, cost: 0 });
-    await endings.requeue(tx, task, { reason, failures: task.failures, not_before: null });
+    await tx.tasks.endAttempt(task.id, task.attempts, { at, error: notStarted, output_tokens: 0, cost: 0 });
+    await endings.requeueAfterStop(tx, task, notStarted);
     return "restarted";
   }
   const queue = await definitions.find(tx, task.queue);
@@ -72,7 +71,7 @@ async function recoverTask(
   const words = await sessions.lastText(tx, worker);
   // A worker that never received its task repeats nothing.
   const mayRepeat = turn.handed_over.length === 0 || onCrashOf(options.agents, session) === "retry";
-  const retry = queue?.settings.on_crash === "retry" && mayRepeat ? "at once" : "no";
+  const retry = queue?.settings.on_crash === "retry" && mayRepeat ? "after a stop" : "no";
   await endings.end(tx, task, { status: "failed", error: workerFailures.lost, words, retry });
   return "interrupted";
 }

@@ -134,15 +134,22 @@ describe("after kill -9", () => {
     const second = await at.start();
     await under_way(second.client, id, "holding one");
     const again = await task(second.client, id);
-    expect(again).toMatchObject({ status: "dispatched", attempts: 2, failures: 1 });
+    expect(again).toMatchObject({ status: "dispatched", attempts: 2, failures: 0 });
     expect(again.worker).not.toBe(before.worker);
     expect((await task(second.client, waiting)).status).toBe("pending");
     await second.kill();
 
-    // Its one retry is used up.
+    // A stop of Aegis uses up no retry.
+    const third = await at.start();
+    await under_way(third.client, id, "holding one");
+    await third.kill();
+    await at.open("one");
     const { client } = await at.start();
-    expect(await waitForTask(client, id)).toMatchObject({ status: "failed", failures: 2 });
+    // The third stop in a row: another task may go first.
     expect(await waitForTask(client, waiting)).toMatchObject({ status: "completed", result: "did two" });
+    expect(await waitForTask(client, id)).toMatchObject({ status: "completed", attempts: 4, failures: 0 });
+    const requeued = (await eventsOf(client, "task.requeued")).filter((event) => event.data.task === id);
+    expect(requeued.map(({ data }) => data.not_before !== null)).toEqual([false, false, true]);
   });
 
   it("a queue may say that a cut task fails although it has retries", async () => {
