@@ -7,8 +7,9 @@ import { registerLoader } from "@aegis/plugins/worker/loader.ts";
 import type { FromScript, ScriptCall, ScriptStart, ToScript } from "./script-protocol.ts";
 
 // Without an installer there is no work. An uncaught error of the pipe would be sent to that pipe, which causes the next.
-process.stdout.on("error", () => process.exit(1));
-process.stdin.on("close", () => process.exit(1));
+const leave = () => process.exit(1);
+process.stdout.on("error", leave);
+process.stdin.on("close", leave);
 
 const input = createInterface({ input: process.stdin, terminal: false });
 const pending = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
