@@ -533,6 +533,37 @@ export function storeSuite(
         await expect(missing).rejects.toMatchObject({ code: "not_found" });
       });
 
+      it("are summed up for each session and for all open ones, whether they have ended or run", async () => {
+        const [a, b] = [await addSession(store), await addSession(store)];
+        const usage = { input: 10, cache_read: 2, cache_write: 3, output: 4, cost: 0.25 };
+        const free = { ...usage, cost: null };
+        expect([await store.read.turns.usage(a.id), await store.read.turns.usage()]).toEqual([null, null]);
+        const spend = async (session: SessionId, spent: typeof free | typeof usage | null, isEnd: boolean) => {
+          const turn = turnRow(session);
+          await store.transact((tx) => tx.turns.insert(turn));
+          if (spent !== null) await store.transact((tx) => tx.turns.spend(turn.id, spent));
+          const end = { ...ended, reason: "completed", usage: spent, seq: 1 } as const;
+          if (isEnd) await store.transact((tx) => tx.turns.end(turn.id, end));
+        };
+        await spend(a.id, free, true);
+        const first = { turns: 1, input: 10, cache_read: 2, cache_write: 3, output: 4, cost: null, cost_unknown: 1 };
+        expect(await store.read.turns.usage(a.id)).toEqual(first);
+        await spend(a.id, usage, true);
+        await spend(a.id, usage, false);
+        await spend(a.id, null, true);
+        await spend(b.id, usage, true);
+        const three = { turns: 3, input: 30, cache_read: 6, cache_write: 9, output: 12, cost: 0.5, cost_unknown: 1 };
+        expect(await store.read.turns.usage(a.id)).toEqual(three);
+        const one = { turns: 1, input: 10, cache_read: 2, cache_write: 3, output: 4, cost: 0.25, cost_unknown: 0 };
+        expect(await store.read.turns.usage(b.id)).toEqual(one);
+        expect(await store.read.turns.usage()).toMatchObject({ turns: 4, input: 40, cost: 0.75, cost_unknown: 1 });
+        await store.transact((tx) => tx.sessions.update(a.id, { state: "closed", closed_at: 9 }));
+        expect(await store.read.turns.usage()).toEqual(one);
+        expect(await store.read.turns.usage(a.id)).toEqual(three);
+        const states = { ready: 1, working: 0, error: 0, closed: 1 };
+        expect(await store.read.sessions.countByState()).toEqual(states);
+      });
+
       it("are listed newest first and counted by where they ended", async () => {
         const [a, b] = [await addSession(store), await addSession(store)];
         const turns = [turnRow(a.id), turnRow(a.id), turnRow(a.id), turnRow(b.id)];

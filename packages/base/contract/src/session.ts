@@ -77,7 +77,7 @@ export type NeedsYou = z.infer<typeof needsYouSchema>;
 /** A session with additional data for lists in clients. */
 export const sessionViewSchema = sessionSchema.extend({
   pending: z.int(),
-  /** Turns that ended after the last event that this client has seen. */
+  /** Turns that ended after the last event that this client has seen, counted up to `mostUnseen`. */
   unseen: z.int(),
   /** Null if no ask is open. The state is unaffected: a turn that waits is still `working`. */
   needs_you: needsYouSchema.nullable(),

@@ -1,17 +1,26 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { AskId, SessionId } from "@aegis/contract/ids.ts";
+import type { AskId, SessionId, TurnId } from "@aegis/contract/ids.ts";
 import { SqlEvents } from "@aegis/store/sql/events.ts";
 import { neverAppend, type Sql } from "@aegis/store/sql/sql.ts";
+import type { StoreReads } from "@aegis/store/store.ts";
 import { message } from "@aegis/test/helpers/rows.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { addSession, storeSuite } from "@aegis/test/suites/store-suite.ts";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openStore } from "../../store/test/open-store.ts";
 import { Connection } from "../src/connection.ts";
 import { type Migration, migrate, newestVersion, schemaVersion } from "../src/migrate.ts";
 import { migrations } from "../src/migrations/list.ts";
+
+/** Every statement that the suite uses: the plans of all of them are checked at the end. */
+const prepared = new Set<string>();
+const prepare = DatabaseSync.prototype.prepare;
+vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (this: DatabaseSync, text, ...rest) {
+  prepared.add(text);
+  return prepare.call(this, text, ...rest);
+});
 
 storeSuite(
   "sqlite",
@@ -21,6 +30,39 @@ storeSuite(
   },
   { writers: "one" },
 );
+
+describe("the statements of the suite", () => {
+  /** Few rows (pooled agents are reused), or rows of the statement itself. */
+  const small =
+    /^SCAN (pool|clients|queues|schedules|nodes|CONSTANT ROW|json_each|below|members|of_tasks|given|used|unseen|spent|started)\b/;
+  /** A partial index holds what is open. */
+  const partial = /USING (COVERING )?INDEX (\w+)/;
+  /** What a person asks for by name, or page by page from one end. */
+  const asked = [
+    / FROM (events|firings|runs|tasks|subagents) (WHERE .*)?ORDER BY (seq|position) (ASC|DESC) LIMIT \?/,
+    / FROM (sessions|tasks) (WHERE closed_at IS NOT NULL )?ORDER BY position DESC$/,
+    /^WITH fired AS/,
+    // Ended tasks are counted for each queue.
+    /^SELECT queue, status, count/,
+    /^SELECT DISTINCT schedule FROM firings/,
+  ];
+
+  it("read open things by what is open, and no table from end to end", async () => {
+    const connection = new Connection(join(await tempDir(), "aegis.db"));
+    onTestFinished(() => connection.close());
+    migrate(connection, migrations);
+    const isPartial = (index: string) =>
+      connection.get("SELECT 1 FROM sqlite_schema WHERE name = ? AND sql LIKE '% WHERE %'", index) !== undefined;
+    const scans = [...prepared]
+      .map((text) => text.replace(/\s+/g, " ").trim())
+      .filter((text) => /^(SELECT|WITH)\b/.test(text) && !/pragma|sqlite_/i.test(text))
+      .filter((text) => !asked.some((pattern) => pattern.test(text)))
+      .flatMap((text) => scansOf(connection, text).map((scan) => `${scan}: ${text}`))
+      .filter((scan) => !small.test(scan) && !isPartial(partial.exec(scan)?.[2] ?? ""));
+    expect(prepared.size).toBeGreaterThan(200);
+    expect(scans).toEqual([]);
+  });
+});
 
 describe("the database file", () => {
   it("is private, flushed on every commit, and alone once the store is closed", async () => {
@@ -230,4 +272,66 @@ function insertFilled(connection: Connection, table: string, row: Record<string,
     `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
     ...Object.values(filled),
   );
+}
+
+it("a database of an earlier version keeps the sums of its turns", async () => {
+  const path = join(await tempDir(), "aegis.db");
+  const connection = new Connection(path);
+  migrate(
+    connection,
+    migrations.filter(({ version }) => version <= 25),
+  );
+  connection.exec(`
+    INSERT INTO sessions (id, handle, agent, harness, offline, title, state, depth, ask_policy, created_at)
+      VALUES ('ses_1', 'lucid-hertz', 'dev', 'scripted', 0, '', 'ready', 0, 'wait', 1);
+    INSERT INTO turns (id, session, started_at, accepted, ended_at, reason, usage, text) VALUES
+      ('trn_1', 'ses_1', 1, 1, 2, 'completed', '{"input":1,"cost":0.5}', ''),
+      ('trn_2', 'ses_1', 3, 1, 4, 'completed', '{"input":2,"cost":null}', ''),
+      ('trn_3', 'ses_1', 5, 1, NULL, NULL, '{"input":4,"cost":0.25}', ''),
+      ('trn_4', 'ses_1', 6, 1, 7, 'failed', NULL, '')`);
+  connection.close();
+  const { store } = await openStore(path);
+  const sums = { turns: 3, input: 7, cost: 0.75, cost_unknown: 1 };
+  expect(await store.read.turns.usage("ses_1" as SessionId)).toMatchObject(sums);
+  const end = { at: 9, reason: "completed", error: null, text: "", seq: 1 } as const;
+  const usage = { input: 5, cache_read: 0, cache_write: 0, output: 0, cost: 0.25 };
+  await store.transact((tx) => tx.turns.end("trn_3" as TurnId, { ...end, usage }));
+  expect(await store.read.turns.usage()).toMatchObject({ ...sums, input: 8 });
+});
+
+describe("what a list of sessions shows of each session", () => {
+  it.each([
+    ["the usage of open sessions", (read: StoreReads) => read.turns.usage()],
+    ["the usage of one", (read: StoreReads, id: SessionId) => read.turns.usage(id)],
+    ["the last turn", (read: StoreReads, id: SessionId) => read.turns.list(id, 1)],
+    ["unseen turns", (read: StoreReads, id: SessionId) => read.turns.countEndedAfter(id, 0)],
+    [
+      "its context",
+      (read: StoreReads, session: SessionId) => read.events.list({ session, types: ["turn.context"], limit: 1 }),
+    ],
+    [
+      "its changes",
+      (read: StoreReads, session: SessionId) => read.events.list({ session, types: ["changes.recorded"], limit: 1 }),
+    ],
+  ])("%s does not read its history", async (_, reads) => {
+    const path = join(await tempDir(), "aegis.db");
+    const { store } = await openStore(path);
+    const { id } = await addSession(store);
+    prepared.clear();
+    await reads(store.read, id);
+    const connection = new Connection(path);
+    onTestFinished(() => connection.close());
+    const plans = [...prepared].flatMap((text) =>
+      connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`).map((row) => `${row.detail}: ${text}`),
+    );
+    expect(plans.length).toBeGreaterThan(0);
+    const history =
+      /(turns_by_session|events_by_session|messages_by_session|SCAN (turns|events|messages))(?!.* LIMIT)/s;
+    expect(plans.filter((plan) => history.test(plan) || /events_by_session/.test(plan))).toEqual([]);
+  });
+});
+
+function scansOf(connection: Connection, text: string): string[] {
+  const plan = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`).map((row) => row.detail);
+  return plan.filter((detail) => /^SCAN /.test(detail));
 }

@@ -277,7 +277,7 @@ describe("rows", () => {
     await store.close();
     const { columns, empty } = columnsWith(path, secret);
     // They hold names, numbers and ids, files, and requests that are removed once they were answered.
-    expect(empty).toEqual(["blobs", "commands", "identity", "nodes"]);
+    expect(empty).toEqual(["blobs", "commands", "identity", "nodes", "session_usage"]);
     expect(columns.toSorted()).toEqual([...names, ...whole, ...untilOver].toSorted());
     expect(columnsWith(path, "[redacted]").columns).toEqual([
       "asks.settled_by",

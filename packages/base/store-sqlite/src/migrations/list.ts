@@ -25,6 +25,7 @@ import { receipts } from "./0022-receipts.ts";
 import { nodes } from "./0023-nodes.ts";
 import { placement } from "./0024-placement.ts";
 import { boundaryNodes } from "./0025-boundary-nodes.ts";
+import { openWork } from "./0026-open-work.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   nodes,
   placement,
   boundaryNodes,
+  openWork,
 ];

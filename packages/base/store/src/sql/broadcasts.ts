@@ -41,7 +41,7 @@ export class SqlBroadcasts implements BroadcastTable {
   }
 
   async allOpen(): Promise<BroadcastId[]> {
-    const text = "SELECT id FROM broadcasts WHERE settled_at IS NULL ORDER BY position";
+    const text = "SELECT id FROM broadcasts WHERE settled_at IS NULL ORDER BY +position";
     return (await this.#sql.all<{ id: BroadcastId }>(text)).map((row) => row.id);
   }
 

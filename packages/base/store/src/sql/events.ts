@@ -1,10 +1,13 @@
 /** The event log: numbered without gaps and immutable. */
-import type { Event, NewEvent } from "@aegis/contract/event.ts";
+import type { Event, EventType, NewEvent } from "@aegis/contract/event.ts";
 import type { EventQuery, EventTable, EventText } from "../store.ts";
 import type { Append, Sql, Value } from "./sql.ts";
 
 /** As stored: the event's data is JSON. */
 type Stored = { seq: number; at: number; type: string; session: string | null; data: string };
+
+/** Types of which lists show the newest event of each session. */
+const indexed: ReadonlySet<EventType> = new Set(["turn.context", "changes.recorded"] as const);
 
 export class SqlEvents implements EventTable {
   readonly #sql: Sql;
@@ -30,9 +33,9 @@ export class SqlEvents implements EventTable {
   async #select<Row>(columns: string, query: EventQuery): Promise<Row[]> {
     const values: Value[] = [];
     let where = "";
-    const add = (condition: string, value: Value) => {
+    const add = (condition: string, ...bound: Value[]) => {
       where += `${where === "" ? "WHERE" : " AND"} ${condition}`;
-      values.push(value);
+      values.push(...bound);
     };
     const { eventsOf, inArray } = this.#sql.dialect;
     if (query.queue !== undefined) add(eventsOf.queue, query.queue);
@@ -41,7 +44,10 @@ export class SqlEvents implements EventTable {
     if (query.session !== undefined) add("session = ?", query.session);
     if (query.after !== undefined) add("seq > ?", query.after);
     if (query.before !== undefined) add("seq < ?", query.before);
-    if (query.types !== undefined) add(`type ${inArray}`, JSON.stringify(query.types));
+    const [type, ...others] = query.types ?? [];
+    // The literal lets the database use the partial index of the type.
+    if (type !== undefined && others.length === 0 && indexed.has(type)) add(`type = '${type}'`);
+    else if (query.types !== undefined) add(`type ${inArray}`, JSON.stringify(query.types));
     const newest = query.from === "newest";
     const text = `SELECT ${columns} FROM events ${where} ORDER BY seq ${newest ? "DESC" : "ASC"} LIMIT ?`;
     const rows = await this.#sql.all<Row>(text, ...values, query.limit);

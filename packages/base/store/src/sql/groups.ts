@@ -9,9 +9,9 @@ const columns = ["id", "name", "reducer", "timeout", "created_at", "dissolved_at
 const select = `SELECT ${columns.join(", ")} FROM groups`;
 const insert = insertInto("groups", columns);
 const insertMember = insertInto("group_members", ['"group"', "session"]);
-const leftOpen = `SELECT session FROM group_members
-  JOIN groups ON groups.id = group_members."group" JOIN sessions ON sessions.id = group_members.session
-  WHERE groups.dissolved_at IS NOT NULL AND sessions.closed_at IS NULL ORDER BY group_members.position`;
+const leftOpen = `SELECT group_members.session FROM sessions CROSS JOIN group_members CROSS JOIN groups
+  WHERE sessions.closed_at IS NULL AND group_members.session = sessions.id
+    AND groups.id = group_members."group" AND groups.dissolved_at IS NOT NULL ORDER BY group_members.position`;
 
 export class SqlGroups implements GroupTable {
   readonly #sql: Sql;
@@ -38,7 +38,7 @@ export class SqlGroups implements GroupTable {
   }
 
   async list(): Promise<Group[]> {
-    return await this.#sql.all<Group>(`${select} WHERE dissolved_at IS NULL ORDER BY position`);
+    return await this.#sql.all<Group>(`${select} WHERE dissolved_at IS NULL ORDER BY +position`);
   }
 
   async members(group: GroupId): Promise<SessionId[]> {

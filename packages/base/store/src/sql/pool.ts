@@ -102,7 +102,7 @@ export class SqlPool implements PoolTable {
 
   async releaseAll(node?: string | null): Promise<SessionId[]> {
     const ofNode = "AND holder IN (SELECT id FROM sessions WHERE node IS NOT DISTINCT FROM ?)";
-    const where = `WHERE lease IS NOT NULL ${node === undefined ? "" : ofNode}`;
+    const where = `WHERE holder IS NOT NULL ${node === undefined ? "" : ofNode}`;
     const values = node === undefined ? [] : [node];
     const held = await this.#sql.all<{ session: SessionId }>(`SELECT session FROM pool ${where}`, ...values);
     await this.#sql.run(`UPDATE pool SET lease = NULL, holder = NULL, leased_at = NULL ${where}`, ...values);

@@ -64,7 +64,8 @@ export class SqlSessions implements SessionTable {
   async countByState(): Promise<Record<Session["state"], number>> {
     const counts = { ready: 0, working: 0, error: 0, closed: 0 };
     const rows = await this.#sql.all<{ state: Session["state"]; count: number }>(
-      "SELECT state, count(*) AS count FROM sessions GROUP BY state",
+      `SELECT state, count(*) AS count FROM sessions WHERE closed_at IS NULL GROUP BY state
+        UNION ALL SELECT 'closed', count(*) FROM sessions WHERE closed_at IS NOT NULL`,
     );
     for (const { state, count } of rows) counts[state] = count;
     return counts;

@@ -9,7 +9,8 @@ export type Eventually<T> = T | Promise<T>;
 
 /**
  * A connection, or one unit's part of a transaction. Placeholders are `?`, or `?1`, `?2`; a key of a JSON column is
- * read with `column ->> '$.key'`. Statements otherwise use the SQL that SQLite and PostgreSQL share.
+ * read with `column ->> '$.key'`. Statements otherwise use the SQL that SQLite and PostgreSQL share. SQLite reads the
+ * tables of a `CROSS JOIN` in their order, and sorts by `+column` rather than read a whole table in that order.
  *
  * A statement that fails makes its whole unit fail, except for `attempt`. An insert that may find its row taken says
  * `ON CONFLICT DO NOTHING` and looks at the number of rows (see `insertRow`).

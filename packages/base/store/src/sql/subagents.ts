@@ -38,8 +38,10 @@ const end =
 const below = `WITH RECURSIVE below (session) AS (
     SELECT session FROM subagents WHERE parent = ?
     UNION ALL SELECT subagents.session FROM subagents JOIN below ON subagents.parent = below.session
-  ) ${select} JOIN below ON below.session = subagents.session ORDER BY depth, position`;
-const withAnnouncement = `${select} JOIN messages ON messages.id = subagents.announcement`;
+  ) ${select.replace("FROM subagents", "FROM below CROSS JOIN subagents")}
+  WHERE below.session = subagents.session ORDER BY depth, position`;
+const withAnnouncement = `${select.replace("FROM subagents", "FROM messages CROSS JOIN subagents")}
+  WHERE messages.id = subagents.announcement`;
 /** A subagent ends before its session is closed; a pooled agent belongs to its holder. */
 const isLive = `sessions.closed_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM pool WHERE pool.session = sessions.id)
@@ -58,31 +60,31 @@ const totals = `${members}
     (SELECT count(*) FROM tasks WHERE starter IS NOT NULL AND starter ->> '$.root' = ?1 AND status = 'pending') AS waiting) AS of_tasks`;
 const children = `SELECT (SELECT count(*) FROM sessions WHERE started_by = ?1 AND ${isLive})
   + (SELECT count(*) FROM pool WHERE holder = ?1) AS count`;
-/** A pooled agent works for several trees in turn, so its turns are attributed by requester. */
+/** A pooled agent works for several trees in turn, so its turns are attributed by requester. `CROSS JOIN`: in this order. */
 const spending = `SELECT coalesce(sum(CAST(usage ->> '$.output' AS DOUBLE PRECISION)), 0) AS output_tokens,
     coalesce(sum(CAST(usage ->> '$.cost' AS DOUBLE PRECISION)), 0) AS cost,
     count(CASE WHEN usage ->> '$.cost' IS NULL AND (usage IS NOT NULL OR reason = 'completed' AND harness <> ?2) THEN 1 END)
       AS untold
   FROM (
-    SELECT turns.usage, turns.reason, turns.session FROM sessions JOIN turns ON turns.session = sessions.id
-      WHERE sessions.root = ?1 AND NOT EXISTS (SELECT 1 FROM pool WHERE pool.session = sessions.id)
+    SELECT turns.usage, turns.reason, turns.session FROM sessions CROSS JOIN turns
+      WHERE turns.session = sessions.id AND sessions.root = ?1 AND NOT EXISTS (SELECT 1 FROM pool WHERE pool.session = sessions.id)
     UNION ALL
-    SELECT turns.usage, turns.reason, turns.session FROM pool JOIN turns ON turns.session = pool.session WHERE EXISTS (
+    SELECT turns.usage, turns.reason, turns.session FROM pool CROSS JOIN turns WHERE turns.session = pool.session AND EXISTS (
       SELECT 1 FROM messages WHERE messages.turn = turns.id AND (messages.sender ->> '$.session' = ?1
         OR messages.sender ->> '$.session' IN (SELECT id FROM sessions WHERE root = ?1)))
-  ) AS used JOIN sessions ON sessions.id = used.session`;
+  ) AS used CROSS JOIN sessions WHERE sessions.id = used.session`;
 const roots = `SELECT id, handle, closed_at FROM sessions WHERE root IS NULL AND id NOT IN (SELECT session FROM pool)
   AND (id IN (SELECT root FROM sessions WHERE root IS NOT NULL)
-    OR id IN (SELECT messages.sender ->> '$.session' FROM pool JOIN messages ON messages.session = pool.session
-      WHERE messages.sender ->> '$.session' IS NOT NULL))`;
+    OR id IN (SELECT messages.sender ->> '$.session' FROM pool CROSS JOIN messages
+      WHERE messages.session = pool.session AND messages.sender ->> '$.session' IS NOT NULL))`;
 const openRoots = `${roots} AND closed_at IS NULL ORDER BY position`;
 const closedRoots = `${roots} AND closed_at IS NOT NULL ORDER BY closed_at DESC, position DESC LIMIT ?`;
 const pooled = `SELECT given.session, sessions.handle, sessions.agent, given.holder, given.tasks, given.first_at, given.last_at,
     CASE WHEN sessions.closed_at IS NOT NULL THEN 'closed' WHEN pool.holder = given.holder THEN 'busy' ELSE 'idle' END AS state
   FROM (SELECT messages.session, messages.sender ->> '$.session' AS holder, count(*) AS tasks,
       min(messages.admitted_at) AS first_at, max(messages.admitted_at) AS last_at, min(messages.position) AS place
-    FROM pool JOIN messages ON messages.session = pool.session
-    WHERE messages.sender ->> '$.session' = ?1 OR messages.sender ->> '$.session' IN (SELECT id FROM sessions WHERE root = ?1)
+    FROM pool CROSS JOIN messages WHERE messages.session = pool.session AND (messages.sender ->> '$.session' = ?1
+      OR messages.sender ->> '$.session' IN (SELECT id FROM sessions WHERE root = ?1))
     GROUP BY 1, 2) AS given
   JOIN sessions ON sessions.id = given.session JOIN pool ON pool.session = given.session
   ORDER BY given.place`;
@@ -172,12 +174,12 @@ export class SqlSubagents implements SubagentTable {
   }
 
   async undelivered(session: SessionId): Promise<SubagentRow[]> {
-    const text = `${withAnnouncement} WHERE messages.session = ? AND messages.status = 'pending' ORDER BY messages.position`;
+    const text = `${withAnnouncement} AND messages.session = ? AND messages.status = 'pending' ORDER BY messages.position`;
     return await this.#sql.all<SubagentRow>(text, session);
   }
 
   async unheard(): Promise<SubagentRow[]> {
-    const text = `${withAnnouncement} WHERE messages.status IN ('refused', 'lost') ORDER BY subagents.position`;
+    const text = `${withAnnouncement} AND messages.status IN ('refused', 'lost') ORDER BY subagents.position`;
     return await this.#sql.all<SubagentRow>(text);
   }
 

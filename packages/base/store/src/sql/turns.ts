@@ -2,6 +2,7 @@
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { SessionId, TurnId } from "@aegis/contract/ids.ts";
 import type { TurnError, Usage, UsageTotal } from "@aegis/contract/turn.ts";
+import { mostUnseen } from "@aegis/contract/unseen.ts";
 import type { HandOver, Spent, SpentQuery, TurnEnd, TurnRow, TurnTable } from "../store.ts";
 import { insertInto, insertRow, type Sql } from "./sql.ts";
 import { spentOverTime } from "./usage.ts";
@@ -20,10 +21,18 @@ const insert = insertInto("turns", columns.split(", "));
 const end = `UPDATE turns SET ended_at = ?, reason = ?, error = ?, text = ?, usage = ?, ended_seq = ?
   WHERE id = ? AND ended_at IS NULL`;
 
-const total = `SELECT count(*) AS turns, sum(CAST(usage ->> '$.input' AS DOUBLE PRECISION)) AS input, sum(CAST(usage ->> '$.cache_read' AS DOUBLE PRECISION)) AS cache_read,
-    sum(CAST(usage ->> '$.cache_write' AS DOUBLE PRECISION)) AS cache_write, sum(CAST(usage ->> '$.output' AS DOUBLE PRECISION)) AS output, sum(CAST(usage ->> '$.cost' AS DOUBLE PRECISION)) AS cost,
-    count(CASE WHEN usage ->> '$.cost' IS NULL THEN 1 END) AS cost_unknown
-  FROM turns WHERE usage IS NOT NULL AND session`;
+const sums = ["input", "cache_read", "cache_write", "output", "cost"] as const;
+
+/** The database adds each turn to the sums of its session when the turn ends. Turns that run are few. */
+const total = (ended: string, running: string) => `
+  SELECT sum(turns) AS turns, ${sums.map((key) => `sum(${key}) AS ${key}`).join(", ")}, sum(cost_unknown) AS cost_unknown
+  FROM (SELECT turns, ${sums.join(", ")}, cost_unknown FROM session_usage ${ended}
+    UNION ALL SELECT 1, ${sums.map((key) => `CAST(usage ->> '$.${key}' AS DOUBLE PRECISION)`).join(", ")},
+      CASE WHEN usage ->> '$.cost' IS NULL THEN 1 ELSE 0 END
+    FROM turns WHERE ended_at IS NULL AND usage IS NOT NULL ${running}) AS spent`;
+const isOpen = "session IN (SELECT id FROM sessions WHERE closed_at IS NULL)";
+const totalOfOpen = total(`WHERE ${isOpen}`, `AND ${isOpen}`);
+const totalOfOne = total("WHERE session = ?1", "AND session = ?1");
 
 export class SqlTurns implements TurnTable {
   readonly #sql: Sql;
@@ -59,16 +68,19 @@ export class SqlTurns implements TurnTable {
   }
 
   async countEndedAfter(session: SessionId, seq: number): Promise<number> {
-    const text = "SELECT count(*) AS count FROM turns WHERE session = ? AND ended_seq > ?";
+    const text = `SELECT count(*) AS count FROM
+      (SELECT 1 FROM turns WHERE session = ? AND ended_seq > ? LIMIT ${mostUnseen}) AS unseen`;
     return (await this.#sql.get<{ count: number }>(text, session, seq))?.count ?? 0;
   }
 
   async usage(session?: SessionId): Promise<UsageTotal | null> {
     const found =
       session === undefined
-        ? await this.#sql.get<UsageTotal>(`${total} IN (SELECT id FROM sessions WHERE closed_at IS NULL)`)
-        : await this.#sql.get<UsageTotal>(`${total} = ?`, session);
-    return found === undefined || found.turns === 0 ? null : { ...found };
+        ? await this.#sql.get<UsageTotal>(totalOfOpen)
+        : await this.#sql.get<UsageTotal>(totalOfOne, session);
+    if (found === undefined || !found.turns) return null;
+    // A database server returns large sums as text.
+    return { ...found, turns: Number(found.turns), cost_unknown: Number(found.cost_unknown) };
   }
 
   async spent(query: SpentQuery): Promise<Spent> {

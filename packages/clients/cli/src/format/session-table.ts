@@ -1,5 +1,6 @@
 /** Sessions as aligned columns. */
 import type { SessionView } from "@aegis/contract/session.ts";
+import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { type Cell, type TableOptions, table } from "./columns.ts";
 import type { Style } from "./style.ts";
 import { relativeTime } from "./time.ts";
@@ -23,7 +24,7 @@ export function sessionTable(
     ...(hasNodes ? [nodeCell(session, lost, style)] : []),
     { text: stateText(session), paint: statePaint(session, style) },
     session.pending === 0 ? "-" : String(session.pending),
-    session.unseen === 0 ? "-" : String(session.unseen),
+    unseenText(session.unseen),
     tokensText(session.usage),
     costText(session.usage),
     contextText(session.context),
@@ -62,4 +63,9 @@ function statePaint(session: SessionView, style: Style): (text: string) => strin
   if (session.state === "working") return style.green;
   if (session.state === "error" || isAgentGone(session)) return style.red;
   return session.state === "closed" ? style.dim : (text) => text;
+}
+
+function unseenText(count: number): string {
+  if (count === 0) return "-";
+  return count < mostUnseen ? String(count) : `${count}+`;
 }

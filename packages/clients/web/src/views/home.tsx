@@ -1,4 +1,5 @@
 /** Home: what needs a person, what works, what is done. */
+import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { signal } from "@preact/signals";
 import { link } from "../app/router.ts";
 import { board, status } from "../app/store.ts";
@@ -78,7 +79,9 @@ function SessionCard({ card }: { card: Card }) {
         <a class="handle cut" href={link("s", card.id)}>
           {visible(card.handle)}
         </a>
-        {card.unseen > 0 ? <span class="badge">{card.unseen} new</span> : null}
+        {card.unseen > 0 ? (
+          <span class="badge">{card.unseen < mostUnseen ? card.unseen : `${mostUnseen}+`} new</span>
+        ) : null}
         <Age at={first?.created_at ?? card.active_at} />
       </header>
       <p class="who dim cut">
