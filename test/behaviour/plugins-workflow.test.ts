@@ -40,6 +40,7 @@ export const everything = workflow("everything", { description: "uses it all", i
     catch (error) { predicate = String(error instanceof PredicateFailed && error instanceof WorkflowError) + " " + error.details.attempts; }
     return { classes, name, times, exit: shell.exit, out: shell.stdout.trim(), steps, reply, refused, predicate, suffix: engine.config.suffix, root: typeof engine.projectRoot };
   });
+export const coerced = workflow("coerced", { description: "takes texts", input: z.object({ n: z.coerce.number().int(), s: z.coerce.string().optional() }) }, async (_engine, args) => args);
 export const expected = workflow("expected_failure", async (_engine) => { throw new WorkflowError("as planned", { details: { n: 1 } }); });
 export const crash = workflow("crash", async (_engine) => { null.boom; });
 export const first_fails = workflow("first_fails", async (engine) => engine.parallel([
@@ -69,6 +70,13 @@ async function run(client: Client, workflow: string, args: Record<string, unknow
   const { run: begun } = await client.call("startRun", { path: { workflow }, body: { args } });
   return waitForRun(client, begun.id);
 }
+
+it("converts arguments for z.coerce", async () => {
+  const { client } = shared.daemon;
+  expect(await run(client, "coerced", { n: "41", s: 7 })).toMatchObject({ status: "ok", result: { n: 41, s: "7" } });
+  expect(await run(client, "coerced", { n: 41 })).toMatchObject({ status: "ok", result: { n: 41 } });
+  await expect(run(client, "coerced", { n: [] })).rejects.toThrow(/wrong arguments for coerced: n/);
+});
 
 it("every part of the engine works as if the body was beside it", async () => {
   const { client } = shared.daemon;

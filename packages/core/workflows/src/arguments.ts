@@ -14,6 +14,7 @@ type PropertySchema = {
   default?: unknown;
   enum?: unknown[];
   items?: PropertySchema;
+  anyOf?: PropertySchema[];
 };
 
 const nothing = z.object({});
@@ -91,24 +92,31 @@ function jsonSchema(input: z.ZodObject): Record<string, unknown> {
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>;
 }
 
-function typeName({ type, enum: values, items }: PropertySchema): string {
+function typeName(property: PropertySchema): string {
+  const { enum: values, items, anyOf } = property;
+  const type = property.type ?? anyOf?.flatMap((one) => one.type ?? []);
   if (values) return values.map(String).join("|");
   if (type === "array") return `${items ? typeName(items) : "any"}...`;
-  return Array.isArray(type) ? type.join("|") : (type ?? "any");
+  return (Array.isArray(type) ? type.join("|") : type) || "any";
 }
 
 function fromText(value: string | readonly string[], property: PropertySchema | undefined): unknown {
-  const type = property?.type;
+  const all = property?.type ?? property?.anyOf?.flatMap((one) => one.type ?? []);
+  const type = Array.isArray(all) ? all[0] : all;
+  const isTextToo = Array.isArray(all) && all.includes("string");
   if (type === "array") return [value].flat().map((item) => fromText(item, property?.items));
   if (typeof value !== "string") throw new Error("expected one value");
   if (type === "number" || type === "integer") {
     const number = Number(value);
-    if (value.trim() === "" || !Number.isFinite(number)) throw new Error(`expected a number, not "${value}"`);
+    const isNumber = value.trim() !== "" && Number.isFinite(number);
+    if (!isNumber && isTextToo) return value;
+    if (!isNumber) throw new Error(`expected a number, not "${value}"`);
     return number;
   }
   if (type === "boolean") {
     if (value === "true" || value === "") return true;
     if (value === "false") return false;
+    if (isTextToo) return value;
     throw new Error(`expected true or false, not "${value}"`);
   }
   if (type === "object") return JSON.parse(value) as unknown;

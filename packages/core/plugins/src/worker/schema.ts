@@ -15,10 +15,27 @@ export function inputSchema(tool: string, input: ToolInput | undefined): InputSc
       throw new TypeError(
         `the input of the tool "${tool}" cannot be expressed as JSON Schema: use z from "aegis", or pass a JSON Schema`,
       );
-    return { schema: asObject(tool, jsonSchema.input({ target: "draft-2020-12" })), check: validate };
+    const options = { target: "draft-2020-12", libraryOptions: { override: widenCoerced } };
+    return { schema: asObject(tool, jsonSchema.input(options)), check: validate };
   }
   const isSchema = keywords.some((key) => key in input) && (typeof input.type === "string" || !("type" in input));
   return { schema: asObject(tool, isSchema ? { ...input } : fromMap(input)), check: null };
+}
+
+/** What `z.coerce` converts is accepted as it is sent; the check in the worker converts it. */
+const coerced: Readonly<Record<string, readonly string[]>> = {
+  number: ["number", "string"],
+  integer: ["integer", "string"],
+  boolean: ["boolean", "string"],
+  string: ["string", "number", "boolean"],
+};
+
+type Overridden = { zodSchema: { _zod: { def: object } }; jsonSchema: Fields };
+
+function widenCoerced({ zodSchema, jsonSchema }: Overridden): void {
+  const { def } = zodSchema._zod;
+  if (!("coerce" in def) || def.coerce !== true || typeof jsonSchema.type !== "string") return;
+  if (Object.hasOwn(coerced, jsonSchema.type)) jsonSchema.type = coerced[jsonSchema.type];
 }
 
 /** The JSON Schema of a workflow's zod object. */
