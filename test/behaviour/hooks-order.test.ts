@@ -63,6 +63,32 @@ it("a session's start is dealt with before its first turn, and its end is told l
   expect(told[0]).toMatchObject({ resumed: false });
 });
 
+it("a session's start is its first hook after the daemon was killed, with the turn repeated or a new one", async () => {
+  const all = ["session_start", "message_received", "pre_spawn", "pre_turn", "post_turn"];
+  const project = await testProject({
+    ...files,
+    ".aegis/plugins/diary/diary.js": diary.replace(/const events = .*;/, `const events = ${JSON.stringify(all)};`),
+  });
+  const first = await project.start();
+  const idle = await createSession(first.client, { prompt: "hello" });
+  await waitUntil("it is answered", async () => (await endings(first.client, idle.id))[0] === "completed");
+  const busy = await createSession(first.client, { prompt: "hold two" });
+  await hasSaid(first.client, busy.id, "holding two");
+  await first.kill();
+  const before = { idle: (await lines(project, idle.id)).length, busy: (await lines(project, busy.id)).length };
+  const second = await project.start();
+  await talk(second.client, idle.id, "again");
+  const resumed = (await lines(project, idle.id)).slice(before.idle);
+  expect(names(resumed).slice(0, 2)).toEqual(["session_start", "message_received"]);
+  expect(resumed[0]).toMatchObject({ resumed: true });
+  await waitUntil("the turn is repeated", async () =>
+    names((await lines(project, busy.id)).slice(before.busy)).includes("pre_turn"),
+  );
+  const told = names((await lines(project, busy.id)).slice(before.busy));
+  expect(told.filter((event) => event !== "post_turn")[0]).toBe("session_start");
+  expect(names((await lines(project, idle.id)).slice(0, 2))).toEqual(["session_start", "message_received"]);
+});
+
 it("the end of a session that is closed during a turn comes after that of the turn", async () => {
   const project = await testProject(files);
   const { client } = await project.start();

@@ -11,6 +11,7 @@ import {
   type HookResults,
   hookKinds,
 } from "@aegis/contract/hook.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { onAbort, unlessAborted } from "@aegis/lib/until-aborted.ts";
@@ -45,6 +46,7 @@ export class HookBus {
   readonly #options: HookBusOptions;
   readonly #queues: ObserverQueues;
   readonly #stop = new AbortController();
+  #begin: ((session: SessionId) => Promise<void>) | null = null;
 
   constructor(options: HookBusOptions) {
     this.#options = options;
@@ -63,6 +65,11 @@ export class HookBus {
     return [...new Set(this.#options.table.of(event).map(({ plugin }) => plugin))];
   }
 
+  /** Called before a session's first call of a mutator or gate, because `session_start` comes before all others. */
+  useStart(begin: (session: SessionId) => Promise<void>): void {
+    this.#begin = begin;
+  }
+
   /** Never rejects. Aborting ends it immediately: a gate then denies, anything else keeps the result so far. */
   async run<E extends ComposedEvent>(
     event: E,
@@ -70,6 +77,9 @@ export class HookBus {
     signal: AbortSignal,
   ): Promise<HookOutcomes[E]> {
     if (this.#options.table.loading(event) !== null) await this.#loaded(event, null, signal);
+    const session = sessionOf(context);
+    if (session !== null && this.#begin !== null && this.#options.table.events.has("session_start"))
+      await unlessAborted(this.#begin(session), signal);
     const results: HookResults[E][] = [];
     let current = context;
     for (const group of groupsOf(this.#options.table.of(event))) {
@@ -250,7 +260,7 @@ function checkCall(event: HookEvent, hook: HookDeclaration, given: unknown): Hoo
   }
 }
 
-function sessionOf(context: unknown): string | null {
-  const { session } = context as { session?: { id?: string } | null };
+function sessionOf(context: unknown): SessionId | null {
+  const { session } = context as { session?: { id?: SessionId } | null };
   return session?.id ?? null;
 }

@@ -28,6 +28,7 @@ export class HookFeed {
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    options.bus.useStart((session) => this.begin(session));
   }
 
   /**
@@ -51,12 +52,15 @@ export class HookFeed {
    * when its hooks have returned, failed or timed out.
    */
   async begin(id: SessionId): Promise<void> {
-    let calls: Promise<void>[] = [];
-    await this.#inOrder("session_start", async () => {
-      const row = await this.#options.store.read.sessions.get(id);
-      if (row !== null) calls = await this.#callStart(row);
-    });
-    await Promise.all(calls);
+    const { bus, store } = this.#options;
+    let calls = this.#life.started(id, bus.pluginsWith("session_start"));
+    if (calls === null)
+      await this.#inOrder("session_start", async () => {
+        const row = await store.read.sessions.get(id);
+        // Its end, which comes with a start of its own if there was none, may have been told already.
+        if (row !== null && row.closed_at === null) calls = await this.#callStart(row);
+      });
+    await Promise.all(calls ?? []);
   }
 
   /** Resolves when all events so far have been passed to the hooks. */

@@ -25,6 +25,12 @@ export class SessionLife {
     return [...starts.values()];
   }
 
+  /** The calls of all plugins, or null if one of these was not called yet. */
+  started(session: SessionId, plugins: readonly string[]): Promise<void>[] | null {
+    const starts = this.#starts.get(session);
+    return starts !== undefined && plugins.every((plugin) => starts.has(plugin)) ? [...starts.values()] : null;
+  }
+
   /** Events were missed: `working` are the sessions with a running turn now. */
   reset(working: Iterable<SessionId>): void {
     this.#working.clear();
