@@ -194,6 +194,23 @@ describe("what git runs", () => {
   });
 });
 
+describe("what starts by itself", () => {
+  it.each([".husky/pre-commit", ".husky/_/husky.sh", ".envrc", ".vscode/tasks.json"])(
+    "%s: a write is put to a person, in an edit and in a command",
+    async (path) => {
+      const { judge } = await place();
+      expect(await judge("edit", { path, content: "x" })).toMatch(/decides which programs start by themselves/);
+      expect(await judge("execute", { command: `cp x ${path}` })).toMatch(/decides which programs start by themselves/);
+      expect(await judge("execute", { command: `cat ${path}` })).toBeNull();
+    },
+  );
+
+  it.each([".husky.md", ".envrc.example", ".vscode/extensions.json"])("%s is a plain file", async (path) => {
+    const { judge } = await place();
+    expect(await judge("edit", { path, content: "x" })).toBeNull();
+  });
+});
+
 describe("a command", () => {
   it.each([
     "echo x >> .aegis.yaml",

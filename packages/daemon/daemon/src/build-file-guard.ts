@@ -15,6 +15,11 @@ const gitPaths: readonly GuardedPath[] = [
   ...[".git/hooks", ".git/config", ".git/config.worktree", ".git/modules"].map((path) => ({ path })),
   { path: ".git", filesOnly: true as const },
 ].map((guarded) => ({ ...guarded, decides: "which programs git runs" }));
+/** Programs of the user start programs from these by themselves: git, the shell with direnv, and VS Code. */
+const startPaths: readonly GuardedPath[] = [".husky", ".envrc", ".vscode/tasks.json"].map((path) => ({
+  path,
+  decides: "which programs start by themselves",
+}));
 /** Files of the user. Harnesses may freely write the rest of their folders, such as plans and transcripts. */
 const userPaths = [
   ...[".aegis", ".claude.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"],
@@ -39,7 +44,7 @@ const userSecrets: readonly SecretPath[] = [{ path: ".aegis", open: ["skills", "
 
 /** `guarded` are the project paths in which every write counts. */
 export function buildFileGuard(root: string, env: Environment): { guard: FileGuard; guarded: readonly string[] } {
-  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths, ...gitPaths];
+  const project: GuardedPath[] = [...ownPaths.map((path) => ({ path })), ...harnessPaths, ...gitPaths, ...startPaths];
   const guard = createFileGuard({
     root,
     home: homeOf(env),

@@ -61,6 +61,7 @@ export async function askHost(
     title: titleOf(call, naming),
     input: inputOf(call),
     changes: changesOf(call),
+    ...(namesAction(call) ? {} : { reason: noAction }),
     paths: pathsOf(call),
     files: () => filesOf(call, kindOf(call, naming)),
   };
@@ -87,6 +88,13 @@ export function chooseOption(options: Options, answer: PermissionAnswer, narrow:
   const [chosen] = candidates;
   return chosen === undefined ? cancelled : { outcome: "selected", optionId: chosen.optionId };
 }
+
+/** Without any of these, the title is all that a person sees, and the model may have written it. */
+function namesAction(call: ToolCallState): boolean {
+  return hasInput(call) || pathsOf(call).length > 0;
+}
+
+const noAction = "the harness names no action";
 
 /** True if the agent reports which files it changes and all of them are in the project. */
 function isBelow(cwd: string, call: ToolCallState): boolean {

@@ -71,9 +71,30 @@ export function hasInput(call: ToolCallState): boolean {
   return !isEmpty(call.input);
 }
 
+/** The kind that the agent reports, unless the input contains a command: a kind says nothing about what would run. */
 export function kindOf(call: ToolCallState, naming: ToolNaming): ToolKind {
-  return kinds[call.kind] ?? naming.kinds[ownName(call, naming) ?? ""] ?? "other";
+  const said = kinds[call.kind] ?? naming.kinds[ownName(call, naming) ?? ""] ?? "other";
+  return trusted.has(said) && hasCommand(call.input) ? "execute" : said;
 }
+
+/** Aegis may allow calls of these kinds without asking a person. */
+const trusted: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "edit"]);
+
+function hasCommand(input: unknown): boolean {
+  if (Array.isArray(input)) return input.some(hasCommand);
+  if (typeof input !== "object" || input === null) return false;
+  return Object.entries(input).some(([key, value]) => (commandKeys.test(key) && isCommand(value)) || hasCommand(value));
+}
+
+const commandKeys = /^(?:commands?|cmd|command_?line|script|shell|code|argv|args)$/i;
+
+function isCommand(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isCommand);
+  return typeof value === "string" && value !== "" && !editorCommands.has(value);
+}
+
+/** Tools that edit files name their operation so. As programs, these would do nothing without arguments. */
+const editorCommands = new Set(["view", "create", "write", "str_replace", "insert", "undo_edit"]);
 
 /** The tool's name. A plane tool is always `mcp__aegis__<tool>`, independent of the agent's own name for it. */
 export function nameOf(call: ToolCallState, naming: ToolNaming): string {

@@ -64,6 +64,51 @@ describe("a permission request", () => {
   );
 });
 
+describe("a command in the input", () => {
+  const guarded = { guarded: [".aegis"] };
+
+  test.each(["read", "search", "think", "edit", "delete", "move"])(
+    "makes a call of the kind %s a command, which a person decides about",
+    async (kind) => {
+      const at = await seat({ agent: { permission: "write" }, host: guarded });
+      for (const input of [{ command: "rm -rf ~" }, { path: "a", options: [{ cmd: ["rm", "-rf", "~"] }] }])
+        expect(await at.ask(await at.open(), `asksInput ${kind} ${JSON.stringify(input)}`)).toBe("no");
+      expect(at.host.asked).toMatchObject([
+        { kind: "execute", input: { command: "rm -rf ~" } },
+        { kind: "execute", input: { path: "a" } },
+      ]);
+    },
+  );
+
+  test("is refused with `read`, and without the tool `bash`", async () => {
+    const word = `asksInput think ${JSON.stringify({ command: "ls" })}`;
+    for (const agent of [{ permission: "read" as const }, { permission: "full" as const, tools: ["read", "edit"] }]) {
+      const at = await seat({ agent, host: guarded });
+      expect(await at.ask(await at.open(), word)).toBe("no");
+      expect(at.host.asked).toEqual([]);
+    }
+  });
+
+  test.each([
+    { kind: "edit", input: { command: "str_replace", path: "a.txt", old_str: "a", new_str: "b" } },
+    { kind: "edit", input: { path: "a.txt", content: '{"command": "rm -rf ~"}' } },
+    { kind: "search", input: { pattern: "command", include: "*.sh" } },
+    { kind: "think", input: { todos: [{ content: "run the command" }] } },
+  ])("is not what only looks like one: $kind $input", async ({ kind, input }) => {
+    const at = await seat({ agent: { permission: "write" }, host: guarded });
+    expect(await at.ask(await at.open(), `asksInput ${kind} ${JSON.stringify(input)}`)).toBe("yes");
+    expect(at.host.asked).toEqual([]);
+  });
+
+  test("that the harness does not show is told to the person who decides", async () => {
+    const at = await seat({ agent: { permission: "write" }, host: guarded });
+    await at.ask(await at.open(), "asksInput execute {}");
+    await at.ask(await at.open(), 'asksInput execute {"command":"ls"}');
+    expect(at.host.asked).toMatchObject([{ reason: "the harness names no action" }, { input: { command: "ls" } }]);
+    expect(at.host.asked[1]?.reason).toBeUndefined();
+  });
+});
+
 describe("Aegis's own gate", () => {
   test("has an agent with `full` work in its asking mode, and asks once about what it minds", async () => {
     const host = {
