@@ -56,3 +56,41 @@ it("has the classifier choose where one is configured, and words where it fails"
   expect(await how(daemon)).toEqual(["cake classified"]);
   expect(await how(broken.daemon)).toEqual(["tea matched"]);
 });
+
+it("shows the model of a project with a thousand skills the candidates for each message, and no text for a plain one", async () => {
+  const models = await fakeModels(openaiChatWire, answer);
+  const fillers = Array.from({ length: 1_000 }, (_, n): [string, string] => {
+    const text = `Handles the paperwork of district ${n} with forms, stamps and ${"duties ".repeat(20)}`;
+    return [`.aegis/skills/filler-${n}.md`, page(`filler-${n}`, text, "Fill in the form.")];
+  });
+  const project = await testProject({
+    ".aegis.yaml": nativeConfig(models, { permission: "write" }),
+    ...Object.fromEntries(fillers),
+    "skills/kayak/SKILL.md": page("kayak", "Plan kayak tours on rivers and check the water level", "Carry a rope."),
+    "skills/mites/SKILL.md": page(
+      "mites",
+      "Care for bee hives through the year: feed them in autumn, harvest honey, catch swarms, and fight mites",
+      "Use acid.",
+    ),
+  });
+  const { client } = await project.start();
+  const { id } = await createSession(client);
+  const request = () => JSON.stringify(models.requests.at(-1)?.body);
+
+  await talk(client, id, "how high is the water today?");
+  const first = request();
+  expect(first).toContain("- kayak: Plan kayak tours on rivers and check the water level");
+  expect(first).not.toContain("fight mites");
+  expect(first).toContain("`search_skills` finds the others");
+  expect(first).not.toContain("Carry a rope.");
+
+  await talk(client, id, "is there something against varroa on my bees?");
+  expect(request()).toContain("- mites: Care for bee hives through the year");
+  await talk(client, id, "move the stamps to the other side of the form");
+  expect(request()).not.toMatch(/Fill in the form\.|Use acid\.|Carry a rope\./);
+  await talk(client, id, "plan a kayak tour on two rivers");
+  expect(request()).toContain("Carry a rope.");
+  expect(await talk(client, id, "load mites")).toContain("Use acid.");
+  const given = (await eventsOf(client, "skill.given")).flatMap(({ data }) => data.skills.map(({ name }) => name));
+  expect(given).toEqual(["kayak", "mites"]);
+});

@@ -17,8 +17,9 @@ import type { SkillGrants } from "./grants.ts";
 import { findMentions } from "./mentions.ts";
 import { type NamedSkill, selectSkills } from "./select.ts";
 import type { Skill } from "./skill.ts";
-import { buildSkillList, type SkillListOptions, skillListNews } from "./skill-list.ts";
+import { buildSkillList, type SkillListOptions, type SkillMenu, skillCandidates, skillListNews } from "./skill-list.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
+import { ToldSkills } from "./told.ts";
 
 export type TurnOfSkills = { session: SessionId; turn: TurnId; messages: readonly Message[] };
 
@@ -63,31 +64,17 @@ const mostUnasked = 40_000;
 /** The total limit of texts that are sent again. */
 const mostAgain = 60_000;
 
-type Told = { text: string; atStart: readonly Skill[]; since: readonly Skill[] };
-
 /** One skill text for a turn. */
 type Piece = { skill: Skill; body: SkillBody; how: SkillHow; text: string };
 
 export class SkillDelivery {
   readonly #options: OfferOptions;
-  /** The skills that each open conversation knows: from its start and since. */
-  readonly #told = new Map<SessionId, Told>();
+  readonly #told: ToldSkills;
   #uses: Map<string, number> | null = null;
 
   constructor(options: OfferOptions) {
     this.#options = options;
-    options.store.onCommit(
-      (events) => {
-        for (const { type, session } of events) {
-          if (session === null) continue;
-          if (type === "session.closed") this.#told.delete(session);
-          const told = type === "turn.compaction" ? this.#told.get(session) : undefined;
-          // Updates are part of the conversation and lost with it; the system prompt is not.
-          if (told !== undefined) this.#told.set(session, { ...told, since: told.atStart });
-        }
-      },
-      ["session.closed", "turn.compaction"],
-    );
+    this.#told = new ToldSkills(options.store);
   }
 
   /**
@@ -96,12 +83,12 @@ export class SkillDelivery {
    */
   async section(request: SectionRequest, signal: AbortSignal): Promise<string> {
     const { session, about } = request;
-    const told = about !== null ? undefined : this.#told.get(session.id);
-    if (told !== undefined) return told.text;
+    const told = about !== null ? undefined : this.#told.text(session.id);
+    if (told !== undefined) return told;
     try {
-      const { text, listed } = await this.#list(request, signal);
-      if (about !== null) this.#told.set(session.id, { text, atStart: listed, since: listed });
-      return text;
+      const { list, listed } = await this.#list(request, signal);
+      if (about !== null) this.#told.begin(session.id, list, listed);
+      return list.text;
     } catch (error) {
       this.#options.log.warn("skills could not be listed", { session: session.id, error: errorText(error) });
       return "";
@@ -113,7 +100,7 @@ export class SkillDelivery {
     const { skills, grants, log, store } = this.#options;
     if (grants.sessions.has(turn.session)) grants.begin(turn.session);
     try {
-      const hasNews = skills.offers && (this.#told.get(turn.session)?.since.length ?? 0) > 0;
+      const hasNews = skills.offers && (this.#told.since(turn.session)?.listed.length ?? 0) > 0;
       if (!hasNews && !(await skills.any(signal))) return null;
       const row = await store.read.sessions.get(turn.session);
       const agent = row === null ? null : this.#options.agentOf(row);
@@ -166,22 +153,32 @@ export class SkillDelivery {
   async #list(
     { agent, tools, about }: SectionRequest,
     signal: AbortSignal,
-  ): Promise<{ text: string; listed: readonly Skill[] }> {
+  ): Promise<{ list: SkillMenu; listed: readonly Skill[] }> {
     const { skills } = this.#options;
-    if (!skills.offers) return { text: "", listed: [] };
+    if (!skills.offers) return { list: { text: "", described: [] }, listed: [] };
     const view = await skills.of(agent, signal);
     const options = await this.#listOptions(view, about ?? "", (tool) => tools.includes(tool));
-    return { text: buildSkillList(view.listed, options).text, listed: view.listed };
+    return { list: buildSkillList(view.listed, options), listed: view.listed };
   }
 
   async #news(row: SessionRow, agent: Agent, view: AgentSkills): Promise<string> {
-    const told = this.#told.get(row.id);
-    if (told === undefined) return "";
-    const listed = view.listed;
-    if (told.since === listed) return "";
-    this.#told.set(row.id, { ...told, since: listed });
+    const known = this.#told.since(row.id);
+    if (known === undefined || known.listed === view.listed) return "";
     const may = (tool: string) => this.#options.mayUse(agent, tool);
-    return skillListNews(told.since, listed, await this.#listOptions(view, "", may));
+    const news = skillListNews(known.listed, view.listed, await this.#listOptions(view, "", may));
+    this.#told.add(row.id, news, view.listed);
+    return news.text;
+  }
+
+  /** The candidates for the messages of which the agent knows no description; empty if it knows all. */
+  async #menu(row: SessionRow, agent: Agent, view: AgentSkills, candidates: readonly Skill[]): Promise<string> {
+    const known = this.#told.since(row.id);
+    const open = candidates.filter(({ name }) => known?.described.has(name) === false);
+    if (open.length === 0) return "";
+    const may = (tool: string) => this.#options.mayUse(agent, tool);
+    const menu = skillCandidates(open, await this.#listOptions(view, "", may));
+    this.#told.add(row.id, menu);
+    return menu.text;
   }
 
   async #parts(
@@ -215,7 +212,8 @@ export class SkillDelivery {
     this.#again(had, view, (skill) => add(skill, "again", null, mostUnasked), pieces);
     await given.record(session, turn, [...pieces.values()].map(recordOf));
     for (const skill of pieces.keys()) this.#used(skill);
-    return [...notes, ...[...pieces.values()].map(({ text }) => text)];
+    const menu = skills.offers ? await this.#menu(row, agent, view, selected.candidates) : "";
+    return [...notes, ...(menu === "" ? [] : [menu]), ...[...pieces.values()].map(({ text }) => text)];
   }
 
   /** Null if the agent already has this text, or if it cannot be read. */

@@ -13,6 +13,8 @@ export type Match = {
   score: number;
   /** The text contains enough distinguishing words to select this skill. */
   strong: boolean;
+  /** The skill and the text share a distinguishing word. */
+  related: boolean;
 };
 
 type Posting = { index: number; frequency: number; inName: boolean };
@@ -31,6 +33,13 @@ const unknownWeight = 0.35;
 const several = { score: 0.7, coverage: 0.2 };
 const oneOfName = { score: 0.8, coverage: 0.15 };
 const oneOther = { score: 0.9, coverage: 0.2 };
+/**
+ * Among many skills, one of them shares a rare word with almost any text by chance, in its name or not. So they need
+ * more evidence: the score that is enough rises from those above to this one while the number of skills grows.
+ */
+const amongMany = 1.7;
+const fewSkills = 60;
+const manySkills = 240;
 /** A skill that scores below this share of the best one is not selected. */
 const nearBest = 0.5;
 
@@ -50,6 +59,8 @@ export class SkillMatcher {
   readonly #averageLength: number;
   /** The weight of a word that only one skill has. */
   readonly #unit: number;
+  /** From 0 for few skills to 1 for many. */
+  readonly #crowd: number;
   /** Built for the first text: the words of all groups have to be stemmed. */
   #synonyms: Synonyms | null = null;
 
@@ -68,6 +79,8 @@ export class SkillMatcher {
     }
     this.#averageLength = this.#lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, skills.length);
     this.#unit = rarity(1, skills.length);
+    const growth = Math.log(Math.max(1, skills.length) / fewSkills) / Math.log(manySkills / fewSkills);
+    this.#crowd = Math.min(1, Math.max(0, growth));
     this.#vocabulary = new Vocabulary(this.#postings.keys());
   }
 
@@ -81,7 +94,8 @@ export class SkillMatcher {
     }
     const matches = [...tallies].flatMap(([index, tally]) => {
       const skill = this.#skills[index];
-      return skill === undefined ? [] : [{ skill, score: tally.score, strong: this.#isEnough(tally, said) }];
+      if (skill === undefined) return [];
+      return [{ skill, score: tally.score, strong: this.#isEnough(tally, said), related: tally.telling > 0 }];
     });
     matches.sort((a, b) => b.score - a.score);
     const best = matches[0]?.score ?? 0;
@@ -91,7 +105,8 @@ export class SkillMatcher {
   #isEnough({ score, weight, telling, inName }: Tally, said: number): boolean {
     if (telling === 0) return false;
     const least = telling > 1 ? several : inName ? oneOfName : oneOther;
-    return score >= least.score * this.#unit && weight >= said * least.coverage;
+    const enough = least.score + (amongMany - least.score) * this.#crowd;
+    return score >= enough * this.#unit && weight >= said * least.coverage;
   }
 
   /** Returns the term's weight in the text. Each skill counts its best-matching alternative. */

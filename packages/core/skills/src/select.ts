@@ -15,6 +15,8 @@ export type NamedSkill = Mention & {
 export type Selected = {
   named: NamedSkill[];
   about: { skill: Skill; how: Extract<SkillHow, "matched" | "classified"> }[];
+  /** Skills that may fit, best first; empty if a skill was selected. */
+  candidates: Skill[];
   problems: string[];
 };
 
@@ -23,7 +25,7 @@ export async function selectSkills(
   { listed, names, matcher }: AgentSkills,
   options: { most: number; classifier: Classifier; signal: AbortSignal },
 ): Promise<Selected> {
-  const selected: Selected = { named: [], about: [], problems: [] };
+  const selected: Selected = { named: [], about: [], candidates: [], problems: [] };
   const asking = messages.filter(({ sender }) => asksForWork(sender));
   for (const message of asking) {
     const byPerson = speaksForPerson(message.sender);
@@ -45,6 +47,8 @@ export async function selectSkills(
       ? matches.filter(({ strong }) => strong).map(({ skill }) => ({ skill, how: "matched" }))
       : chosen.map((skill) => ({ skill, how: "classified" }));
   selected.about = selected.about.slice(0, Math.max(0, options.most));
+  if (selected.about.length === 0 && selected.named.length === 0)
+    selected.candidates = matches.filter(({ related }) => related).map(({ skill }) => skill);
   return selected;
 }
 

@@ -63,6 +63,60 @@ describe("at the start of a conversation", () => {
   });
 });
 
+describe("with a thousand skills", () => {
+  /** One of them is about each of these; the others are fillers. */
+  const about = {
+    kayak: "Plan kayak tours on rivers and check the water level",
+    violin: "Practise the violin with scales, bowing and vibrato, and choose pieces that suit the level of the player",
+    "hive-care":
+      "Care for bee hives through the year: feed them in autumn, harvest honey, catch swarms, and fight mites",
+  };
+  const fillers = Array.from({ length: 1_000 }, (_, n) => [
+    `skills/filler-${n}/SKILL.md`,
+    simplePage(
+      `filler-${n}`,
+      `Handles the paperwork of district ${n} with all forms, stamps and ${"duties ".repeat(20)}`,
+    ),
+  ]);
+  const thousand = {
+    ...Object.fromEntries(fillers),
+    ...Object.fromEntries(
+      Object.entries(about).map(([name, text]) => [`skills/${name}/SKILL.md`, simplePage(name, text)]),
+    ),
+  };
+
+  it("the list has the candidates for the message, and a later message has its own, once", async () => {
+    const { say, driver, dir } = await scene(thousand);
+    const first = await say("how high is the water today?");
+    const { systemPrompt = "" } = driver.turns[0]?.spec ?? {};
+    expect(systemPrompt).toContain(`- kayak: ${about.kayak}`);
+    expect(systemPrompt).not.toContain(`- violin: ${about.violin}`);
+    expect(systemPrompt).toMatch(/\d+ more are not listed\. If none above fits, `search_skills` finds the others/);
+    expect(systemPrompt.length).toBeLessThan(16_000 * 1.25 + 4_000);
+    // Everything that is known is in the list.
+    expect(first).toBe("how high is the water today?");
+
+    const second = await say("what can I do against mites?");
+    expect(second).toContain("Skills that may be about this message. Load one with `load_skill` if it fits");
+    expect(second).toContain(`- hive-care: ${about["hive-care"]}`);
+    expect(namesIn(second)).toEqual([]);
+    expect(await say("and against mites in winter?")).toBe("and against mites in winter?");
+
+    writeTree(dir, {
+      "skills/mushrooms/SKILL.md": simplePage("mushrooms", "Tell edible mushrooms from poisonous ones"),
+    });
+    expect(await say("hello")).toContain("- mushrooms: Tell edible");
+    expect(driver.turns.at(-1)?.spec.systemPrompt).toBe(systemPrompt);
+  });
+
+  it("a plain request gets no text, and one that is certainly about a skill does", async () => {
+    const { given } = await scene(thousand);
+    expect(await given("move the stamps to the other side of the form")).toEqual([]);
+    expect(await given("does the river have duties?")).toEqual([]);
+    expect(await given("plan a kayak tour on two rivers")).toEqual(["kayak"]);
+  });
+});
+
 describe("a turn", () => {
   it("begins with the text of the skills it is about, once, and again when they changed", async () => {
     const { say, given, dir, store, session } = await scene(files);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Skill } from "../src/skill.ts";
-import { buildSkillList, type SkillListOptions, skillListNews } from "../src/skill-list.ts";
+import { buildSkillList, type SkillListOptions, skillCandidates, skillListNews } from "../src/skill-list.ts";
 import { parsed, simplePage } from "./fixtures.ts";
 
 describe("what agents are told of all skills", () => {
@@ -35,23 +35,49 @@ describe("what agents are told of all skills", () => {
     expect(text.length).toBeLessThan(9_000);
   });
 
+  it("has the forty best candidates of a thousand with their descriptions, and says how to find the others", () => {
+    const skills = many(1_000);
+    const rank = (skill: Skill) => Math.max(0, Number(skill.name.slice("skill-".length)) - 900);
+    const { text, size, described } = buildSkillList(skills, { ...options, budget: 16_000, rank });
+    const shown = new Set(described.map(({ name }) => name));
+    for (let n = 960; n < 1_000; n++) {
+      expect(shown).toContain(`skill-${n}`);
+      // Nearly 300 characters each.
+      expect(text).toContain(`- skill-${n}: number ${n} ${"of many words ".repeat(18)}`);
+    }
+    expect(size.left_out).toBe(1_000 - described.length - size.name_only);
+    expect(text).toContain(`${size.left_out} more are not listed`);
+    expect(text).toContain("`search_skills` finds the others");
+    expect(text.length).toBeLessThan(16_000 * 1.3);
+  });
+
   it("says how many names had to be left out of a flood, and leaves out those that fit least", () => {
     const rank = (skill: Skill) => Math.max(0, Number(skill.name.slice("skill-".length)) - 1_900);
     const { text, size } = buildSkillList(many(2_000), { ...options, budget: 2_000, rank });
     expect(text).toContain("- skill-1999: number 1999 of many words");
-    for (let n = 1_901; n < 2_000; n++) expect(text).toMatch(new RegExp(`\\bskill-${n}\\b`));
+    for (let n = 1_950; n < 2_000; n++) expect(text).toMatch(new RegExp(`\\bskill-${n}\\b`));
     expect(size.left_out).toBeGreaterThan(0);
     expect(text).toContain(`${size.left_out} more are not listed`);
     expect(size.name_only + size.shortened + size.left_out).toBeGreaterThanOrEqual(2_000 - 10);
-    expect(text.length).toBeLessThan(2_000 * 4 + 1_000);
+    expect(text.length).toBeLessThan(2_000 * 1.3 + 1_000);
   });
 
-  it("names all of two thousand with the room they have by default", () => {
+  it("names all of two thousand for an agent that cannot search", () => {
     const skills = many(2_000);
-    const { text, size } = buildSkillList(skills, { ...options, budget: 16_000 });
+    const { text, size } = buildSkillList(skills, { ...options, budget: 16_000, canSearch: false });
     expect(size.left_out).toBe(0);
     const named = new Set(text.match(/\bskill-\d+\b/g));
     expect(skills.filter(({ name }) => !named.has(name))).toEqual([]);
+  });
+
+  it("is followed by candidates for a later message, in half the room", () => {
+    const { text, described } = skillCandidates(many(100), { ...options, budget: 16_000 });
+    expect(described).toHaveLength(40);
+    expect(text.split("\n")).toHaveLength(41);
+    expect(text).toContain("`load_skill`");
+    expect(text).toContain("`search_skills` finds others");
+    expect(text.length).toBeLessThan(8_500);
+    expect(skillCandidates([], options).text).toBe("");
   });
 
   it("cannot be given another line by a name or a description", () => {
@@ -69,10 +95,10 @@ describe("what agents are told of all skills", () => {
     const [a, b, c] = [parsed(simplePage("a")), parsed(simplePage("b")), parsed(simplePage("c"))];
     expect(
       skillListNews([a, b], [a, { ...b, description: "Otherwise" }, c], options)
-        .split("\n")
+        .text.split("\n")
         .slice(1),
     ).toEqual(["New:", "- c: About c", "New descriptions:", "- b: Otherwise"]);
-    expect(skillListNews([a, b], [b], options)).toContain("Removed: a");
-    expect(skillListNews([a], [{ ...a }], options)).toBe("");
+    expect(skillListNews([a, b], [b], options).text).toContain("Removed: a");
+    expect(skillListNews([a], [{ ...a }], options).text).toBe("");
   });
 });
