@@ -255,6 +255,40 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(done).toEqual(["first", "second", "second"]);
     });
 
+    it("parks a run whose changed code asks for something else than a step that has started", async () => {
+      const never = new Promise<never>(() => {});
+      const wait = (context: RunContext, label: string, work: () => Promise<unknown>) =>
+        context.step(
+          { method: "wait", args: { label }, label },
+          { begin: async () => ({ value: label }), perform: work },
+        );
+      const definition = engine.define(define("work", async (context) => wait(context, "old", () => never)));
+      const { id } = await engine.start({ workflow: "work", args: {} });
+      const started = async () => (await engine.steps(id)).map(({ label, status }) => `${label} ${status}`);
+      while ((await started()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+      definition();
+      const next = await under.crash();
+      const done: string[] = [];
+      const undo = next.define(
+        define("work", async (context) => wait(context, "new", async () => done.push("new")), "2"),
+      );
+      await next.launch();
+      const parked = { reason: "diverged", recorded: '"old"', asked: '"new"' };
+      expect(await next.settled(id)).toMatchObject({ status: "parked", code: "1", parked });
+      // Without force it is compared again.
+      await next.resume(id);
+      expect(await next.settled(id)).toMatchObject({ status: "parked", code: "1", parked });
+      undo();
+      next.define(define("work", async () => "nothing", "3"));
+      await next.resume(id);
+      const ended = { reason: "diverged", recorded: '"old"', asked: null };
+      expect(await next.settled(id)).toMatchObject({ status: "parked", parked: ended });
+      expect(done).toEqual([]);
+      await next.resume(id, { force: true });
+      expect(await next.settled(id)).toMatchObject({ status: "ok", result: "nothing", code: "3" });
+      expect(await next.steps(id)).toEqual([]);
+    });
+
     it("forks a run from the last checkpoint that its changed code still fits", async () => {
       const hold = Promise.withResolvers<void>();
       let reached = false;

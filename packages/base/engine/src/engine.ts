@@ -4,14 +4,15 @@
  *
  * After a restart, the engine calls the body of a run again from its start (replay). Recorded steps return their
  * recorded results, in the order in which they ended. Nothing new is performed before all of them have returned. If the
- * body does not request the recorded steps, the run is parked and reported; old and new steps are never mixed. When a
+ * body does not request the recorded steps, or its code has changed and it does not request a step that has started, the
+ * run is parked and reported; old and new steps are never mixed. When a
  * run is cancelled or abandoned, its waiting steps are promises that never settle, so no exception passes through the
  * body.
  */
 import type { MessageId, RunId, SessionId } from "@aegis/contract/ids.ts";
 import type { Json, Run, RunStatus, Step } from "@aegis/contract/run.ts";
 import type { Starter } from "@aegis/contract/starter.ts";
-import type { StoreTx } from "@aegis/store/store.ts";
+import type { StepRow, StoreTx } from "@aegis/store/store.ts";
 
 export interface Engine {
   /**
@@ -61,13 +62,21 @@ export type Definition = {
   body(context: RunContext, args: Record<string, unknown>): Promise<unknown>;
 };
 
-/** Called at the end of a run, for every outcome. */
+/** Called at the end of a run, for every outcome, and when it gives up steps. */
 export type RunHooks = {
+  /**
+   * Part of the transaction that gives up steps which have started and not ended: the run has ended, or its code no
+   * longer requests them. Takes back what these steps wait for.
+   */
+  onGivenUp(tx: StoreTx, run: Pick<Run, "id" | "workflow">, steps: readonly OpenStep[], why: string): Promise<void>;
   /** Part of the transaction that ends the run. Its result is recorded with the end. */
   onEnd(tx: StoreTx, run: Run): Promise<"none" | "delivered" | "dropped">;
   /** Called after that transaction. A crash in between skips it. Must not throw. */
   afterEnd(run: Run): Promise<void>;
 };
+
+/** A step that has started: its method, and what its `begin` returned, as JSON. */
+export type OpenStep = Pick<StepRow, "method" | "begun">;
 
 export type NewRun = {
   id?: RunId | undefined;

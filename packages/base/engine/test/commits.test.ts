@@ -10,7 +10,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { EmbeddedEngine } from "../src/embedded/engine.ts";
 import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
-const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
+const hooks = { onGivenUp: async () => {}, onEnd: async () => "none" as const, afterEnd: async () => {} };
 
 type Cost = { commits: number; pages: number };
 

@@ -14,7 +14,7 @@ import { EmbeddedEngine } from "../src/embedded/engine.ts";
 import type { Engine } from "../src/engine.ts";
 import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
-const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
+const hooks = { onGivenUp: async () => {}, onEnd: async () => "none" as const, afterEnd: async () => {} };
 const day = 86_400_000;
 
 const bodies: Record<string, Body> = {

@@ -7,7 +7,7 @@ import type { EngineUnderTest } from "@aegis/test/suites/engine-suite.ts";
 import { EmbeddedEngine } from "../src/embedded/engine.ts";
 import { type MortalStore, mortalStore } from "./mortal-store.ts";
 
-const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
+const hooks = { onGivenUp: async () => {}, onEnd: async () => "none" as const, afterEnd: async () => {} };
 const leaseMs = 30_000;
 
 export function engineUnder(inner: Store, clock: FakeClock, dispose: () => Promise<void>): EngineUnderTest {

@@ -26,7 +26,7 @@ async function working(signal?: AbortSignal) {
       throw refusal;
     },
   };
-  const hooks = { onEnd: async () => "none" as const, afterEnd: async () => {} };
+  const hooks = { onGivenUp: async () => {}, onEnd: async () => "none" as const, afterEnd: async () => {} };
   const more = signal === undefined ? {} : { signal };
   const engine = new EmbeddedEngine({ store, clock, log: silentLogger, hooks, exclusive: true, ...more });
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -1,22 +1,26 @@
-/** Handles the end of a run: notifies its host session and closes its sessions. */
+/** Handles the end of a run: takes back what it waits for, notifies its host session and closes its sessions. */
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { RunId, SessionId } from "@aegis/contract/ids.ts";
 import { messageMaxBytes } from "@aegis/contract/message.ts";
 import type { Run } from "@aegis/contract/run.ts";
 import type { Groups } from "@aegis/delegation/groups/groups.ts";
-import type { RunHooks } from "@aegis/engine/engine.ts";
+import type { Queues } from "@aegis/delegation/queues/queues.ts";
+import type { OpenStep, RunHooks } from "@aegis/engine/engine.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import type { Asks } from "@aegis/sessions/asks/asks.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
 import { receiptLines, receiptsOf } from "./run-receipts.ts";
-import { groupsOf } from "./run-sessions.ts";
+import { groupsOf, waitsFor } from "./run-sessions.ts";
 
 export type RunEndsOptions = {
   store: Store;
   log: Logger;
   inbox: Inbox;
+  asks: Asks;
+  queues: Queues;
   sessions: Sessions;
   groups: Groups;
   maxHops: () => number;
@@ -30,6 +34,17 @@ export class RunEnds implements RunHooks {
 
   constructor(options: RunEndsOptions) {
     this.#options = options;
+  }
+
+  async onGivenUp(tx: StoreTx, _run: unknown, steps: readonly OpenStep[], why: string): Promise<void> {
+    const { asks, queues, inbox } = this.#options;
+    for (const step of steps) {
+      const { ask, task, message } = waitsFor(step);
+      if (ask !== undefined) await asks.withdrawIn(tx, ask, why);
+      // Its producer is the run, which gets no message.
+      if (task !== undefined) await queues.cancelIn(tx, task);
+      if (message !== undefined) await inbox.cancelIn(tx, message);
+    }
   }
 
   async onEnd(tx: StoreTx, run: Run): Promise<"none" | "delivered" | "dropped"> {
@@ -64,11 +79,13 @@ export class RunEnds implements RunHooks {
     }
   }
 
-  /** Closes the sessions of runs that ended directly before a stop. */
+  /** Closes the sessions of runs that ended directly before a stop, and takes back what version 0.2 left of such runs. */
   async recover(): Promise<void> {
     const { store } = this.#options;
     const recent = await store.read.runs.list({ limit: recentRuns });
     for (const run of recent.filter(({ ended_at }) => ended_at !== null)) {
+      const open = await store.read.steps.list(run.id, { status: "begun" });
+      if (open.length > 0) await store.transact((tx) => this.onGivenUp(tx, run, open, "the run has ended"));
       await this.#closePlace(run);
       await this.#dissolveGroups(run, await store.read.steps.sessions(run.id, { unshared: true }));
     }

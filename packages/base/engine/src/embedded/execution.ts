@@ -63,6 +63,7 @@ export class Execution implements RunContext {
       force,
       graceMs: definition.graceMs ?? defaultGraceMs,
       onReplayed,
+      isChanged: run.code !== definition.code,
       // A body that returned to a checkpoint by itself may continue differently from there.
       mayDiffer: () => force || (this.#jumped && run.code === definition.code),
       isCut: (scope) => this.#scopes.get(scope)?.over ?? false,

@@ -113,7 +113,6 @@ export class Executions {
       replayed = book.replayed(run, definition.code, setAside);
       replayed.catch(() => {});
     };
-    if (recording.isUsedUp) onReplayed([]);
     const records = new Records({ ...this.#options, run, lastPlace: recording.lastPlace });
     const execution = new Execution({
       ...this.#options,
@@ -125,6 +124,7 @@ export class Executions {
       force,
       onReplayed,
     });
+    if (!execution.isReplaying) onReplayed([]);
     running.execution = execution;
     const ending = await execution.execute();
     await replayed;

@@ -57,6 +57,12 @@ export class Recording {
     return row;
   }
 
+  /** Steps of the current epoch that started but have no recorded end. */
+  get open(): StepRow[] {
+    const epoch = this.lastCheckpoint?.epoch ?? 0;
+    return [...this.#begun.values()].filter((row) => row.epoch >= epoch && !row.label.startsWith(heldLabel));
+  }
+
   /** Returns a step that started but has no recorded end. */
   begun(name: string): StepRow | null {
     return this.#begun.get(name) ?? null;
@@ -67,6 +73,9 @@ export class Recording {
     for (const [name, row] of this.#left) if (row.epoch < epoch && !isAsked(name)) this.#left.delete(name);
   }
 }
+
+/** The label of a step that is kept only for its session. */
+export const heldLabel = "set aside: ";
 
 export function nameText({ epoch, scope, key, occurrence }: Omit<StepName, "run">): string {
   return `${epoch}|${scope}|${key}|${occurrence}`;

@@ -1,6 +1,7 @@
 /**
  * Gives a body the recorded results in the order in which the steps ended, and performs nothing before all of them are
- * delivered. A body that requests anything else while recorded steps are left has diverged.
+ * delivered. A body that requests anything else while recorded steps are left has diverged. So has a body whose code has
+ * changed and that does not request a step which has started: what that step waits for would have no reader.
  */
 import type { Parked } from "@aegis/contract/run.ts";
 import type { StepRow } from "@aegis/store/store.ts";
@@ -16,6 +17,8 @@ export type ReplayOptions = {
   graceMs: number;
   /** Whether the body may differ from the recorded steps. Called only if it does. */
   mayDiffer: () => boolean;
+  /** The code is not the one that started the open steps. */
+  isChanged: boolean;
   isCut: (scope: string) => boolean;
   perform: (request: StepRequest) => void;
   /** All recorded results were delivered, except for the discarded steps. */
@@ -32,7 +35,7 @@ export class Replay {
 
   constructor(options: ReplayOptions) {
     this.#options = options;
-    this.#isLive = options.recording.isUsedUp;
+    this.#isLive = options.recording.isUsedUp && this.#unrequested().length === 0;
   }
 
   /** From now on, requests are performed. */
@@ -65,8 +68,8 @@ export class Replay {
   /** The body has ended. Returns false, and reports the divergence, if recorded steps were not requested. */
   finish(): boolean {
     if (this.#isLive) return true;
+    const row = this.#options.recording.next(this.#options.isCut) ?? this.#unrequested()[0] ?? null;
     this.#waiting.clear();
-    const row = this.#options.recording.next(this.#options.isCut);
     if (row !== null && !this.#options.mayDiffer()) {
       this.#diverged(row, null);
       return false;
@@ -87,12 +90,13 @@ export class Replay {
     if (this.#isLive) return;
     this.#forgetCut();
     const { recording, isCut, mayDiffer } = this.#options;
-    const row = recording.next(isCut);
-    if (row === null) {
+    const ended = recording.next(isCut);
+    const row = ended ?? this.#unrequested()[0];
+    if (row === undefined) {
       this.#goLive();
       return;
     }
-    const request = this.#waiting.get(nameText(row));
+    const request = ended === null ? undefined : this.#waiting.get(nameText(row));
     if (request) {
       this.#waiting.delete(nameText(row));
       recording.take(nameText(row));
@@ -102,8 +106,20 @@ export class Replay {
     const [other] = this.#waiting.values();
     // Without an open request, the body is busy on its own: it will request a step, or end.
     if (other === undefined) return;
-    if (mayDiffer()) this.#goLive();
-    else this.#grace = setTimeout(() => this.#diverged(row, other), this.#options.graceMs);
+    if (mayDiffer() && ended !== null) this.#goLive();
+    else this.#grace = setTimeout(() => this.#differ(row, other), this.#options.graceMs);
+  }
+
+  #differ(row: StepRow, other: StepRequest): void {
+    if (this.#options.mayDiffer()) this.#goLive();
+    else this.#diverged(row, other);
+  }
+
+  /** Steps that have started and that changed code does not request, at least not yet. */
+  #unrequested(): StepRow[] {
+    const { recording, isCut, isChanged, force } = this.#options;
+    if (!isChanged && !force) return [];
+    return recording.open.filter((row) => !this.#waiting.has(nameText(row)) && !isCut(row.scope));
   }
 
   /** Drops requests of branches that were stopped. */
@@ -125,14 +141,14 @@ export class Replay {
     const { force, recording } = this.#options;
     const rest = force ? recording.rest.filter((row) => !this.#waiting.has(nameText(row))) : [];
     for (const row of rest) recording.take(nameText(row));
-    return rest;
+    return force ? [...rest, ...this.#unrequested()] : rest;
   }
 
   #diverged(row: StepRow, instead: StepRequest | null): void {
     const recorded = describeStep(row, row.label);
     const asked = instead === null ? null : describeStep(instead.name, instead.spec.label);
     const found = asked === null ? "its body ended without it" : `it asked for ${asked}`;
-    const detail = `expected ${recorded}, which is recorded, but ${found}`;
+    const detail = `expected ${recorded}, which ${row.ended === null ? "has started" : "is recorded"}, but ${found}`;
     this.#options.onDiverged({ reason: "diverged", detail, recorded, asked, checkpoints: row.epoch });
   }
 }

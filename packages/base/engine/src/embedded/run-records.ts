@@ -7,6 +7,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import type { RunRow, StepRow, StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
 import type { Definition, NewRun, RunHooks } from "../engine.ts";
+import { heldLabel } from "./recording.ts";
 import { LostRun } from "./records.ts";
 
 export type RunRecordsOptions = {
@@ -118,6 +119,8 @@ export class RunRecords {
     return this.#options.transact(async (tx) => {
       await this.#checkMine(tx, run.id);
       await tx.runs.update(run.id, { code });
+      const open = setAside.filter((row) => row.ended === null);
+      if (open.length > 0) await this.#options.hooks.onGivenUp(tx, run, open, "its code no longer requests it");
       await tx.steps.remove(run.id, { names: setAside });
       for (const row of setAside) if (row.session !== null) await tx.steps.insert(heldBy(row));
       if (setAside.length === 0) return;
@@ -182,6 +185,9 @@ export class RunRecords {
     const { clock, hooks } = this.#options;
     const at = clock.now();
     await tx.runs.end(row.id, { ...ending, at });
+    const open = await tx.steps.list(row.id, { status: "begun" });
+    const why = ending.status === "cancelled" ? "the run was cancelled" : "the run has ended";
+    if (open.length > 0) await hooks.onGivenUp(tx, row, open, why);
     const ended = { ...publicRun(row), ...ending, parked: null, ended_at: at };
     const callback = await hooks.onEnd(tx, ended);
     const { status, error } = ending;
@@ -233,7 +239,7 @@ export class RunRecords {
  * The run closes a session even if the step that started it is discarded. If requested again, the same session is used.
  */
 function heldBy(row: StepRow): StepRow {
-  const label = `set aside: ${row.label}`;
+  const label = `${heldLabel}${row.label}`;
   return { ...row, label, status: "begun", ended: null, ended_at: null, result: null, failure: null, error: null };
 }
 

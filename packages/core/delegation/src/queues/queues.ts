@@ -44,6 +44,8 @@ export type QueuesOptions = RightsOptions & {
 
 export type WaitLimits = { signal: AbortSignal; timeoutMs?: number | undefined };
 
+export type Cancelled = { task: Task; was: "pending" | "in_flight" | null; told: SessionId | null };
+
 export type Enqueued = {
   task: TaskView;
   /** 0 if it started immediately. */
@@ -170,22 +172,27 @@ export class Queues {
 
   async cancel(id: TaskId): Promise<CancelOutcome> {
     const { store, sessions } = this.#options;
-    const done = await store.transact(async (tx) => {
-      const task = await tx.tasks.get(id);
-      if (!task) return null;
-      if (isOver(task)) return { task, told: null };
-      const was = task.status === "dispatched" ? ("in_flight" as const) : ("pending" as const);
-      // Includes the worker of an earlier attempt while the task waits for the next one.
-      const words = task.worker === null ? null : await sessions.lastText(tx, task.worker);
-      const lastError = (await tx.tasks.attempts(id)).at(-1)?.error ?? null;
-      return { task, was, ...(await this.#endings.end(tx, task, { status: "cancelled", words, was, lastError })) };
-    });
+    const done = await store.transact((tx) => this.cancelIn(tx, id));
     if (done === null) return { ok: false, error: `no task ${id}` };
-    const { task, was, told } = { was: undefined, ...done };
-    if (was === undefined) return { ok: true, status: task.status, note: "already terminal" };
+    const { task, was, told } = done;
+    if (was === null) return { ok: true, status: task.status, note: "already terminal" };
     if (told) sessions.wake(told);
-    if (was === "in_flight" && task.worker !== null) this.#workers.release(task.worker);
     return { ok: true, status: "cancelled", was };
+  }
+
+  /**
+   * Cancels inside the caller's transaction; its worker leaves after the commit. Returns null for an unknown task.
+   * `was` is null if the task had ended. `told` received a message: wake it after the commit.
+   */
+  async cancelIn(tx: StoreTx, id: TaskId): Promise<Cancelled | null> {
+    const task = await tx.tasks.get(id);
+    if (!task) return null;
+    if (isOver(task)) return { task, was: null, told: null };
+    const was = task.status === "dispatched" ? "in_flight" : "pending";
+    // Includes the worker of an earlier attempt while the task waits for the next one.
+    const words = task.worker === null ? null : await this.#options.sessions.lastText(tx, task.worker);
+    const lastError = (await tx.tasks.attempts(id)).at(-1)?.error ?? null;
+    return { task, was, ...(await this.#endings.end(tx, task, { status: "cancelled", words, was, lastError })) };
   }
 
   /** Returns a failed or cancelled task to the end of its queue, with all its retries. */

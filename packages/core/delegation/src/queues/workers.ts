@@ -56,13 +56,12 @@ export class Workers {
       check: (session, worker) => this.#examine(session, worker),
       alsoAfter: ["turn.started"],
     });
-    // A task that another node cancelled.
+    // Whatever ended the task, on this node or another.
     options.store.onCommit(
       (events) => {
-        for (const event of events) if (event.type === "task.ended") this.#endedElsewhere(event.data.task);
+        for (const event of events) if (event.type === "task.ended") this.#releaseOf(event.data.task);
       },
       ["task.ended"],
-      "others",
     );
   }
 
@@ -128,7 +127,7 @@ export class Workers {
     return this.#workers.settled();
   }
 
-  #endedElsewhere(task: TaskId): void {
+  #releaseOf(task: TaskId): void {
     for (const [worker, watched] of this.#workers.entries()) if (watched.task === task) this.release(worker);
   }
 

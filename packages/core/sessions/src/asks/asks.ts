@@ -9,13 +9,13 @@ import { type AskId, newId, type SessionId } from "@aegis/contract/ids.ts";
 import type { PermissionAnswer, PermissionRequest } from "@aegis/drivers/driver.ts";
 import { type Clock, sleepUntil } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import { didYouMean } from "@aegis/lib/nearest.ts";
 import { aborted, onAbort } from "@aegis/lib/until-aborted.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
 import { type Action, actionDigest, bounded, type Question } from "./action.ts";
 import { originOf } from "./origin.ts";
 import { permissionFrom, permissionQuestion } from "./permission.ts";
+import { checkChoice, settledBefore } from "./refusals.ts";
 
 export type AsksOptions = {
   store: Store;
@@ -58,6 +58,15 @@ export class Asks {
       },
       ["ask.settled"],
       "others",
+    );
+    options.store.onCommit(
+      (events) => {
+        for (const event of events)
+          if (event.type === "ask.settled" && event.data.status === "withdrawn") this.#release(event.data.ask);
+      },
+      ["ask.settled"],
+      "own",
+      this.#waiting,
     );
   }
 
@@ -120,6 +129,13 @@ export class Asks {
   /** Withdraws an ask for which no caller waits. */
   withdraw(id: AskId, reason: string): void {
     void this.#settleQuietly(id, { status: "withdrawn", reason });
+  }
+
+  /** Withdraws an open ask inside the caller's transaction, for a caller whose record says that no one reads it. */
+  async withdrawIn(tx: StoreTx, id: AskId, reason: string): Promise<void> {
+    const ask = await tx.asks.get(id);
+    if (ask?.status !== "open") return;
+    await this.#writeSettlement(tx, ask, { status: "withdrawn", reason }, true);
   }
 
   /** Handles a permission request of the driver port as an approval. Never rejects. */
@@ -284,16 +300,27 @@ export class Asks {
       if (ask.status !== "open") throw settledBefore(ask);
       const { count: waiting = 0, takers = 0 } = this.#waiting.get(id) ?? {};
       if (status === "withdrawn" && waiting > 0) throw new AegisError("conflict", `ask ${id} is waited for again`);
-      const now = this.#options.clock.now();
-      await tx.asks.settle(id, { status, answer, at: now, used: status === "withdrawn" || takers > 0, by, reason });
-      const data = { ask: id, status, answer, by, reason };
-      await tx.events.append({ type: "ask.settled", session: ask.session, data }, now);
-      return { ...ask, status, answer, settled_at: now, settled_by: by, settled_reason: reason };
+      return this.#writeSettlement(tx, ask, { status, answer, by, reason }, status === "withdrawn" || takers > 0);
     });
     // Looked up again: a waiter may have joined during the write.
     this.#waiting.get(id)?.resolve(settled);
     this.#waiting.delete(id);
     return settled;
+  }
+
+  async #writeSettlement(tx: StoreTx, ask: Ask, ending: Ending, used: boolean): Promise<Ask> {
+    const { status, answer = null, by = null, reason = null } = ending;
+    const at = this.#options.clock.now();
+    await tx.asks.settle(ask.id, { status, answer, at, used, by, reason });
+    const data = { ask: ask.id, status, answer, by, reason };
+    await tx.events.append({ type: "ask.settled", session: ask.session, data }, at);
+    return { ...ask, status, answer, settled_at: at, settled_by: by, settled_reason: reason };
+  }
+
+  /** No waiter of a withdrawn ask gets an answer. */
+  #release(id: AskId): void {
+    this.#waiting.get(id)?.resolve({ status: "withdrawn", answer: null });
+    this.#waiting.delete(id);
   }
 
   /** Another node stored the settlement. The event has no secrets, so the answer is read from the row. */
@@ -358,22 +385,4 @@ export class Asks {
 
 function noWaiters(): Waiters {
   return { ...Promise.withResolvers<Settled>(), count: 0, takers: 0 };
-}
-
-function settledBefore({ id, status, answer, settled_by, settled_reason }: Ask): AegisError {
-  const how =
-    status === "answered"
-      ? `${answer?.choice ?? "in words"}${settled_by === null ? "" : ` (${settled_by})`}`
-      : settled_reason;
-  return new AegisError("conflict", `ask ${id} is ${status} already${how === null ? "" : `: ${how}`}`, {
-    hint: "this answer had no effect",
-  });
-}
-
-function checkChoice(ask: Ask, answer: AskAnswer): void {
-  if (ask.options.length === 0 || (answer.choice !== null && ask.options.includes(answer.choice))) return;
-  const given = answer.choice ?? answer.text;
-  throw new AegisError("invalid", `"${given}" is not an answer to ask ${ask.id}${didYouMean(given, ask.options)}`, {
-    hint: `answers: ${ask.options.join(", ")}`,
-  });
 }

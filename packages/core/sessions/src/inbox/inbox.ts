@@ -206,21 +206,25 @@ export class Inbox {
 
   async cancel(id: MessageId): Promise<Message> {
     return this.#options.store.transact(async (tx) => {
-      const message = await tx.messages.get(id);
-      if (!message) throw unknownMessage(id);
+      const message = await this.cancelIn(tx, id);
+      if (message === null) throw unknownMessage(id);
       if (message.status === "cancelled") return message;
-      if (message.status !== "pending") {
-        throw new AegisError("conflict", `message ${id} can no longer be taken back: it is ${message.status}`, {
-          hint: message.status === "dispatched" ? "interrupt the session instead" : "nothing is left to do",
-        });
-      }
-      await tx.messages.setStatus([id], "cancelled", null);
-      await tx.events.append(
-        { type: "message.cancelled", session: message.session, data: { message: id } },
-        this.#options.clock.now(),
-      );
-      return { ...message, status: "cancelled" };
+      throw new AegisError("conflict", `message ${id} can no longer be taken back: it is ${message.status}`, {
+        hint: message.status === "dispatched" ? "interrupt the session instead" : "nothing is left to do",
+      });
     });
+  }
+
+  /** Takes back a pending message inside the caller's transaction. Returns the message, or null if there is none. */
+  async cancelIn(tx: StoreTx, id: MessageId): Promise<Message | null> {
+    const message = await tx.messages.get(id);
+    if (message?.status !== "pending") return message;
+    await tx.messages.setStatus([id], "cancelled", null);
+    await tx.events.append(
+      { type: "message.cancelled", session: message.session, data: { message: id } },
+      this.#options.clock.now(),
+    );
+    return { ...message, status: "cancelled" };
   }
 
   async get(id: MessageId): Promise<Message> {
