@@ -87,8 +87,8 @@ describe("Openings", () => {
   });
 });
 
-/** A runtime whose harness is a program, and whose sessions all have a message when it starts. */
-async function resuming(count: number) {
+/** A runtime whose harness is a program, and whose sessions all get a message at the same time. */
+async function woken(count: number) {
   const driver = testDriver(
     async function* () {
       yield said("resumed");
@@ -106,10 +106,8 @@ async function resuming(count: number) {
     return open(spec, scope);
   };
   const runtime = await testRuntime(await memoryDir(), driver);
-  runtime.sessions.rest();
   const created = Array.from({ length: count }, () => runtime.sessions.create({ prompt: "go on" }));
   const sessions = (await Promise.all(created)).map(({ session }) => session);
-  await runtime.sessions.wakeAll();
   const letReady = () => {
     for (const ready of start.ready) ready();
     start.ready.clear();
@@ -119,9 +117,9 @@ async function resuming(count: number) {
 
 const bound = 2 * availableParallelism();
 
-it("a daemon that resumes many sessions starts only so many harnesses at once, and resumes all", async () => {
+it("a daemon that wakes many sessions starts only so many harnesses at once, and wakes all", async () => {
   const count = Math.max(40, 2 * bound);
-  const { runtime, driver, start, letReady } = await resuming(count);
+  const { runtime, driver, start, letReady } = await woken(count);
   await waitUntil("the first start", () => start.underWay === bound);
   while (driver.opened < count) {
     letReady();
@@ -133,7 +131,7 @@ it("a daemon that resumes many sessions starts only so many harnesses at once, a
 });
 
 it("a session that is closed while it waits for its harness to start does not start one", async () => {
-  const { runtime, driver, sessions, start, letReady } = await resuming(bound + 2);
+  const { runtime, driver, sessions, start, letReady } = await woken(bound + 2);
   await waitUntil("the first start", () => start.underWay === bound);
   const waiting = sessions.at(-1);
   if (!waiting) throw new Error("there are sessions");
