@@ -18,7 +18,7 @@ import { type Closed, closeSession, unfinished } from "./close.ts";
 import type { Conversations } from "./conversations.ts";
 import { type Created, type CreateOptions, createSession } from "./create.ts";
 import { forkPointOf } from "./fork.ts";
-import { type Inbox, receiptOf } from "./inbox/inbox.ts";
+import { type Inbox, messageReceipt } from "./inbox/inbox.ts";
 import { type SkillRouting, withReason } from "./inbox/routing.ts";
 import { type LastText, lastText } from "./last-text.ts";
 import type { NewSession } from "./new-session.ts";
@@ -263,7 +263,7 @@ export class Sessions {
 
   async #opened({ row, admitted }: Created): Promise<{ session: SessionView; receipt: Receipt | null }> {
     if (admitted) this.wake(row.id);
-    return { session: await this.view(row.id, "default"), receipt: admitted && receiptOf(admitted, false) };
+    return { session: await this.view(row.id, "default"), receipt: admitted && messageReceipt(admitted, false) };
   }
 
   async #unseen(id: SessionId, client: string): Promise<number> {

@@ -1,10 +1,10 @@
 /** Handles the end of a run: takes back what it waits for, notifies its host session and closes its sessions. */
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { RunId, SessionId } from "@aegis/contract/ids.ts";
-import { messageMaxBytes } from "@aegis/contract/message.ts";
 import type { Run } from "@aegis/contract/run.ts";
 import type { Groups } from "@aegis/delegation/groups/groups.ts";
 import type { Queues } from "@aegis/delegation/queues/queues.ts";
+import { tellAsker } from "@aegis/delegation/work/tell-asker.ts";
 import type { OpenStep, RunHooks } from "@aegis/engine/engine.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
@@ -49,21 +49,19 @@ export class RunEnds implements RunHooks {
 
   async onEnd(tx: StoreTx, run: Run): Promise<"none" | "delivered" | "dropped"> {
     if (!run.callback || run.host === null) return "none";
-    const { inbox, maxHops } = this.#options;
-    try {
-      await inbox.admitIn(tx, {
+    const message = await tellAsker(
+      tx,
+      {
         id: derivedId("msg", `${run.id}/${run.retries}/end`),
-        session: run.host,
+        asker: run.host,
         sender: { kind: "workflow", name: run.workflow, run: run.id, status: run.status === "ok" ? "ok" : "error" },
         body: callbackBody(run, receiptLines(await receiptsOf(tx, run.id), run.id)),
-        // The result of an accepted request is never refused because of the hop limit.
-        cause: run.chain === null ? undefined : { chain: run.chain, hops: Math.min(run.hops + 1, maxHops() - 1) },
-      });
-      return "delivered";
-    } catch (error) {
-      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return "dropped";
-      throw error;
-    }
+        cutNote: (bytes) => `the whole result is ${bytes} bytes long; see aegis workflow status`,
+        request: run,
+      },
+      this.#options,
+    );
+    return message === null ? "dropped" : "delivered";
   }
 
   async afterEnd(run: Run): Promise<void> {
@@ -128,7 +126,7 @@ export function placeOfRun(run: RunId): SessionId {
 
 /** The receipts come first: agents write the rest. */
 function callbackBody(run: Run, receipts: readonly string[]): string {
-  return storable([...receipts, ...(receipts.length === 0 ? [] : [""]), callbackText(run)].join("\n"));
+  return [...receipts, ...(receipts.length === 0 ? [] : [""]), callbackText(run)].join("\n");
 }
 
 function callbackText(run: Run): string {
@@ -141,14 +139,4 @@ function callbackText(run: Run): string {
 function resultText(result: unknown): string {
   if (typeof result === "string") return result.trim() === "" ? "finished without a result" : result;
   return result === null || result === undefined ? "finished without a result" : JSON.stringify(result);
-}
-
-/** A workflow may return more than an inbox accepts: the message is truncated instead of lost. */
-function storable(text: string): string {
-  const clean = text.replaceAll("\0", "\uFFFD").toWellFormed();
-  const bytes = Buffer.from(clean);
-  if (bytes.length <= messageMaxBytes) return clean;
-  const note = `\n[cut: the whole result is ${bytes.length} bytes long; see aegis workflow status]`;
-  const kept = bytes.subarray(0, messageMaxBytes - Buffer.byteLength(note) - 4).toString("utf8");
-  return `${kept.replace(/\uFFFD+$/, "")}${note}`;
 }

@@ -1,13 +1,12 @@
 /** Finds the check of a task: its own, or the one of its queue. */
-import { type Check, checkOf } from "@aegis/contract/check.ts";
+import { checkOf } from "@aegis/contract/check.ts";
 import type { Task } from "@aegis/contract/task.ts";
-import type { Consent } from "@aegis/lib/consent.ts";
 import type { StoreReads } from "@aegis/store/store.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
+import type { WorkCheck } from "../work/verify.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 
-export type TaskCheck = { check: Check; consent: () => Promise<Consent> };
-export type CheckFinder = (task: Task) => Promise<TaskCheck | null>;
+export type CheckFinder = (task: Task) => Promise<WorkCheck | null>;
 
 /** Only a person may replace the check of a queue. */
 export async function findCheck(
@@ -15,7 +14,7 @@ export async function findCheck(
   definitions: QueueDefinitions,
   task: Pick<Task, "id" | "queue">,
   consentFor: CheckConsent,
-): Promise<TaskCheck | null> {
+): Promise<WorkCheck | null> {
   const own = await from.receipts.check(task.id);
   const queue = await definitions.find(from, task.queue);
   const given = queue?.settings.check;

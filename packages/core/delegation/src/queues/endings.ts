@@ -3,16 +3,17 @@
  * transaction writes the end and the message about it, so that a producer receives each ending exactly once, even
  * across a crash.
  */
-import { isAegisError } from "@aegis/contract/errors.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
-import { messageMaxBytes } from "@aegis/contract/message.ts";
 import { type CheckReceipt, isVerified, receiptWords } from "@aegis/contract/receipt.ts";
 import type { Task } from "@aegis/contract/task.ts";
 import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { StoreTx, TurnRow } from "@aegis/store/store.ts";
-import type { Ended as EndedSession, FailureTexts } from "../work/judge.ts";
+import { workerFailures } from "../work/failure-texts.ts";
+import type { Ended as EndedSession } from "../work/judge.ts";
+import { receiptOf } from "../work/receipt-of.ts";
+import { tellAsker } from "../work/tell-asker.ts";
 import { usageOfWorker } from "./budgets.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 
@@ -31,15 +32,6 @@ export type Ending =
    */
   | { status: "failed"; error: string; words: string | null; retry: "no" | "later" | "after a stop" }
   | { status: "cancelled"; words: string | null; was: "pending" | "in_flight"; lastError: string | null };
-
-export const workerFailures: FailureTexts = {
-  closed: "the worker's session was closed before it was done",
-  cancelled: "the worker's turn was interrupted",
-  refused: "the worker refused the task",
-  truncated: "the worker reached a limit",
-  lost: "interrupted: Aegis stopped while the task was running",
-  failed: "the worker's turn failed",
-};
 
 export const notStarted = "Aegis stopped before the worker was started";
 const stops: ReadonlySet<string | null> = new Set([workerFailures.lost, notStarted]);
@@ -142,12 +134,11 @@ export class Endings {
     const error = errorOf(ending);
     const failures = status === "failed" ? task.failures + 1 : task.failures;
     await tx.tasks.update(task.id, { status, result, error, failures, not_before: null, ended_at: now });
-    const receipt = await receiptOf(tx, task);
-    const told =
-      task.callback && task.producer !== null
-        ? await this.#callBack(tx, task, task.producer, { ending, receipt })
-        : null;
-    const callback = !task.callback || task.producer === null ? "none" : told === null ? "dropped" : "delivered";
+    // Of the last attempt only.
+    const receipt = await receiptOf(tx, task.id, task.worker);
+    const asker = task.callback ? task.producer : null;
+    const message = asker === null ? null : await this.#tell(tx, { task, asker, ending, receipt });
+    const callback = asker === null ? "none" : message === null ? "dropped" : "delivered";
     await tx.events.append(
       {
         type: "task.ended",
@@ -156,44 +147,27 @@ export class Endings {
       },
       now,
     );
-    return { told };
+    return { told: message === null ? null : asker };
   }
 
-  /** Null if no session is left to notify. */
-  async #callBack(
-    tx: StoreTx,
-    task: Task,
-    producer: SessionId,
-    { ending, receipt }: { ending: Ending; receipt: CheckReceipt | null },
-  ): Promise<SessionId | null> {
-    try {
-      await this.#options.inbox.admitIn(tx, {
-        session: producer,
-        sender: {
-          kind: "queue",
-          name: task.queue,
-          task: task.id,
-          ...(ending.status === "completed" ? { status: "ok", verified: isVerified(receipt) } : { status: "error" }),
-        },
+  #tell(tx: StoreTx, about: { task: Task; asker: SessionId; ending: Ending; receipt: CheckReceipt | null }) {
+    const { task, asker, ending, receipt } = about;
+    const from = { kind: "queue" as const, name: task.queue, task: task.id };
+    return tellAsker(
+      tx,
+      {
+        asker,
+        sender:
+          ending.status === "completed"
+            ? { ...from, status: "ok", verified: isVerified(receipt) }
+            : { ...from, status: "error" },
         body: callbackBody(ending, receipt),
-        // The answer to an accepted task is never refused because of its hop count.
-        cause:
-          task.chain === null
-            ? undefined
-            : { chain: task.chain, hops: Math.min(task.hops + 1, this.#options.maxHops() - 1) },
-      });
-      return producer;
-    } catch (error) {
-      if (isAegisError(error) && (error.code === "closed" || error.code === "not_found")) return null;
-      throw error;
-    }
+        cutNote: (bytes) => `the whole message is ${bytes} bytes long`,
+        request: task,
+      },
+      this.#options,
+    );
   }
-}
-
-/** Of the last attempt only: what an earlier worker did is not the result. */
-async function receiptOf(tx: StoreTx, task: Task): Promise<CheckReceipt | null> {
-  const [newest] = await tx.receipts.list({ subject: task.id, limit: 1 });
-  return newest === undefined || newest.session !== task.worker || newest.status === "running" ? null : newest;
 }
 
 function errorOf(ending: Ending): string | null {
@@ -204,7 +178,7 @@ function errorOf(ending: Ending): string | null {
 /** The message that tells the producer. The receipt comes first: the worker writes the rest. */
 function callbackBody(ending: Ending, receipt: CheckReceipt | null): string {
   const text = callbackText(ending);
-  return storable(receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`);
+  return receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`;
 }
 
 function callbackText(ending: Ending): string {
@@ -222,14 +196,4 @@ function callbackText(ending: Ending): string {
         ? "cancelled (never dispatched)"
         : `cancelled while it waited to be tried again; the last try failed: ${ending.lastError}`;
   }
-}
-
-/** An agent's text may exceed the limit of an inbox. The message is truncated instead of refused. */
-function storable(text: string): string {
-  const clean = text.replaceAll("\0", "\uFFFD");
-  const bytes = Buffer.from(clean);
-  if (bytes.length <= messageMaxBytes) return clean;
-  const note = `\n[cut: the whole message is ${bytes.length} bytes long]`;
-  const kept = bytes.subarray(0, messageMaxBytes - Buffer.byteLength(note) - 4).toString("utf8");
-  return `${kept.replace(/\uFFFD+$/, "")}${note}`;
 }

@@ -10,8 +10,9 @@ import type { Closed } from "@aegis/sessions/close.ts";
 import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
+import { workerFailures } from "../work/failure-texts.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import { type Endings, notStarted, workerFailures } from "./endings.ts";
+import { type Endings, notStarted } from "./endings.ts";
 
 export type RecoverOptions = {
   definitions: QueueDefinitions;

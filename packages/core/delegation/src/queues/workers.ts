@@ -8,13 +8,15 @@ import type { QueueSettings, Task } from "@aegis/contract/task.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Logger } from "@aegis/lib/log.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
-import type { Store, StoreTx } from "@aegis/store/store.ts";
+import type { Store, StoreTx, TurnRow } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { Checks, Verified } from "@aegis/worktrees/checks/checks.ts";
+import type { Checks } from "@aegis/worktrees/checks/checks.ts";
+import { workerFailures } from "../work/failure-texts.ts";
 import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
+import { verifyWork } from "../work/verify.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
 import type { CheckFinder } from "./check.ts";
-import { type Ending, type Endings, endingOf, workerFailures } from "./endings.ts";
+import { type Ending, type Endings, endingOf } from "./endings.ts";
 
 export type WorkersOptions = {
   store: Store;
@@ -167,31 +169,27 @@ export class Workers {
     const words = verdict.error === null ? null : await sessions.lastText(store.read, worker);
     const ending = endingOf(verdict, words);
     if (ending.status !== "completed" || verdict.turn === null) return ending;
-    const verified = await this.#verified(worker, watched, { ...verdict, turn: verdict.turn });
-    if (verified === "none" || verified?.outcome === "passed") return ending;
-    if (verified === null || verified.outcome === "returned") return null;
+    const verified = await this.#verify(worker, watched, verdict.turn, verdict);
+    if (verified === "over") return null;
+    if (verified === "none" || verified.outcome === "passed") return ending;
+    if (verified.outcome === "returned") return null;
     const retry = verified.receipt.status === "refused" ? "no" : "later";
     return { status: "failed", error: verified.error, words: ending.result, retry };
   }
 
-  /** `none`: the task has no check. Null if it ended while the check ran. */
-  async #verified(
-    worker: SessionId,
-    { task: id }: Worker,
-    { turn, stillTrue }: Ended & { turn: NonNullable<Ended["turn"]> },
-  ): Promise<Verified | "none" | null> {
+  async #verify(worker: SessionId, { task: id }: Worker, turn: TurnRow, { stillTrue }: Ended) {
     const { store, checks, checkOf } = this.#options;
-    const task = await store.read.tasks.get(id);
-    const found = task === null ? null : await checkOf(task);
-    if (found === null) return "none";
     const signal = this.#workers.signalOf(worker);
-    const about = { kind: "task" as const, subject: id, scope: `${id}/${worker}`, session: worker, turn: turn.id };
-    try {
-      return await checks.verify({ ...about, ...found, signal, stillTrue });
-    } catch (error) {
-      if (signal.aborted) return null;
-      throw error;
-    }
+    return verifyWork(
+      { kind: "task", subject: id, scope: `${id}/${worker}`, session: worker, turn: turn.id, signal, stillTrue },
+      {
+        checks,
+        async find() {
+          const task = await store.read.tasks.get(id);
+          return task === null ? null : checkOf(task);
+        },
+      },
+    );
   }
 
   /** Tasks of the worker whose results it will receive. A task that can never start is excluded. */

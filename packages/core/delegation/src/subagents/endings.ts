@@ -4,24 +4,17 @@
  * crash.
  */
 import type { SessionId } from "@aegis/contract/ids.ts";
-import type { CheckReceipt } from "@aegis/contract/receipt.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Closed } from "@aegis/sessions/close.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { LastText } from "@aegis/sessions/last-text.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreReads, StoreTx, SubagentRow } from "@aegis/store/store.ts";
-import { type FailureTexts, judge, type StillWaiting } from "../work/judge.ts";
+import { subagentFailures } from "../work/failure-texts.ts";
+import { judge, type StillWaiting } from "../work/judge.ts";
+import { receiptOf } from "../work/receipt-of.ts";
+import { tellAsker } from "../work/tell-asker.ts";
 import { announcement, type Ending } from "./words.ts";
-
-export const subagentFailures: FailureTexts = {
-  closed: "its session was closed",
-  cancelled: "its turn was interrupted",
-  refused: "it refused the task",
-  truncated: "it reached a limit",
-  lost: "interrupted: Aegis stopped while it was working",
-  failed: "its turn failed",
-};
 
 /** Null while the subagent or one of its descendants has work left. */
 export async function endingOf(
@@ -141,21 +134,21 @@ export class Endings {
   ): Promise<Pick<SubagentRow, "announced_to" | "announcement">> {
     const reader = await nearestOpen(tx, from);
     if (reader === null) return { announced_to: null, announcement: null };
-    const { chain, hops } = row;
-    const { message } = await this.#options.inbox.admitIn(tx, {
-      session: reader,
-      sender: { kind: "substrate" },
-      body: announcement(row, ending, await receiptOf(tx, row.run_id)),
-      // The answer to an accepted request is never refused because of its hop count.
-      cause: chain === null ? undefined : { chain, hops: Math.min(hops + 1, this.#options.maxHops() - 1) },
-    });
-    return { announced_to: reader, announcement: message.id };
+    const message = await tellAsker(
+      tx,
+      {
+        asker: reader,
+        sender: { kind: "substrate" },
+        body: announcement(row, ending, await receiptOf(tx, row.run_id)),
+        cutNote: (bytes) => `${bytes} bytes in all; sessions_history ${row.run_id} has the end`,
+        request: row,
+      },
+      this.#options,
+    );
+    return message === null
+      ? { announced_to: null, announcement: null }
+      : { announced_to: reader, announcement: message.id };
   }
-}
-
-async function receiptOf(tx: StoreTx, runId: string): Promise<CheckReceipt | null> {
-  const [newest] = await tx.receipts.list({ subject: runId, limit: 1 });
-  return newest === undefined || newest.status === "running" ? null : newest;
 }
 
 async function nearestOpen(tx: StoreTx, from: SessionId): Promise<SessionId | null> {

@@ -12,6 +12,7 @@ import type { Transact } from "@aegis/store/transact.ts";
 import type { Checks, Verification, Verified } from "@aegis/worktrees/checks/checks.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
 import type { StillWaiting } from "../work/judge.ts";
+import { verifyWork } from "../work/verify.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
 import { type Ended, type Endings, endingOf } from "./endings.ts";
 import type { Ending } from "./words.ts";
@@ -84,12 +85,13 @@ export class Watch {
     const [turn] = await store.read.turns.list(session, 1);
     const stillTrue = async (tx: StoreTx) =>
       (await tx.turns.list(session, 1))[0]?.id === turn?.id && (await tx.messages.countPending(session)) === 0;
-    const verified = found.status === "done" && turn !== undefined ? await this.#verify(row, turn.id, stillTrue) : null;
-    if (verified === "over" || verified?.outcome === "returned") return;
+    const isDone = found.status === "done" && turn !== undefined;
+    const verified = isDone ? await this.#verify(row, turn.id, stillTrue) : "none";
+    if (verified === "over" || (verified !== "none" && verified.outcome === "returned")) return;
     const ended = await this.end(async (tx) => {
       const ending = await endingOf(tx, session, sessions.lastText);
       if (ending === null) return null;
-      if (verified !== null) {
+      if (verified !== "none") {
         return (await stillTrue(tx)) ? endings.end(tx, row.run_id, checkedEnding(ending, verified)) : null;
       }
       // It may have completed another turn meanwhile, which is not checked yet.
@@ -100,27 +102,21 @@ export class Watch {
     if (ended !== null && ended.closed.length === 0) await conversations.close(session);
   }
 
-  /** Null if it has no check; `over` if it ended while the check ran. */
-  async #verify(
-    row: SubagentRow,
-    turn: TurnId,
-    stillTrue: Verification["stillTrue"],
-  ): Promise<Verified | "over" | null> {
+  #verify({ run_id, session }: SubagentRow, turn: TurnId, stillTrue: Verification["stillTrue"]) {
     const { store, checks, checkConsent } = this.#options;
-    const { run_id, session } = row;
-    const named = await store.read.receipts.check(run_id);
-    if (named === null) return null;
-    const { by, ...check } = named;
     const signal = this.#sessions.signalOf(session);
-    const consent = () => checkConsent(by, check.command);
-    try {
-      return await checks.verify({
-        ...{ kind: "subagent", subject: run_id, scope: run_id, session, turn, check, consent, signal, stillTrue },
-      });
-    } catch (error) {
-      if (signal.aborted) return "over";
-      throw error;
-    }
+    return verifyWork(
+      { kind: "subagent", subject: run_id, scope: run_id, session, turn, signal, stillTrue },
+      {
+        checks,
+        async find() {
+          const named = await store.read.receipts.check(run_id);
+          if (named === null) return null;
+          const { by, ...check } = named;
+          return { check, consent: () => checkConsent(by, check.command) };
+        },
+      },
+    );
   }
 
   async #expire(row: SubagentRow): Promise<void> {

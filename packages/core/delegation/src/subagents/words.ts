@@ -43,7 +43,7 @@ export function awaitingDelivery(rows: readonly SubagentRow[]): string {
 }
 
 function summary({ run_id }: Pick<SubagentRow, "run_id">, { result, error }: Ending): string {
-  const said = (result ?? "").replaceAll("\0", "\uFFFD").trim();
+  const said = (result ?? "").trim();
   const whole = error === null ? said || "(it ended without a final message)" : withError(error, said);
   if (whole.length <= longestSummary) return whole;
   const note = `\n[cut: ${whole.length} characters in all; sessions_history ${run_id} has the end]`;

@@ -1,6 +1,7 @@
 /** Decides from stored rows whether a session has finished the work it was given. */
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { StoreReads, StoreTx, TurnRow } from "@aegis/store/store.ts";
+import type { FailureTexts } from "./failure-texts.ts";
 
 /** Describes what a session waits for that will end without its help; empty when it waits for nothing. */
 export type StillWaiting = (session: SessionId) => Promise<readonly string[]>;
@@ -20,9 +21,6 @@ export type Ended = {
   /** Call it in the transaction that writes the end, unless the verdict was reached in that transaction. */
   stillTrue: (tx: StoreTx) => Promise<boolean>;
 };
-
-/** The default error messages for one kind of work. */
-export type FailureTexts = Record<"closed" | "cancelled" | "refused" | "truncated" | "lost" | "failed", string>;
 
 /** `from` may be a transaction. Only work that completed waits for more; failed work ends immediately. */
 export async function judge(

@@ -53,6 +53,20 @@ describe("the producer is told once", () => {
     );
   });
 
+  it.each([
+    ["a result", completed],
+    ["last words", failed("out of memory")],
+  ])("of %s with half of a character, which is replaced in the row and in the event", async (_, end) => {
+    const work = await line();
+    await give(work, await producer(work), "a");
+    await running(work, "a");
+    work.finish("a", said("a half \ud83d of it"), end);
+    expect(await told(work)).toContain("a half \ufffd of it");
+    const admitted = await eventsOfType(work.runtime.store, "message.admitted");
+    const callback = admitted.findLast(({ data }) => data.message.sender.kind === "queue");
+    expect(callback?.data.message.body).toContain("a half \ufffd of it");
+  });
+
   it("of a task cancelled before it began", async () => {
     const work = await line();
     const session = await producer(work);

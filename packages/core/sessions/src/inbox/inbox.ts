@@ -97,7 +97,7 @@ export class Inbox {
     turns.wake(session);
     const receipt =
       steered === null
-        ? await this.#withAway(receiptOf(admitted, cut), admitted.session)
+        ? await this.#withAway(messageReceipt(admitted, cut), admitted.session)
         : steeredReceipt(admitted, steered);
     return "route" in routed ? withReason(receipt, routed.route) : receipt;
   }
@@ -244,7 +244,7 @@ export class Inbox {
   }
 }
 
-export function receiptOf(admitted: Admitted, cut: boolean): Receipt {
+export function messageReceipt(admitted: Admitted, cut: boolean): Receipt {
   const { message, session, position, duplicate } = admitted;
   const outcome = cut ? "interrupted" : position > 0 ? "queued" : "landed";
   const text = {
@@ -268,7 +268,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 function steeredReceipt(admitted: Admitted, steered: Steered): Receipt {
-  const plain = receiptOf(admitted, false);
+  const plain = messageReceipt(admitted, false);
   if (steered.joined)
     return { ...plain, outcome: "steered", position: 0, text: `joined the turn of ${admitted.session.handle}` };
   return steered.why === null ? plain : { ...plain, text: `${plain.text}: ${steered.why}` };

@@ -1,0 +1,24 @@
+/** Runs the check of delegated work whose agent says that it is done. */
+import type { Check } from "@aegis/contract/check.ts";
+import type { Consent } from "@aegis/lib/consent.ts";
+import type { Checks, Verification, Verified } from "@aegis/worktrees/checks/checks.ts";
+
+/** The check that a piece of work must pass, and what each run of its command requires. */
+export type WorkCheck = { check: Check; consent: () => Promise<Consent> };
+
+export type VerifyOptions = { checks: Checks; find: () => Promise<WorkCheck | null> };
+
+/** `none` if the work has no check; `over` if the work ended while the check ran. */
+export async function verifyWork(
+  work: Omit<Verification, keyof WorkCheck>,
+  { checks, find }: VerifyOptions,
+): Promise<Verified | "none" | "over"> {
+  const found = await find();
+  if (found === null) return "none";
+  try {
+    return await checks.verify({ ...work, ...found });
+  } catch (error) {
+    if (work.signal.aborted) return "over";
+    throw error;
+  }
+}
