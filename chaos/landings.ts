@@ -54,7 +54,10 @@ export class Landings implements Scenario {
       ],
     }),
     ".aegis/agents/lander.yaml": JSON.stringify({
-      ...{ harness: "scripted", permission: "write", playbook: "lander.yaml", isolation: "worktree" },
+      harness: "scripted",
+      permission: "write",
+      playbook: "lander.yaml",
+      isolation: "worktree",
     }),
   };
   /** A turn in a worktree and a landing take many git processes. */

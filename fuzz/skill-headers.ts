@@ -109,7 +109,12 @@ const header = text.map((value) =>
 const body = text.map((value) => `${mark}\n${value}\n${mark} description: ${mark}`);
 
 const origin: SkillOrigin = {
-  ...{ source: "project", plugin: null, file: "/x/SKILL.md", folder: "/x", text: null, fallbackName: "x" },
+  source: "project",
+  plugin: null,
+  file: "/x/SKILL.md",
+  folder: "/x",
+  text: null,
+  fallbackName: "x",
   headerless: false,
 };
 

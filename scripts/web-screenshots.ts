@@ -70,7 +70,10 @@ await mkdir(out, { recursive: true });
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [size, viewport] of Object.entries(sizes)) {
     const context = await browser.newContext({
-      ...{ viewport, colorScheme, locale: "en-US", reducedMotion: "reduce" },
+      viewport,
+      colorScheme,
+      locale: "en-US",
+      reducedMotion: "reduce",
       deviceScaleFactor: Number(options.scale),
     });
     const page = await context.newPage();

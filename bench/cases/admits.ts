@@ -78,7 +78,8 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   while (sessions.length < sessionCount) sessions.push((await runtime.sessions.create({})).session.id);
   // Wakes no session: the cost of a turn is measured elsewhere.
   const inbox = new Inbox({
-    ...{ store, clock },
+    store,
+    clock,
     turns: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
   });
   let commits = 0;

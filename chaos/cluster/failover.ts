@@ -54,7 +54,13 @@ export async function runFailover(options: ClusterOptions, stop: Stop): Promise<
     return "kill of the primary and promotion of its standby";
   };
   const play = new ClusterRounds({
-    ...{ base, scenarios, random, nodes, fault, url: () => pair.url(pair.primary), stopping: stop.rounds },
+    base,
+    scenarios,
+    random,
+    nodes,
+    fault,
+    url: () => pair.url(pair.primary),
+    stopping: stop.rounds,
   });
   const { rounds, findings, counts } = await files.keptAfter(stop.orNow(play.run(options.rounds)));
   const all = [...findings, ...tooLong(times), ...(await loseCommits(pair, nodes, patiently(nodes, random)))];

@@ -52,7 +52,11 @@ export async function runCluster(options: ClusterOptions, stop: Stop): Promise<n
       scope.defer(() => proxy.close());
       const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
       const node = await ChaosNode.create({
-        ...{ name, base, url, cluster: clusterSection, files: filesOf(scenarios) },
+        name,
+        base,
+        url,
+        cluster: clusterSection,
+        files: filesOf(scenarios),
         ...(server.fill === null ? {} : { diskMb: nodeDiskMb }),
       });
       scope.defer(() => node.close(files.isKept));
@@ -66,7 +70,12 @@ export async function runCluster(options: ClusterOptions, stop: Stop): Promise<n
   const fullDisk: Window[] = [];
   const pulse = new Pulse();
   const play = new ClusterRounds({
-    ...{ base, scenarios, random, url: () => server.url, stopping: stop.rounds, pulse },
+    base,
+    scenarios,
+    random,
+    url: () => server.url,
+    stopping: stop.rounds,
+    pulse,
     nodes: stage.map(({ node }) => node),
     fullDisk: () => fullDisk,
     async fault() {

@@ -78,7 +78,10 @@ describe("a channel of a plugin", () => {
   const shared = sharedDaemon({ ...files, ".aegis/plugins/mailbox/mailbox.ts": again });
 
   channelSuite({
-    ...{ shared, name: "mailbox", sender: { kind: "channel", name: "mailbox" }, longestText: 2_000 },
+    shared,
+    name: "mailbox",
+    sender: { kind: "channel", name: "mailbox" },
+    longestText: 2_000,
     chat() {
       const { say, sent, shows } = chat(shared.project);
       return {

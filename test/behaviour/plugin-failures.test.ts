@@ -28,7 +28,11 @@ it("counts failures of hooks with their stack, and calls a timeout a timeout", a
   const { plugin } = await client.call("getPlugin", { path: { plugin: "faulty" } });
   expect(plugin.hook_failures).toEqual([
     expect.objectContaining({
-      ...{ event: "pre_turn", hook: "before", count: 2, kind: "exception", error: "hook trouble" },
+      event: "pre_turn",
+      hook: "before",
+      count: 2,
+      kind: "exception",
+      error: "hook trouble",
       stack: expect.stringMatching(/at deep .*faulty\.ts:3/),
     }),
     expect.objectContaining({ event: "pre_turn", hook: "sleepy", count: 2, kind: "timeout", stack: null }),

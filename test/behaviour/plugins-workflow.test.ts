@@ -83,12 +83,17 @@ it("every part of the engine works as if the body was beside it", async () => {
   const view = await run(client, "everything", { name: "someone" });
   expect(view.error).toBeNull();
   expect(view.result).toEqual({
-    ...{ name: "SOMEONE", times: 2, exit: 3, out: "from the shell" },
+    name: "SOMEONE",
+    times: 2,
+    exit: 3,
+    out: "from the shell",
     classes: [true, true, true, true, 'broadcast: unknown key "output_fromat" (did you mean "output_format"?)'],
     steps: [{ branch: "a" }, "b2", "given"],
     reply: "you said: hello SOMEONE",
     refused: expect.stringMatching(/^TypeError: /),
-    ...{ predicate: "true 2", suffix: "!", root: "string" },
+    predicate: "true 2",
+    suffix: "!",
+    root: "string",
   });
   const { steps } = await client.call("listSteps", { path: { run: view.id }, query: { limit: 50 } });
   expect(steps.filter((step) => step.method === "step").map((step) => [step.scope, step.label])).toEqual([

@@ -152,8 +152,14 @@ describe("what plugins bring", () => {
 
   it("gives code its settings and its caller, and nothing of the daemon's environment", async () => {
     expect(JSON.parse(await use("show_settings"))).toEqual({
-      ...{ id: "settings", level: 3, name: "unset", key: "[redacted]", agent: "dev", handle: true },
-      ...{ own: "[redacted]", daemon: null },
+      id: "settings",
+      level: 3,
+      name: "unset",
+      key: "[redacted]",
+      agent: "dev",
+      handle: true,
+      own: "[redacted]",
+      daemon: null,
     });
     const log = join(shared.project.dir, ".aegis/state/plugin-logs/settings.jsonl");
     await waitUntil("the log is written", async () => (await readFile(log, "utf8").catch(() => "")) !== "");

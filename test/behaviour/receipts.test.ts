@@ -56,7 +56,9 @@ it("fails a task whose check keeps failing, with its output", async () => {
   const { client } = await started();
   const id = await enqueued(client, "hard", { payload: "stubborn" });
   expect(await over(client, id)).toMatchObject({
-    ...{ status: "failed", verified: false, attempts: 1 },
+    status: "failed",
+    verified: false,
+    attempts: 1,
     error: "the check `echo broken; exit 7` failed with exit code 7",
     receipt: { state: "failed", exit: 7, tail: "broken\n", message: null },
   });
@@ -83,7 +85,9 @@ it("calls a task without a check unverified, and a receipt void once files have 
   expect(before).toMatchObject({ status: "completed", verified: true, receipt: { state: "passed", note: null } });
   await writeFile(join(project.dir, "kept.txt"), "something else\n");
   expect(await over(client, checked)).toMatchObject({
-    ...{ status: "completed", verified: false, receipt: { state: "void", note: "files have changed since" } },
+    status: "completed",
+    verified: false,
+    receipt: { state: "void", note: "files have changed since" },
   });
   await writeFile(join(project.dir, "kept.txt"), "right\n");
   expect(await over(client, checked)).toMatchObject({ verified: true, receipt: { state: "passed" } });

@@ -111,15 +111,14 @@ export function busyModel(): Model {
       skills: [skill],
       groups: [
         {
-          ...{
-            id: busyRows.group,
-            name: "reviewers",
-            reducer: "all",
-            timeout: 60,
-            created_at: now,
-            dissolved_at: null,
-          },
-          ...{ members, broadcast: null },
+          id: busyRows.group,
+          name: "reviewers",
+          reducer: "all",
+          timeout: 60,
+          created_at: now,
+          dissolved_at: null,
+          members,
+          broadcast: null,
         },
       ],
     },

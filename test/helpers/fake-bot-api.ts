@@ -235,8 +235,12 @@ export class FakeBotApi {
     switch (method) {
       case "getMe":
         return {
-          ...{ id: 424242, is_bot: true, first_name: "Aegis", username: "aegis_test_bot" },
-          ...{ can_read_all_group_messages: false, has_topics_enabled: this.topics },
+          id: 424242,
+          is_bot: true,
+          first_name: "Aegis",
+          username: "aegis_test_bot",
+          can_read_all_group_messages: false,
+          has_topics_enabled: this.topics,
         };
       case "getUpdates":
         return this.#getUpdates(params, closed);
@@ -347,7 +351,13 @@ export class FakeBotApi {
     this.#checkMarkup(markup);
     this.#spend(chat);
     const message: SentMessage = {
-      ...{ message_id: this.#nextMessage++, chat: chat.id, thread, text, markup, edits: 0, document },
+      message_id: this.#nextMessage++,
+      chat: chat.id,
+      thread,
+      text,
+      markup,
+      edits: 0,
+      document,
     };
     this.sent.push(message);
     return { message_id: message.message_id, date: 1, chat: this.#view(chat.id), text };

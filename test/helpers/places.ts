@@ -4,7 +4,10 @@ import type { Place } from "@aegis/installer/place.ts";
 
 export function testPlaces(dir: string): Record<Place["scope"], Place> {
   const place = (scope: Place["scope"], root: string): Place => ({
-    ...{ scope, root, base: ".aegis", installs: join(root, "installs") },
+    scope,
+    root,
+    base: ".aegis",
+    installs: join(root, "installs"),
     exclusively: (work) => work(),
     signer: { sign: () => "", verifies: () => true },
     seal: async () => {},

@@ -31,7 +31,8 @@ export function shakyStore(store: Store, { units, reads = 0 }: Shaking): ShakySt
     if (loses("reads", reads)) throw away();
   };
   return {
-    ...{ ...withReadHook(store, beforeRead), lost },
+    ...withReadHook(store, beforeRead),
+    lost,
     steady: () => {
       isSteady = true;
     },

@@ -16,8 +16,15 @@ export type Rows = {
 };
 
 const rights: StarterAgent = {
-  ...{ slug: "a", source: "config", plugin: null, overrides: [], permission: "read" },
-  ...{ tools: null, deny_tools: ["bash"], subagents: {}, may_end: [] },
+  slug: "a",
+  source: "config",
+  plugin: null,
+  overrides: [],
+  permission: "read",
+  tools: null,
+  deny_tools: ["bash"],
+  subagents: {},
+  may_end: [],
 };
 
 let minted = 0;

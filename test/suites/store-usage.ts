@@ -27,7 +27,11 @@ export function usageStoreSuite(get: () => Store, { addSession }: Helpers): void
     });
   }
   const used = (output: number, cost: number | null, model?: string | null): Usage => ({
-    ...{ input: 10, cache_read: 1, cache_write: 2, output, cost },
+    input: 10,
+    cache_read: 1,
+    cache_write: 2,
+    output,
+    cost,
     ...(model === undefined ? {} : { model }),
   });
   const spent = (by: UsageGrouping, change: Partial<SpentQuery> = {}) =>
@@ -103,8 +107,15 @@ export function usageStoreSuite(get: () => Store, { addSession }: Helpers): void
       await store.transact(async (tx) => {
         await tx.tasks.insert(one);
         await tx.tasks.insertAttempt({
-          ...{ task: one.id, queue: "docs", number: 1, worker: worker.id, started_at: start },
-          ...{ ended_at: null, error: null, output_tokens: null, cost: null },
+          task: one.id,
+          queue: "docs",
+          number: 1,
+          worker: worker.id,
+          started_at: start,
+          ended_at: null,
+          error: null,
+          output_tokens: null,
+          cost: null,
         });
         await tx.runs.insert(run);
         await tx.steps.insert(stepRow(run.id, { session: stepper.id }));

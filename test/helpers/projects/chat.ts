@@ -15,7 +15,8 @@ export const files = {
   "book.yaml": JSON.stringify({
     rules: [
       {
-        ...{ name: "story", when: "/story/" },
+        name: "story",
+        when: "/story/",
         steps: [
           { stream: story.start, chunk: 4, delay: 20 },
           { say: "It pauses." },
@@ -24,7 +25,8 @@ export const files = {
         ],
       },
       {
-        ...{ name: "ask", when: "/^may you (.+)/" },
+        name: "ask",
+        when: "/^may you (.+)/",
         steps: [{ ask: "May I {1}?", tool: "{1}", save: "decision" }, { say: "{decision}: {1}" }],
       },
       { name: "anything else", when: "always", steps: [{ say: "you said: {text}" }] },

@@ -9,7 +9,10 @@ export const senderSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("agent"), session: sessionIdSchema, handle: z.string() }),
   /** A null status marks the payload of a task for its worker. */
   z.object({
-    ...{ kind: z.literal("queue"), name: z.string(), task: z.string(), status: outcome.nullable() },
+    kind: z.literal("queue"),
+    name: z.string(),
+    task: z.string(),
+    status: outcome.nullable(),
     /** Whether the check of a completed task passed; absent if it did not complete. */
     verified: z.boolean().optional(),
   }),

@@ -155,7 +155,7 @@ it("does not read the log once for each commit while commits never stop", async 
   const [a, b] = [await addSession(store), await addSession(store)];
   let reads = 0;
   const events = {
-    ...{ lastSeq: () => store.read.events.lastSeq() },
+    lastSeq: () => store.read.events.lastSeq(),
     list: (...query: Parameters<Store["read"]["events"]["list"]>) => {
       reads += 1;
       return store.read.events.list(...query);

@@ -123,7 +123,14 @@ class PostgresStore implements Store {
     const deliver = (events: readonly Event[], own: readonly Event[]) => this.#listeners.publish(events, own);
     const hint = (text: string) => membership?.hint(text);
     this.#feed = new Feed({
-      ...{ connections, reader: this.#reader, deliver, hint, history, onHistoryLost, clock, log },
+      connections,
+      reader: this.#reader,
+      deliver,
+      hint,
+      history,
+      onHistoryLost,
+      clock,
+      log,
     });
     const publish = (events: readonly Event[]) => this.#feed.committed(events);
     const requireHistory = (seq: number) => this.#feed.requireHistory(seq);

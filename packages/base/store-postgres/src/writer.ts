@@ -208,7 +208,11 @@ export class Writer {
     this.#client ??= await this.#connect();
     const client = this.#client;
     const transaction = new Transaction({
-      ...{ client, statements: this.#statements, timeline: this.#timeline, isShared, mayPresume },
+      client,
+      statements: this.#statements,
+      timeline: this.#timeline,
+      isShared,
+      mayPresume,
       node: membership?.node ?? null,
     });
     const [[, , { rows }], early] = await transaction.burst(() => {

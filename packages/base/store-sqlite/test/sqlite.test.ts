@@ -236,9 +236,22 @@ describe("migrations", () => {
     old.close();
     const { store } = await openStore(path);
     expect(await store.read.asks.get("ask_1" as AskId)).toEqual({
-      ...{ ...asked, detail: { command: "rm" }, options: ["allow", "deny"], status: "open", answer: null },
-      ...{ reason: null, gate: false, changes: [], cwd: null, origin: null, omitted: 0 },
-      ...{ created_at: 1, expires_at: 2, settled_at: null, settled_by: null, settled_reason: null },
+      ...asked,
+      detail: { command: "rm" },
+      options: ["allow", "deny"],
+      status: "open",
+      answer: null,
+      reason: null,
+      gate: false,
+      changes: [],
+      cwd: null,
+      origin: null,
+      omitted: 0,
+      created_at: 1,
+      expires_at: 2,
+      settled_at: null,
+      settled_by: null,
+      settled_reason: null,
     });
   });
 

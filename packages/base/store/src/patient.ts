@@ -18,8 +18,13 @@ const clock: Clock = { now: () => performance.now(), sleep: systemClock.sleep };
 export function patientStore(store: Store, log: Logger): Store {
   const closing = new AbortController();
   const repetition = {
-    ...{ clock, log, signal: closing.signal, what: "a transaction" },
-    ...{ forMs: repeatForMs, longestDelayMs, onlyUnstored: true },
+    clock,
+    log,
+    signal: closing.signal,
+    what: "a transaction",
+    forMs: repeatForMs,
+    longestDelayMs,
+    onlyUnstored: true,
   };
   return {
     read: store.read,

@@ -53,7 +53,11 @@ async function fillEverything(store: Store): Promise<void> {
   const limits = sample(sessionLimitsSchema, secret);
   const links = { parent: null, forked_from: null, started_by: null, root: null, closed_at: null };
   const session = {
-    ...{ ...sample(sessionSchema, secret), ...links, id: ses, limits, resume: secret },
+    ...sample(sessionSchema, secret),
+    ...links,
+    id: ses,
+    limits,
+    resume: secret,
     fork_point: { seq: 1, resume: secret },
   };
   const turn = { ...sample(turnSchema, secret), id: trn, session: ses, ended_at: null, reason: null };
@@ -113,12 +117,29 @@ async function fillEverything(store: Store): Promise<void> {
     await tx.firings.update(fir, { stopping: secret, effect: secret });
     await tx.worktrees.insert({ session: ses, base_ref: secret, created_at: 1 });
     await tx.worktrees.update(ses, {
-      ...{ base: secret, target: secret, dir: secret, branch: secret, repository: secret, problem: secret },
+      base: secret,
+      target: secret,
+      dir: secret,
+      branch: secret,
+      repository: secret,
+      problem: secret,
     });
     await tx.landings.insert({
-      ...{ id: newId("lnd", 1), session: ses, target: secret, how: "squash", check: secret, state: "new", exit: null },
-      ...{ old: secret, tip: secret, next: secret, tree: secret, files: [secret], detail: secret },
-      ...{ created_at: 1, ended_at: null },
+      id: newId("lnd", 1),
+      session: ses,
+      target: secret,
+      how: "squash",
+      check: secret,
+      state: "new",
+      exit: null,
+      old: secret,
+      tip: secret,
+      next: secret,
+      tree: secret,
+      files: [secret],
+      detail: secret,
+      created_at: 1,
+      ended_at: null,
     });
     await tx.fileWrites.put({ path: secret, session: ses, hash: secret, at: 1 });
     await tx.receipts.put({ ...sample(checkReceiptSchema, secret), session: ses, scope: secret });
@@ -131,8 +152,14 @@ async function fillEverything(store: Store): Promise<void> {
     await tx.channels.receive(received);
     await tx.channels.retryReceived(1, secret);
     await tx.channels.addOut({
-      ...{ channel: secret, key: secret, place: secret, session: ses, ask, kind: "text" as const },
-      ...{ body: { text: secret }, created_at: 1 },
+      channel: secret,
+      key: secret,
+      place: secret,
+      session: ses,
+      ask,
+      kind: "text" as const,
+      body: { text: secret },
+      created_at: 1,
     });
     await tx.channels.updateOut(1, { error: secret, external_id: secret });
     await tx.channels.putPeer({ channel: secret, peer: secret, name: secret, place: secret, paired_at: 1 });

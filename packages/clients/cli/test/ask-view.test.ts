@@ -116,7 +116,9 @@ describe("an ask", () => {
         omitted: 12,
         options: ["allow", "always", "deny"],
         origin: {
-          ...{ handle: "sub-one", agent: "helper", harness: "codex" },
+          handle: "sub-one",
+          agent: "helper",
+          harness: "codex",
           parents: [
             { session: "ses_2" as Ask["session"], handle: "mid-two", agent: "lead" },
             { session: "ses_1" as Ask["session"], handle: "top-one", agent: "boss" },

@@ -35,7 +35,11 @@ function chatAsks(rows: number | null = null, rows_: Ask[] = []) {
     },
   };
   const asks = new ChatAsks({
-    ...{ client, screen, style: createStyle(false), width: () => 80, names: new SessionNames() },
+    client,
+    screen,
+    style: createStyle(false),
+    width: () => 80,
+    names: new SessionNames(),
     rows: rows === null ? null : () => rows,
   });
   return { asks, lines, answers, bells: () => bells };

@@ -75,12 +75,32 @@ describe("a declared command", () => {
     await sample.run(cx, { arguments: ["demo"], options: [] });
     expect(seen).toEqual([
       {
-        ...{ session: "demo", text: undefined, files: ["a", "b"], agent: undefined, yes: true, noAsk: true },
-        ...{ limit: 3, lines: 50, timeoutMs: 90_000, images: ["x.png"], policy: "fail", kind: "tool" },
+        session: "demo",
+        text: undefined,
+        files: ["a", "b"],
+        agent: undefined,
+        yes: true,
+        noAsk: true,
+        limit: 3,
+        lines: 50,
+        timeoutMs: 90_000,
+        images: ["x.png"],
+        policy: "fail",
+        kind: "tool",
       },
       {
-        ...{ session: "demo", text: undefined, files: [], agent: undefined, yes: false, noAsk: false },
-        ...{ limit: undefined, lines: 50, timeoutMs: undefined, images: [], policy: undefined, kind: "tool" },
+        session: "demo",
+        text: undefined,
+        files: [],
+        agent: undefined,
+        yes: false,
+        noAsk: false,
+        limit: undefined,
+        lines: 50,
+        timeoutMs: undefined,
+        images: [],
+        policy: undefined,
+        kind: "tool",
       },
     ]);
   });

@@ -51,7 +51,9 @@ it.skipIf(noPostgres !== null).each(["1. A PostgreSQL server", "2. Work on every
     await chmod(temp, 0o755);
     // A group of its own, as a terminal gives to a program: a signal reaches all that belong to it.
     const child = spawn(process.execPath, [cliPath, "demo", "--cluster"], {
-      ...{ cwd: project.root, env: { ...project.env, TMPDIR: temp }, detached: true },
+      cwd: project.root,
+      env: { ...project.env, TMPDIR: temp },
+      detached: true,
       stdio: ["ignore", "pipe", "inherit"],
     });
     let output = "";

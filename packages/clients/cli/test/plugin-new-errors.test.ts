@@ -18,7 +18,8 @@ it("writes over nothing, and says what is wrong with a name or a kind", async ()
   expect((await aegis("plugin", "new", "../out")).stderr).toContain("expected lower-case letters");
   expect((await aegis("plugin", "new", "enabled")).stderr).toContain("choose another name");
   expect(await aegis("plugin", "new", "x", "--kind", "hok")).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('did you mean "hook"?') },
+    code: 2,
+    stderr: expect.stringContaining('did you mean "hook"?'),
   });
   await mkdir(join(folder, "other"));
   await writeFile(join(folder, "other", "plugin.toml"), '[plugin]\nname = "named"\nversion = "1.0.0"\n');

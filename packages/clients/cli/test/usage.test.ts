@@ -34,14 +34,28 @@ it("finds made, failed and unconfirmed edits, and those of which only the path i
   const turn = newId("trn", 1);
   const session = newId("ses", 1);
   const call = (id: string, path: string, more: object = {}) => ({
-    ...{ type: "turn.tool_call", session, at: 1, seq: 1 },
+    type: "turn.tool_call",
+    session,
+    at: 1,
+    seq: 1,
     data: {
-      ...{ turn, call: id, name: "Edit", kind: "edit", title: "", input: {}, parent: null, locations: [{ path }] },
-      ...{ diff: null, ...more },
+      turn,
+      call: id,
+      name: "Edit",
+      kind: "edit",
+      title: "",
+      input: {},
+      parent: null,
+      locations: [{ path }],
+      diff: null,
+      ...more,
     },
   });
   const result = (id: string, is_error: boolean) => ({
-    ...{ type: "turn.tool_result", session, at: 1, seq: 1 },
+    type: "turn.tool_result",
+    session,
+    at: 1,
+    seq: 1,
     data: { turn, call: id, output: "", is_error, diff: null },
   });
   const events = [

@@ -147,7 +147,9 @@ test("a first connection that fails is tried again if the daemon was reached bef
     return refused < 3 ? Promise.reject(new TypeError("fetch failed")) : fetch(input, init);
   };
   const items = followEvents(createClient({ url: server.url, token, fetch: restarting }), {
-    ...{ after: 0, sleep: atOnce, reached: true },
+    after: 0,
+    sleep: atOnce,
+    reached: true,
     onReconnect: (attempt) => attempts.push(attempt),
   });
   expect(await collect(items, 1)).toEqual([1]);

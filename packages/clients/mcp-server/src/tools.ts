@@ -28,7 +28,9 @@ export const tools: readonly McpTool[] = [
       ]);
       return value({
         agents: agents.map(({ slug, description, harness, default: isDefault }) => ({
-          ...{ name: slug, description, harness },
+          name: slug,
+          description,
+          harness,
           ...(isDefault ? { default: true } : {}),
         })),
         queues: queues.flatMap(({ name, source, settings, tasks }) =>
@@ -47,7 +49,11 @@ export const tools: readonly McpTool[] = [
       const { sessions } = await client.call("listSessions", { signal });
       return value({
         sessions: sessions.map(({ handle, agent, title, state, pending, needs_you }) => ({
-          ...{ session: handle, agent, title, state, pending },
+          session: handle,
+          agent,
+          title,
+          state,
+          pending,
           ...(needs_you === null ? {} : { waits_for_a_person: true }),
         })),
       });

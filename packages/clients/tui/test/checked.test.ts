@@ -8,16 +8,26 @@ import { describe, expect, it } from "vitest";
 import { verdictOf } from "../src/checked.ts";
 
 const receipt = (change: Partial<ReceiptView>): ReceiptView => ({
-  ...{
-    id: newId("rcp", 0),
-    kind: "task",
-    subject: "tsk_01hx3c",
-    session: newId("ses", 0),
-    turn: null,
-    command: "npm test",
-  },
-  ...{ status: "passed", state: "passed", exit: 0, duration_ms: 1_200, tree: null, head: null, tail: "", counts: null },
-  ...{ changed: [], problem: null, message: null, note: null, started_at: 0, ended_at: 1 },
+  id: newId("rcp", 0),
+  kind: "task",
+  subject: "tsk_01hx3c",
+  session: newId("ses", 0),
+  turn: null,
+  command: "npm test",
+  status: "passed",
+  state: "passed",
+  exit: 0,
+  duration_ms: 1_200,
+  tree: null,
+  head: null,
+  tail: "",
+  counts: null,
+  changed: [],
+  problem: null,
+  message: null,
+  note: null,
+  started_at: 0,
+  ended_at: 1,
   ...change,
 });
 const returned = receipt({ state: "failed", message: newId("msg", 0) });

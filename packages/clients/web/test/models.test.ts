@@ -28,8 +28,17 @@ function event(type: Event["type"], data: unknown, of = session): Event {
 }
 
 const aMessage = (id = message, more = {}) => ({
-  ...{ id, session, sender: { kind: "human" }, body: "hi", sent: null, attachments: [], status: "pending" },
-  ...{ chain: id, hops: 0, admitted_at: 1, turn: null },
+  id,
+  session,
+  sender: { kind: "human" },
+  body: "hi",
+  sent: null,
+  attachments: [],
+  status: "pending",
+  chain: id,
+  hops: 0,
+  admitted_at: 1,
+  turn: null,
   ...more,
 });
 
@@ -223,7 +232,9 @@ describe("the flow", () => {
   it("folds long gaps and maps times back and forth", () => {
     const span = (from: number, to: number) => ({ session, from, to, kind: "turn" as const });
     const scale = new TimeScale([span(0, 10_000), span(3_600_000, 3_620_000)], 3_620_000, {
-      ...{ pixelsPerMs: 0.01, foldWidth: 36, fold: true },
+      pixelsPerMs: 0.01,
+      foldWidth: 36,
+      fold: true,
     });
     expect(scale.segments.map(({ folded }) => folded)).toEqual([false, true, false]);
     expect(scale.width).toBeCloseTo(100 + 36 + 200);

@@ -81,7 +81,13 @@ describe("the patch of git", () => {
 
 describe("a review", () => {
   const comment = (more: Partial<Comment>): Comment => ({
-    ...{ id: "1", path: "a.ts", side: "after", line: 3, code: "more", body: "Why?", sent: null },
+    id: "1",
+    path: "a.ts",
+    side: "after",
+    line: 3,
+    code: "more",
+    body: "Why?",
+    sent: null,
     ...more,
   });
   const { lines } = diffOfGit(patch);

@@ -5,12 +5,22 @@ import { expect, it } from "vitest";
 import { csvOf, dollars, plotted, ticksOf } from "../src/model/usage.ts";
 
 const sums = {
-  ...{ turns: 1, errors: 0, duration_ms: 90_000, input: 1, cache_read: 2, cache_write: 3, output: 4 },
-  ...{ cost: 0.5, cost_unknown: 0 },
+  turns: 1,
+  errors: 0,
+  duration_ms: 90_000,
+  input: 1,
+  cache_read: 2,
+  cache_write: 3,
+  output: 4,
+  cost: 0.5,
+  cost_unknown: 0,
 };
 const hour = 3_600_000;
 const report: UsageReport = {
-  ...{ by: "model", bucket: "hour", from: 0, to: 3 * hour },
+  by: "model",
+  bucket: "hour",
+  from: 0,
+  to: 3 * hour,
   groups: [
     { key: "=1+1", name: "=1+1", total: sums, points: [{ at: hour, ...sums }] },
     { key: null, name: null, total: sums, points: [{ at: 0, ...sums }] },

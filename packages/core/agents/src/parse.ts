@@ -70,8 +70,13 @@ const known: readonly string[] = [
 const knownKeys: ReadonlySet<string> = new Set(known);
 
 const efforts: Readonly<Record<string, Agent["effort"]>> = {
-  ...{ low: "low", medium: "medium", high: "high", inherit: null },
-  ...{ minimal: "low", xhigh: "high", max: "high" },
+  low: "low",
+  medium: "medium",
+  high: "high",
+  inherit: null,
+  minimal: "low",
+  xhigh: "high",
+  max: "high",
 };
 
 const maxDescriptionLength = 4000;

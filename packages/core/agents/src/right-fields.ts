@@ -26,10 +26,19 @@ export const rightKeys: ReadonlySet<string> = new Set([
 export type Rights = Pick<Agent, "tools" | "deny_tools" | "subagents" | "may_end"> & { permission: Permission | null };
 
 const permissions: Readonly<Record<string, Permission | null>> = {
-  ...{ read: "read", write: "write", full: "full", auto: "auto", inherit: null },
+  read: "read",
+  write: "write",
+  full: "full",
+  auto: "auto",
+  inherit: null,
 };
 const permissionModes: Readonly<Record<string, Permission | null>> = {
-  ...{ default: "auto", auto: "auto", acceptEdits: "write", plan: "read", bypassPermissions: "full", inherit: null },
+  default: "auto",
+  auto: "auto",
+  acceptEdits: "write",
+  plan: "read",
+  bypassPermissions: "full",
+  inherit: null,
   // In this mode, Claude Code refuses everything that was not allowed before.
   dontAsk: "read",
 };

@@ -186,7 +186,12 @@ describe("an agent that extends another one", () => {
   it("has that one's fields where it says nothing, and is that one to its tools", () => {
     const own = profile("dba", "user", { prompt: "", extends: "db:dba", model: "openai/x", deny_tools: ["bash"] });
     expect(withPlugin(own).get("dba")).toMatchObject({
-      ...{ source: "user", plugin: null, description: "SQL", prompt: "Keep it.", tools: ["read"], model: "openai/x" },
+      source: "user",
+      plugin: null,
+      description: "SQL",
+      prompt: "Keep it.",
+      tools: ["read"],
+      model: "openai/x",
       deny_tools: ["bash"],
       extends: "db:dba",
       overrides: [{ source: "plugin", plugin: "db", slug: "dba" }],

@@ -36,7 +36,9 @@ async function liveOf(from: string, workflow: string, args: Record<string, unkno
   await cp(from, dir, { recursive: true });
   const request = { id: newId("run", 1), workflow, args };
   return live({
-    ...{ dir, request, lives },
+    dir,
+    request,
+    lives,
     boot: (sqlite, most) => boot(dir, sqlite, most, agent(dir)),
     look: (sqlite) => effectsOf(sqlite, request.id, dir),
   });

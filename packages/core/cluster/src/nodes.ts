@@ -27,7 +27,13 @@ export class Nodes {
       const { name, incarnation, url, version, labels, joined_at, lost_at } = row;
       const drifted = row.config_hash !== null && row.config_hash !== agreed;
       return {
-        ...{ name, incarnation, url, version, labels: [...labels], joined_at, lost_at },
+        name,
+        incarnation,
+        url,
+        version,
+        labels: [...labels],
+        joined_at,
+        lost_at,
         state: stateOf(row),
         here: name === node,
         sessions: sessions.get(name) ?? 0,

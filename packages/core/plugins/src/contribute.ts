@@ -170,7 +170,10 @@ function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables
   if (contributions.hooks.length > 0)
     keep(
       tables.hooks.add({
-        ...{ plugin, order, hooks: contributions.hooks, run: hookRunner(plugin, code) },
+        plugin,
+        order,
+        hooks: contributions.hooks,
+        run: hookRunner(plugin, code),
         ...(part.loading === undefined ? {} : { loading: part.loading }),
       }),
     );

@@ -40,7 +40,11 @@ export async function readAgents(
     if (!profiles.some((one) => one.slug === profile.slug)) profiles.push(profile);
     else
       diagnostics.push({
-        ...{ level: "warning", agent: profile.slug, plugin, file: profile.file, line: null },
+        level: "warning",
+        agent: profile.slug,
+        plugin,
+        file: profile.file,
+        line: null,
         message: `the plugin has an agent "${profile.slug}" already; the first one counts`,
       });
   };
@@ -110,7 +114,9 @@ export async function readCommands(
       if (!isTaken) commands.push({ name, file: path, ...page });
       else
         diagnostics.push({
-          ...{ level: "warning", file: path, line: null },
+          level: "warning",
+          file: path,
+          line: null,
           message: `the plugin has a command "/${name}" already; the first one counts`,
         });
     }

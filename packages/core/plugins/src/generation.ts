@@ -52,7 +52,14 @@ export type GenerationOptions = {
 };
 
 const nothing: Contributions = {
-  ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], channels: [] },
+  hooks: [],
+  tools: [],
+  workflows: [],
+  skills: [],
+  agents: [],
+  commands: [],
+  reducers: [],
+  channels: [],
   notes: [],
   faults: [],
 };

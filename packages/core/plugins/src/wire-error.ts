@@ -8,7 +8,12 @@ import type { WireError } from "./protocol.ts";
 const longestText = 64 * 1024;
 /** The classes that a workflow may distinguish with `instanceof`. */
 const builtIn: Readonly<Record<string, new (message: string) => Error>> = {
-  ...{ TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError },
+  TypeError,
+  RangeError,
+  SyntaxError,
+  ReferenceError,
+  URIError,
+  EvalError,
 };
 /** A `DOMException` is identified by its name, such as `AbortError`. */
 const domException = "DOMException";

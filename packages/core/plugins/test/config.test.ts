@@ -4,7 +4,11 @@ import { resolveConfig } from "../src/config.ts";
 import { bareManifest } from "../src/manifest.ts";
 
 const setting = (over: Partial<PluginSetting>): PluginSetting => ({
-  ...{ type: "string", description: "", required: false, secret: false, enum: null },
+  type: "string",
+  description: "",
+  required: false,
+  secret: false,
+  enum: null,
   ...over,
 });
 const manifest = {

@@ -51,8 +51,14 @@ it("does not start a worker again with code that changed since", async () => {
   let asked = 0;
   const host = await CodeHost.open({
     start: {
-      ...{ plugin: "p", root, modules: [main], projectRoot: root, dataDir: root, config: {} },
-      ...{ api: apiEntries(), cacheDir: join(root, "cache") },
+      plugin: "p",
+      root,
+      modules: [main],
+      projectRoot: root,
+      dataDir: root,
+      config: {},
+      api: apiEntries(),
+      cacheDir: join(root, "cache"),
     },
     env: {},
     limits: defaultWorkerLimits,

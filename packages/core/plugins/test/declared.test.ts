@@ -7,17 +7,15 @@ import { DeclaredParts } from "../src/declared.ts";
 import type { Contributions } from "../src/protocol.ts";
 
 const nothing: Contributions = {
-  ...{
-    hooks: [],
-    tools: [],
-    workflows: [],
-    skills: [],
-    agents: [],
-    commands: [],
-    reducers: [],
-    channels: [],
-    notes: [],
-  },
+  hooks: [],
+  tools: [],
+  workflows: [],
+  skills: [],
+  agents: [],
+  commands: [],
+  reducers: [],
+  channels: [],
+  notes: [],
   faults: [],
 };
 const skill = (content: string): Contributions => ({ ...nothing, skills: [{ name: "s", description: "d", content }] });

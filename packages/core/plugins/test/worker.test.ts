@@ -55,8 +55,14 @@ describe("a plugin's worker", () => {
     );
     expect(contributions.tools).toEqual([
       {
-        ...{ name: "b", description: "d", checksInput: true, permission: "write", timeoutMs: 2000 },
-        ...{ requiredAgent: null, visibleTo: [], readOnly: false },
+        name: "b",
+        description: "d",
+        checksInput: true,
+        permission: "write",
+        timeoutMs: 2000,
+        requiredAgent: null,
+        visibleTo: [],
+        readOnly: false,
         schema: expect.objectContaining({ type: "object", required: ["n"] }),
       },
     ]);

@@ -295,8 +295,12 @@ async function recordedView(
   const context = last?.type === "turn.context" ? { used: last.data.used, size: last.data.size } : null;
   const found = await read.worktrees.get(row.id);
   const worktree = found && {
-    ...{ dir: found.dir, branch: found.branch, base: found.base },
-    ...{ state: found.state, port: found.port, problem: found.problem },
+    dir: found.dir,
+    branch: found.branch,
+    base: found.base,
+    state: found.state,
+    port: found.port,
+    problem: found.problem,
   };
   const isGone = row.closed_at === null && agents.loadAgent(row.agent) === null;
   return {

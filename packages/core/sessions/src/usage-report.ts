@@ -58,8 +58,15 @@ function othersOf(all: readonly UsagePoint[], listed: readonly UsagePoint[]): Us
 }
 
 const nothing: UsageSums = {
-  ...{ turns: 0, errors: 0, duration_ms: 0, input: 0, cache_read: 0, cache_write: 0 },
-  ...{ output: 0, cost: 0, cost_unknown: 0 },
+  turns: 0,
+  errors: 0,
+  duration_ms: 0,
+  input: 0,
+  cache_read: 0,
+  cache_write: 0,
+  output: 0,
+  cost: 0,
+  cost_unknown: 0,
 };
 
 function combined<T extends UsageSums>(sum: T, more: UsageSums, sign: 1 | -1): T {

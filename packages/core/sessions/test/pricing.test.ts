@@ -13,7 +13,9 @@ const tokens = { input: 500_000, output: 1_000_000, cache_read: 0, cache_write: 
 const used = (cost: number | null): DriverEvent => ({ type: "usage", ...tokens, cost });
 const mode = (model: string | null): DriverEvent => ({ type: "mode", mode: null, model });
 const ended = (cost: number | null): DriverEvent => ({
-  ...{ type: "turn.ended", reason: "completed", error: null },
+  type: "turn.ended",
+  reason: "completed",
+  error: null,
   usage: { ...tokens, cost },
 });
 const endedWithout: DriverEvent = { type: "turn.ended", reason: "completed", error: null, usage: null };

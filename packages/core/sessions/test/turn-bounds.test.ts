@@ -79,12 +79,15 @@ it("cuts large items and keeps their shape", async () => {
   expect(plan.entries.length).toBeLessThanOrEqual(1_000);
   expect(plan.entries[0]?.status).toBe("pending");
   const call = bounds.item({
-    ...{ type: "tool_call" as const, call: "c1", name: "write", kind: "edit" as const, title: "t", parent: null },
-    ...{
-      input: { body: "b".repeat(10_000) },
-      locations: [],
-      diff: { path: "a", before: null, after: "c".repeat(9_000) },
-    },
+    type: "tool_call" as const,
+    call: "c1",
+    name: "write",
+    kind: "edit" as const,
+    title: "t",
+    parent: null,
+    input: { body: "b".repeat(10_000) },
+    locations: [],
+    diff: { path: "a", before: null, after: "c".repeat(9_000) },
   });
   expect(call).toMatchObject({ call: "c1", name: "write", diff: { path: "a", before: null } });
   expect(JSON.stringify(call).length).toBeLessThan(1_000);

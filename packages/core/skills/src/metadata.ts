@@ -110,8 +110,14 @@ function textList(value: unknown, name: string, fail: (problem: string) => void)
 }
 
 const platforms: Readonly<Record<string, string>> = {
-  ...{ macos: "darwin", mac: "darwin", osx: "darwin", windows: "win32", win: "win32" },
-  ...{ any: "any", all: "any", "*": "any" },
+  macos: "darwin",
+  mac: "darwin",
+  osx: "darwin",
+  windows: "win32",
+  win: "win32",
+  any: "any",
+  all: "any",
+  "*": "any",
 };
 
 function platformOf(name: string): string {

@@ -12,7 +12,12 @@ export function parsePage(origin: PageOrigin, room?: Buffer): ParsedSkill {
   const { file, folder } = origin;
   const fallbackName = folder === null ? basename(file).replace(/\.md$/i, "") : basename(folder);
   const note = (level: SkillDiagnostic["level"], code: string, name: string | null, message: string) => ({
-    ...{ level, code, skill: name, file, line: null, message },
+    level,
+    code,
+    skill: name,
+    file,
+    line: null,
+    message,
   });
   try {
     const { text, cut, broken } = readPage(file, headBytes, room);

@@ -52,7 +52,9 @@ async function liveTricky(skips: boolean, lives: number) {
   const dir = await memoryDir();
   const request = { id: newId("run", 1), workflow: "tricky" };
   return live({
-    ...{ dir, request, lives },
+    dir,
+    request,
+    lives,
     async boot(sqlite, most) {
       const alive = await boot(dir, sqlite, most, repairs(dir));
       alive.runtime.workflows.add(tricky(skips), "a test");

@@ -49,7 +49,9 @@ async function liveWith(lives: number, then: "goes on" | "is cancelled", body: W
   const dir = await memoryDir();
   const request = { id: newId("run", 1), workflow: body.name };
   return live({
-    ...{ dir, request, lives },
+    dir,
+    request,
+    lives,
     async boot(sqlite, most) {
       const alive = await boot(dir, sqlite, most, heard);
       alive.runtime.workflows.add(body, "a test");

@@ -80,7 +80,12 @@ it.each(lost)("finishes a run that loses $how", { timeout: scaled(120_000) }, as
   expect(shaky?.lost.units === 0 && shaky?.lost.reads === 0).toBe(false);
   expect(run.error).toBeNull();
   expect(run.result).toEqual({
-    ...{ reply: "heard one", replies: 2, hasTask: true, done: "heard now", choice: "yes", exit: 0 },
+    reply: "heard one",
+    replies: 2,
+    hasTask: true,
+    done: "heard now",
+    choice: "yes",
+    exit: 0,
   });
   expect(await readFile(join(dir, "effects"), "utf8")).toBe("x\n");
   const admitted = (await eventsOfType(runtime.store, "message.admitted")).map(({ data }) => data.message.id);

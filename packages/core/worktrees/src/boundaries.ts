@@ -110,7 +110,11 @@ export class Boundaries {
             });
       const { skipped = [], dirty_submodules = [], filters_off = [] } = made ?? {};
       const row = {
-        ...{ ...edge, folder: root, tree: made?.tree ?? null, head: made?.head ?? null, problem },
+        ...edge,
+        folder: root,
+        tree: made?.tree ?? null,
+        head: made?.head ?? null,
+        problem,
         detail: { skipped, dirty_submodules, filters_off },
         at: clock.now(),
       };

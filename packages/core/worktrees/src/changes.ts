@@ -97,7 +97,11 @@ export class SessionChanges {
     const detail = live ?? last.close?.detail ?? last.open.detail;
     const answer: Changes = {
       ...empty(session),
-      ...{ folder, before, after, base: begin.open.head, turns: covered.map((part) => part.turn) },
+      folder,
+      before,
+      after,
+      base: begin.open.head,
+      turns: covered.map((part) => part.turn),
       skipped: detail.skipped,
       dirty_submodules: detail.dirty_submodules,
       filters_off: [...detail.filters_off],

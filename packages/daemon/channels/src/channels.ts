@@ -153,8 +153,17 @@ const stopMs = 5_000;
 
 function startingView({ name, kind }: ChannelPlan, now: number): ChannelView {
   return {
-    ...{ name, kind, state: "starting", since: now, last_ok: null, detail: "not started yet", fix: null },
-    ...{ waiting: 0, failed: 0, ignored: 0, peers: [] },
+    name,
+    kind,
+    state: "starting",
+    since: now,
+    last_ok: null,
+    detail: "not started yet",
+    fix: null,
+    waiting: 0,
+    failed: 0,
+    ignored: 0,
+    peers: [],
   };
 }
 
@@ -162,7 +171,16 @@ async function viewOf(entry: Entry): Promise<ChannelView> {
   if ("running" in entry) return entry.running.view();
   const { plan, problem, since } = entry;
   return {
-    ...{ name: plan.name, kind: plan.kind, state: "off", since, last_ok: null },
-    ...{ detail: problem.message, fix: problem.hint ?? null, waiting: 0, failed: 0, ignored: 0, peers: [] },
+    name: plan.name,
+    kind: plan.kind,
+    state: "off",
+    since,
+    last_ok: null,
+    detail: problem.message,
+    fix: problem.hint ?? null,
+    waiting: 0,
+    failed: 0,
+    ignored: 0,
+    peers: [],
   };
 }

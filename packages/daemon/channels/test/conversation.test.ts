@@ -64,16 +64,34 @@ async function setup(): Promise<Setup> {
   const runtime = await testRuntime(dir, driver, { clock });
   const service = new PlayedService();
   const channel = startConversation({
-    ...{ ...runtime, clock, log: silentLogger, name: "played", kind: "telegram", channel: service },
-    ...{ sender: { kind: "telegram" }, agent: () => undefined, threads: () => false, users: ["7"], sharedPlaces: [] },
-    ...{ showAllAsks: false, fix: "fix it", random: () => 0, hub: null, root: dir, dir: join(dir, "files") },
+    ...runtime,
+    clock,
+    log: silentLogger,
+    name: "played",
+    kind: "telegram",
+    channel: service,
+    sender: { kind: "telegram" },
+    agent: () => undefined,
+    threads: () => false,
+    users: ["7"],
+    sharedPlaces: [],
+    showAllAsks: false,
+    fix: "fix it",
+    random: () => 0,
+    hub: null,
+    root: dir,
+    dir: join(dir, "files"),
   });
   onTestFinished(() => channel.stop(AbortSignal.timeout(5_000)));
   return { service, clock, channel, runtime };
 }
 
 const text = (key: string, said: string, peer = "7"): Inbound => ({
-  ...{ key, peer: { id: peer, name: "Ada" }, place: peer, shared: false, replyTo: null },
+  key,
+  peer: { id: peer, name: "Ada" },
+  place: peer,
+  shared: false,
+  replyTo: null,
   content: { kind: "text", text: said, quoted: [], files: [] },
 });
 

@@ -17,7 +17,12 @@ it("sends nothing about the past, also if the database is away at the first star
   const clock = fakeClock(1_000_000);
   const seen: unknown[] = [];
   const feed = new EventFeed({
-    ...{ store, clock, log: silentLogger, channel: "test", types: ["daemon.started"], added: () => {} },
+    store,
+    clock,
+    log: silentLogger,
+    channel: "test",
+    types: ["daemon.started"],
+    added: () => {},
     deliveries: async (_tx, event) => {
       seen.push(event.data);
       return [];

@@ -17,8 +17,14 @@ async function setup(deliver: Deliver, more: Partial<OutboxOptions> = {}): Promi
   const clock = fakeClock(1_000_000);
   const health = new ChannelHealth({ clock, log: silentLogger, channel: "test" });
   const outbox = new Outbox({
-    ...{ store, clock, log: silentLogger, channel: "test", health, deliver },
-    ...{ okDetail: () => "works", fix: "fix it" },
+    store,
+    clock,
+    log: silentLogger,
+    channel: "test",
+    health,
+    deliver,
+    okDetail: () => "works",
+    fix: "fix it",
     ...more,
   });
   const end = new AbortController();

@@ -32,11 +32,20 @@ export function buildChecks(options: BuildChecksOptions): CheckParts {
   const { root, store, clock, processes, env, redact, inbox, sessions, extensions } = options;
   const files = fileStates(options.boundaries);
   const checks = new Checks({
-    ...{ store, clock, processes, daemonEnv: env, redact, inbox, sessions, files },
+    store,
+    clock,
+    processes,
+    daemonEnv: env,
+    redact,
+    inbox,
+    sessions,
+    files,
     folderOf: (session) => folderOf(extensions, session, root),
   });
   const receipts = new ReceiptViews({
-    ...{ store, files, sessions },
+    store,
+    files,
+    sessions,
     async presentFolder(session) {
       const worktree = await store.read.worktrees.get(session);
       if (worktree === null) return root;

@@ -64,7 +64,13 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
   const changes = new SessionChanges({ store, boundaries, folderOf: shownFolder });
   const files = new SessionFiles({ boundaries, clock, folderOf: shownFolder });
   const worktrees = new Worktrees({
-    ...{ store, clock, log, git, boundaries, root, signal },
+    store,
+    clock,
+    log,
+    git,
+    boundaries,
+    root,
+    signal,
     folder: () => worktreeFolder(options),
     ports: () => settings().config.worktrees.ports,
     fill: {
@@ -81,12 +87,29 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
   );
   const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
   return {
-    ...{ boundaries, changes, files, worktrees, rescues, claims },
+    boundaries,
+    changes,
+    files,
+    worktrees,
+    rescues,
+    claims,
     finish({ settle, inbox, checks, receipts, checkConsent }) {
       const removal = new Removal({ store, clock, log, git, root, boundaries, rescues, settle });
       const folder = () => worktreeFolder(options);
       const landings = new Landings({
-        ...{ store, clock, log, git, root, folder, boundaries, rescues, removal, inbox, signal, checks, receipts },
+        store,
+        clock,
+        log,
+        git,
+        root,
+        folder,
+        boundaries,
+        rescues,
+        removal,
+        inbox,
+        signal,
+        checks,
+        receipts,
         landing,
         consent: (command) => checkConsent("person", command),
       });

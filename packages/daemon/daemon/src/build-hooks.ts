@@ -97,7 +97,10 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
     extend(extensions, { conversations, skills, ...sessions }) {
       turns = sessions.turns;
       const beforeTurn: BeforeTurnOptions = {
-        ...{ bus, store, projectRoot, callsModel },
+        bus,
+        store,
+        projectRoot,
+        callsModel,
         systemPrompt: (session) => conversations.systemPrompt(session),
         skills: async (session, text, abort) => (table.offersSkills ? skills.ranked(session, text, abort) : []),
       };

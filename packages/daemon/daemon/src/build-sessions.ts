@@ -74,7 +74,8 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const permission: HostOptions["permission"] = async (session, request, abort) =>
     grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
   const attachments = new Attachments({
-    ...{ dir: join(stateDir, "attachments"), drivers },
+    dir: join(stateDir, "attachments"),
+    drivers,
     shared: store.membership === undefined ? undefined : sharedFiles(store, clock),
   });
   const writes = new StagedWrites(join(stateDir, "writes"));
@@ -133,12 +134,18 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     },
   });
   const routing = new SkillRouting({
-    ...{ store, clock, agents, skills, router, signal },
+    store,
+    clock,
+    agents,
+    skills,
+    router,
+    signal,
     createIn: (tx, input) => createSession(tx, input, creation),
   });
   const commands = new Commands({ store, clock, log, signal });
   const processes = new SessionProcesses({
-    ...{ store, commands },
+    store,
+    commands,
     local: {
       wake: (session) => turns.wake(session),
       interrupt: (session) => turns.interrupt(session),
@@ -148,7 +155,10 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     },
   });
   const inbox: Inbox = new Inbox({
-    ...{ store, clock, routing, maxHops },
+    store,
+    clock,
+    routing,
+    maxHops,
     perMinute: () => config().messages.max_per_minute,
     // Without a cluster, the process of every session is here.
     turns: node === null ? turns : processes,

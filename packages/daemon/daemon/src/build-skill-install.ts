@@ -29,7 +29,12 @@ export type BuildSkillInstallOptions = {
 export function buildSkillInstall(options: BuildSkillInstallOptions): { installer: SkillInstaller; tools: Tool[] } {
   const { root, places, clock, log, processes, env, settings, asks, store } = options;
   const installer = new SkillInstaller({
-    ...{ root, places, clock, log, processes, env },
+    root,
+    places,
+    clock,
+    log,
+    processes,
+    env,
     home: homeOf(env),
     githubUrl: env.AEGIS_GITHUB_URL ?? defaultGithubUrl,
     changed: (change) => store.transact(async (tx) => void (await tx.events.append(change, clock.now()))),

@@ -106,7 +106,12 @@ export function buildSkills(options: BuildSkillsOptions): SkillParts {
     return agent === null ? null : limitedAgent(agent, session.limits);
   };
   const offer = new SkillDelivery({
-    ...{ skills, grants, classifier, store, log, project: root },
+    skills,
+    grants,
+    classifier,
+    store,
+    log,
+    project: root,
     startSubagent: (request) => startSubagent(options, request),
     given: new GivenSkills(store, clock),
     agentOf,

@@ -144,7 +144,12 @@ function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
   const { membership } = store;
   // Without a cluster, the project lock ensures that only one daemon runs.
   const engine = new EmbeddedEngine({
-    ...{ store, clock, log, hooks: ends, signal, exclusive: membership === undefined },
+    store,
+    clock,
+    log,
+    hooks: ends,
+    signal,
+    exclusive: membership === undefined,
     incarnation: membership === undefined ? undefined : runOwner(membership.node, membership.incarnation),
   });
   const workflows = new Workflows({

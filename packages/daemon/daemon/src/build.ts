@@ -135,7 +135,10 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const toolCalls = new ToolCallLog({ store, clock, log, redact });
   const overflow = new OverflowFiles({ dir: join(options.stateDir, "overflow"), shownAs: overflowFolder, log });
   const tools = new ToolTable({
-    ...{ log, clock, redact, overflow },
+    log,
+    clock,
+    redact,
+    overflow,
     guard: hooks.guard,
     record: (call) => toolCalls.add(call),
     withheld: (tool, agent, place) => withheldTool(tool, agent, place, settings().config.subagents),
@@ -144,7 +147,12 @@ export function buildRuntime(options: BuildOptions): Runtime {
   const extensions = new SessionExtensions();
   const shared = {
     ...options,
-    ...{ overflow, judge, transact, agents, extensions, claims },
+    overflow,
+    judge,
+    transact,
+    agents,
+    extensions,
+    claims,
     maxHops: () => settings().config.messages.max_hops,
   };
   const { finish: finishCopies, ...copies } = buildCopies(shared);

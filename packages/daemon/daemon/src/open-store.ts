@@ -37,7 +37,9 @@ export async function openStore(options: OpenStoreOptions, scope: AsyncDisposabl
     const { openPostgresStore } = await import("@aegis/store-postgres/store.ts");
     const { patientStore } = await import("@aegis/store/patient.ts");
     const opened = await openPostgresStore({
-      ...{ url: cluster.url, schema: cluster.schema, log },
+      url: cluster.url,
+      schema: cluster.schema,
+      log,
       waitMs: patient ? Number.POSITIVE_INFINITY : joinWaitMs,
       history,
       onHistoryLost,

@@ -256,7 +256,10 @@ function serve(
       workflows: runtime.workflows,
       plugins: runtime.plugins.plugins,
       pluginChanges: buildPluginChanges({
-        ...{ root, env: project.env, harnesses: project.drivers.names, place: project.places.project },
+        root,
+        env: project.env,
+        harnesses: project.drivers.names,
+        place: project.places.project,
         plugins: runtime.plugins.plugins,
         reload: () => configService.reload(),
       }),
@@ -284,7 +287,11 @@ function serve(
       events: runtime.hub,
       status: async () =>
         readStatus(project, {
-          ...{ url: (await started).url, startedAt, stopping: stop.isRequested, agents, judge: runtime.judge },
+          url: (await started).url,
+          startedAt,
+          stopping: stop.isRequested,
+          agents,
+          judge: runtime.judge,
           plugins: runtime.plugins.plugins.list(),
           // Their number is not known before their folders are read.
           pluginsLoading: Math.max(runtime.plugins.plugins.loading, ready.isReached ? 0 : 1),

@@ -47,7 +47,10 @@ export async function readStatus(project: OpenProject, running: RunningState): P
     last_seq: lastSeq,
     memory_bytes: process.memoryUsage.rss(),
     store: {
-      ...{ path: health.path, bytes: health.bytes, schema: health.schema, writable: health.writable },
+      path: health.path,
+      bytes: health.bytes,
+      schema: health.schema,
+      writable: health.writable,
       database: health.database ?? null,
       losses: await readLosses(stateDir),
     },

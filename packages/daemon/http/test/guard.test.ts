@@ -90,8 +90,12 @@ test("a server bound to all addresses still refuses the wildcard as a name", () 
     ["::", "[::]:80"],
   ] as const) {
     const guard = createGuard({
-      ...{ token, bind, port: 80, allowedHosts: [] },
-      ...{ clientOf: () => null, browsers: noBrowsers },
+      token,
+      bind,
+      port: 80,
+      allowedHosts: [],
+      clientOf: () => null,
+      browsers: noBrowsers,
     });
     const request = new IncomingMessage(new Socket());
     request.headers = { host, authorization: `Bearer ${token}` };

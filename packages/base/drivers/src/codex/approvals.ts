@@ -52,8 +52,13 @@ async function mayRun(asked: Asked): Promise<Json> {
   const input = { command, cwd: params.cwd, reason: params.reason };
   const title = wholeLine(command === "" ? (textAt(params, "reason") ?? "run a command") : command);
   const request: PermissionRequest = {
-    ...{ call: textAt(params, "itemId"), tool: "shell", kind: "execute", title, input },
-    ...{ reason: textAt(params, "reason"), cwd: textAt(params, "cwd") ?? cwd },
+    call: textAt(params, "itemId"),
+    tool: "shell",
+    kind: "execute",
+    title,
+    input,
+    reason: textAt(params, "reason"),
+    cwd: textAt(params, "cwd") ?? cwd,
   };
   const reading = plainReading(command, textAt(params, "cwd") ?? cwd, cwd);
   if (asked.terminals && reading === null) return refused(asked, commandRefusal);
@@ -72,8 +77,14 @@ async function mayChange(asked: Asked): Promise<Json> {
   const input = { reason: params.reason, grantRoot: params.grantRoot, changes };
   const title = wholeLine(textAt(params, "reason") ?? "change files");
   const request: PermissionRequest = {
-    ...{ call: textAt(params, "itemId"), tool: "apply_patch", kind: "edit", title, input },
-    ...{ reason: textAt(params, "reason"), changes: changes.flatMap(fileChange), cwd },
+    call: textAt(params, "itemId"),
+    tool: "apply_patch",
+    kind: "edit",
+    title,
+    input,
+    reason: textAt(params, "reason"),
+    changes: changes.flatMap(fileChange),
+    cwd,
     files: () => ({ changes: changes.flatMap(changedFiles) }),
   };
   const paths = changes.map((change) => textAt(change, "path") ?? "/");

@@ -6,7 +6,11 @@ const tokens = (input: number, output: number, cached = 0) => ({
   usage: { inputTokens: input, outputTokens: output, cachedReadTokens: cached, totalTokens: input + output },
 });
 const used = (input: number, output: number, cache_read = 0) => ({
-  ...{ input, output, cache_read, cache_write: 0, cost: null },
+  input,
+  output,
+  cache_read,
+  cache_write: 0,
+  cost: null,
 });
 
 describe("usage", () => {

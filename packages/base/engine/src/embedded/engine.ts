@@ -56,7 +56,11 @@ export class EmbeddedEngine implements Engine {
     const transact = createTransact({ ...options, signal });
     const { clock, hooks } = options;
     this.#book = new RunRecords({
-      ...{ clock, hooks, transact, owner: this.#owner, leaseMs: this.#leaseMs },
+      clock,
+      hooks,
+      transact,
+      owner: this.#owner,
+      leaseMs: this.#leaseMs,
       leasedByNode: options.incarnation !== undefined,
     });
     this.#signals = new Signals(options.store);

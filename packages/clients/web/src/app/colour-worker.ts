@@ -23,26 +23,25 @@ const languages: Readonly<Record<string, () => Promise<{ default: LanguageFn }>>
 };
 
 const aliases: Readonly<Record<string, string>> = {
-  ...{
-    sh: "bash",
-    shell: "bash",
-    zsh: "bash",
-    console: "bash",
-    js: "javascript",
-    jsx: "javascript",
-    mjs: "javascript",
-  },
-  ...{
-    ts: "typescript",
-    tsx: "typescript",
-    py: "python",
-    rs: "rust",
-    yml: "yaml",
-    html: "xml",
-    svg: "xml",
-    md: "markdown",
-  },
-  ...{ "c++": "cpp", h: "c", patch: "diff", jsonc: "json" },
+  sh: "bash",
+  shell: "bash",
+  zsh: "bash",
+  console: "bash",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  ts: "typescript",
+  tsx: "typescript",
+  py: "python",
+  rs: "rust",
+  yml: "yaml",
+  html: "xml",
+  svg: "xml",
+  md: "markdown",
+  "c++": "cpp",
+  h: "c",
+  patch: "diff",
+  jsonc: "json",
 };
 
 const longestLine = 1_000;

@@ -96,7 +96,13 @@ export function openSession(session: SessionId): OpenSession {
     problem.value = failedToLoad(error);
   });
   return {
-    ...{ session, transcript, version, shifted, more, problem, loaded },
+    session,
+    transcript,
+    version,
+    shifted,
+    more,
+    problem,
+    loaded,
     loadOlder() {
       if (loading || !more.peek()) return;
       loading = true;

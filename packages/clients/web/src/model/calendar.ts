@@ -38,7 +38,12 @@ export function daysOf(
   const byDay = Map.groupBy(
     [
       ...firings.map(({ schedule, slot, status, effect, error, result }) => ({
-        ...{ name: schedule, at: slot, times: 1, status, effect, outcome: error ?? result ?? "" },
+        name: schedule,
+        at: slot,
+        times: 1,
+        status,
+        effect,
+        outcome: error ?? result ?? "",
       })),
       ...planned.map(({ at, name }): Slot => ({ name, at, times: 1, status: "planned", effect: null, outcome: "" })),
     ],

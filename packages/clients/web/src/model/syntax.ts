@@ -3,11 +3,32 @@
 export type Piece = readonly [kind: string, text: string];
 
 const kinds: Readonly<Record<string, string>> = {
-  ...{ keyword: "key", literal: "key", built_in: "key", type: "key", "selector-tag": "key", tag: "key" },
-  ...{ string: "string", regexp: "string", addition: "string", "meta-string": "string", char: "string" },
-  ...{ number: "number", symbol: "number", bullet: "number", attr: "name", attribute: "name", variable: "name" },
-  ...{ comment: "comment", quote: "comment", meta: "comment", deletion: "comment" },
-  ...{ title: "name", function: "name", section: "name", name: "name", property: "name" },
+  keyword: "key",
+  literal: "key",
+  built_in: "key",
+  type: "key",
+  "selector-tag": "key",
+  tag: "key",
+  string: "string",
+  regexp: "string",
+  addition: "string",
+  "meta-string": "string",
+  char: "string",
+  number: "number",
+  symbol: "number",
+  bullet: "number",
+  attr: "name",
+  attribute: "name",
+  variable: "name",
+  comment: "comment",
+  quote: "comment",
+  meta: "comment",
+  deletion: "comment",
+  title: "name",
+  function: "name",
+  section: "name",
+  name: "name",
+  property: "name",
 };
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'", "#39": "'" };

@@ -134,8 +134,14 @@ export class Transcript {
         for (const id of event.data.messages) this.#showMessage(id, event);
         this.#push(
           {
-            ...{ kind: "turn", turn: event.data.turn, started_at: event.at, ended_at: null },
-            ...{ reason: null, error: null, usage: null, changes: null },
+            kind: "turn",
+            turn: event.data.turn,
+            started_at: event.at,
+            ended_at: null,
+            reason: null,
+            error: null,
+            usage: null,
+            changes: null,
           },
           event.data.turn,
           event.seq,

@@ -50,7 +50,10 @@ export function plotted(report: UsageReport, measure: Measure): Plotted {
   };
   const series = report.groups.map(
     ({ key, name, total, points }): Series => ({
-      ...{ key, total, values: valuesOf(points), isRest: false },
+      key,
+      total,
+      values: valuesOf(points),
+      isRest: false,
       name: name === null ? `unknown ${report.by}` : visible(name),
     }),
   );

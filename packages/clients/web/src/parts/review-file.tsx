@@ -93,7 +93,13 @@ function FileLines({ changes, file, turn, split }: FileProps) {
         <p class="empty">No line differs.</p>
       ) : (
         <ReviewLines
-          {...{ lines, split, colours, writing, setWriting, save, remove }}
+          lines={lines}
+          split={split}
+          colours={colours}
+          writing={writing}
+          setWriting={setWriting}
+          save={save}
+          remove={remove}
           comments={at}
           label={`Changes of ${file.path}`}
         />

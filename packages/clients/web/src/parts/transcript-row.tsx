@@ -112,7 +112,12 @@ function TurnHeader({ row: { body }, session }: { row: RowOf<"turn">; session: s
 }
 
 const toolIcons: Readonly<Record<string, string>> = {
-  ...{ read: "read", edit: "edit", execute: "run", search: "search", fetch: "globe", think: "think" },
+  read: "read",
+  edit: "edit",
+  execute: "run",
+  search: "search",
+  fetch: "globe",
+  think: "think",
 };
 
 function ToolCall({ row: { body } }: { row: RowOf<"tool"> }) {

@@ -24,13 +24,19 @@ async function everything(): Promise<Found[]> {
     found(
       client.call("listSessions", { query: { closed: true } }).then((it) => it.sessions),
       ({ id, handle, title, agent, state }) => ({
-        ...{ kind: "session", title: handle, detail: facts(title, agent, state), href: link("s", id) },
+        kind: "session",
+        title: handle,
+        detail: facts(title, agent, state),
+        href: link("s", id),
       }),
     ),
     found(
       client.call("listRuns").then((it) => it.runs),
       ({ id, workflow, status }) => ({
-        ...{ kind: "run", title: workflow, detail: facts(status, id), href: link("workflows", id) },
+        kind: "run",
+        title: workflow,
+        detail: facts(status, id),
+        href: link("workflows", id),
       }),
     ),
     found(
@@ -40,13 +46,19 @@ async function everything(): Promise<Found[]> {
     found(
       client.call("listTasks").then((it) => it.tasks),
       ({ payload, queue, status }) => ({
-        ...{ kind: "task", title: oneLine(payload, 80), detail: facts(queue, status), href: link("queues") },
+        kind: "task",
+        title: oneLine(payload, 80),
+        detail: facts(queue, status),
+        href: link("queues"),
       }),
     ),
     found(
       client.call("listQueues").then((it) => it.queues),
       ({ name, settings }) => ({
-        ...{ kind: "queue", title: name, detail: settings?.agent ?? "", href: link("queues") },
+        kind: "queue",
+        title: name,
+        detail: settings?.agent ?? "",
+        href: link("queues"),
       }),
     ),
     found(
@@ -56,31 +68,46 @@ async function everything(): Promise<Found[]> {
     found(
       client.call("listGroups").then((it) => it.groups),
       ({ name, members }) => ({
-        ...{ kind: "group", title: name, detail: members.map(({ handle }) => handle).join(", "), href: link("groups") },
+        kind: "group",
+        title: name,
+        detail: members.map(({ handle }) => handle).join(", "),
+        href: link("groups"),
       }),
     ),
     found(
       client.call("listAgents").then((it) => it.agents),
       ({ slug, description }) => ({
-        ...{ kind: "agent", title: slug, detail: description, href: link("catalog", "agents", slug) },
+        kind: "agent",
+        title: slug,
+        detail: description,
+        href: link("catalog", "agents", slug),
       }),
     ),
     found(
       client.call("listSkills").then((it) => it.skills),
       ({ name, description }) => ({
-        ...{ kind: "skill", title: name, detail: description, href: link("catalog", "skills", name) },
+        kind: "skill",
+        title: name,
+        detail: description,
+        href: link("catalog", "skills", name),
       }),
     ),
     found(
       client.call("listPlugins").then((it) => it.plugins),
       ({ name, status }) => ({
-        ...{ kind: "plugin", title: name, detail: status, href: link("catalog", "plugins", name) },
+        kind: "plugin",
+        title: name,
+        detail: status,
+        href: link("catalog", "plugins", name),
       }),
     ),
     found(
       client.call("listCommands").then((it) => it.commands),
       ({ name, description }) => ({
-        ...{ kind: "command", title: `/${name}`, detail: description, href: link("catalog", "commands") },
+        kind: "command",
+        title: `/${name}`,
+        detail: description,
+        href: link("catalog", "commands"),
       }),
     ),
   ]);

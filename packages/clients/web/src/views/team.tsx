@@ -165,7 +165,12 @@ class FlowState {
     this.#scrollX = this.live.peek() && scale.width > width ? most : Math.max(0, Math.min(this.#scrollX, most));
     const { flow, lanes } = this;
     this.picture = {
-      ...{ lanes, scale, spans: flow.spans, arrows: flow.arrows, end: this.#end(), scrollX: this.#scrollX },
+      lanes,
+      scale,
+      spans: flow.spans,
+      arrows: flow.arrows,
+      end: this.#end(),
+      scrollX: this.#scrollX,
       rows: new Map(lanes.map((lane, index) => [lane.id, index])),
       pixelsPerMs: this.#pixelsPerMs,
       chosen: this.chosen.peek()?.key ?? null,

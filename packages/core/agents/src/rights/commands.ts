@@ -28,6 +28,6 @@ export async function approveCommand(
   ask: (request: PermissionRequest) => Promise<PermissionAnswer>,
 ): Promise<string | null> {
   if (agent.permission === "full") return null;
-  const answer = await ask({ ...{ call: null, tool: "bash", kind: "execute", input: { command } }, title });
+  const answer = await ask({ call: null, tool: "bash", kind: "execute", input: { command }, title });
   return answer.decision === "deny" ? `the command was not approved (${answer.reason}): ${command}` : null;
 }

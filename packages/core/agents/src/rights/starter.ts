@@ -31,7 +31,15 @@ function starterAgent(row: SessionRow, agent: Agent | null): StarterAgent {
   const { slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end } = limited;
   const { within, needs_at_most } = limited;
   return {
-    ...{ slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end },
+    slug,
+    source,
+    plugin,
+    overrides,
+    permission,
+    tools,
+    deny_tools,
+    subagents,
+    may_end,
     ...(within === undefined ? {} : { within }),
     ...(needs_at_most === undefined ? {} : { needs_at_most }),
   };

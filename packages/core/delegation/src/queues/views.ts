@@ -107,8 +107,12 @@ export class QueueViews {
     const found = await findCheck(read, this.#definitions, task, this.#options.checkConsent);
     const verified = task.status === "completed" && receipt?.state === "passed" && receipt.session === task.worker;
     return {
-      ...{ ...task, queued_position: await read.tasks.position(task.id), waits_for },
-      ...{ check: found?.check.command ?? null, receipt, verified },
+      ...task,
+      queued_position: await read.tasks.position(task.id),
+      waits_for,
+      check: found?.check.command ?? null,
+      receipt,
+      verified,
       ...(await this.#nodeOf(task)),
     };
   }

@@ -311,8 +311,11 @@ export class Subagents {
     const { chain: _, hops: __, ...subagent } = row;
     const receipt = (await this.#options.receipts.newest([row.run_id])).get(row.run_id) ?? null;
     return {
-      ...{ ...subagent, handle: await handleOf(read, row.session), parent_handle: await handleOf(read, row.parent) },
-      ...{ receipt, verified: row.status === "done" && receipt?.state === "passed" },
+      ...subagent,
+      handle: await handleOf(read, row.session),
+      parent_handle: await handleOf(read, row.parent),
+      receipt,
+      verified: row.status === "done" && receipt?.state === "passed",
     };
   }
 }

@@ -28,8 +28,14 @@ import { hookContext } from "./contexts.ts";
 export function fakeContext(over: Partial<ToolContext> = {}): ToolContext & { lines: string[] } {
   const lines: string[] = [];
   return {
-    ...{ id: "test", config: {}, dataDir: "/data", pluginDir: "/plugin", projectRoot: "/project" },
-    ...{ session: { id: "ses_test", handle: "lucid-knuth" }, agent: "dev", key: "test" },
+    id: "test",
+    config: {},
+    dataDir: "/data",
+    pluginDir: "/plugin",
+    projectRoot: "/project",
+    session: { id: "ses_test", handle: "lucid-knuth" },
+    agent: "dev",
+    key: "test",
     signal: new AbortController().signal,
     log: (level: LogLevel, message: string) => void lines.push(`${level}: ${message}`),
     lines,
@@ -159,7 +165,13 @@ export async function loadedParts(
   over: Partial<PluginContext> = {},
 ): Promise<Parts> {
   const parts: Parts = {
-    ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [] },
+    hooks: [],
+    tools: [],
+    workflows: [],
+    skills: [],
+    agents: [],
+    commands: [],
+    reducers: [],
     channels: [],
   };
   const add = (part: unknown) => {

@@ -8,8 +8,18 @@ import type { Fields } from "./source.ts";
 type Type = PluginSetting["type"];
 
 const types: Readonly<Record<string, Type>> = {
-  ...{ string: "string", number: "number", integer: "integer", boolean: "boolean", array: "array", object: "object" },
-  ...{ text: "string", choice: "any", filepath: "string", file: "string", directory: "string", any: "any" },
+  string: "string",
+  number: "number",
+  integer: "integer",
+  boolean: "boolean",
+  array: "array",
+  object: "object",
+  text: "string",
+  choice: "any",
+  filepath: "string",
+  file: "string",
+  directory: "string",
+  any: "any",
 };
 
 /**

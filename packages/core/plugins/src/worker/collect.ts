@@ -25,7 +25,14 @@ export class Collected {
   readonly reducers: PluginReducer[] = [];
   readonly channels: PluginChannel[] = [];
   readonly contributions: Contributions = {
-    ...{ hooks: [], tools: [], workflows: [], skills: [], agents: [], commands: [], reducers: [], channels: [] },
+    hooks: [],
+    tools: [],
+    workflows: [],
+    skills: [],
+    agents: [],
+    commands: [],
+    reducers: [],
+    channels: [],
     notes: [],
     faults: [],
   };
@@ -163,7 +170,9 @@ export class Collected {
     this.#refuseTwice("channel", name, this.contributions.channels);
     this.channels.push(part);
     this.contributions.channels.push({
-      ...{ name, description: options.description, longestText: options.longestText ?? defaultLongestText },
+      name,
+      description: options.description,
+      longestText: options.longestText ?? defaultLongestText,
       paceMs: (options.pace ?? 0) * 1000,
       abilities: optionalAbilities.filter((ability) => options[ability] !== undefined),
     });

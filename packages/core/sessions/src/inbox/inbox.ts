@@ -237,7 +237,8 @@ export class Inbox {
   async list(session: SessionId, { status, before, limit, from = "oldest" }: MessageQuery): Promise<Message[]> {
     if (before !== undefined && (await this.get(before)).session !== session) throw unknownMessage(before);
     return this.#options.store.read.messages.list(session, {
-      ...{ limit, from },
+      limit,
+      from,
       ...(status === undefined ? {} : { status }),
       ...(before === undefined ? {} : { before }),
     });

@@ -232,8 +232,13 @@ export class ToolTable {
     const run = async () => tool.run(parseInput(tool.name, tool.input, input) as never, context);
     if (tool.plugin !== undefined) return run();
     return whileAway(run, {
-      ...{ clock, log, signal: context.signal, what: "a tool call", details: { tool: tool.name } },
-      ...{ forMs: longestAwayMs, longestDelayMs: longestAwayDelayMs },
+      clock,
+      log,
+      signal: context.signal,
+      what: "a tool call",
+      details: { tool: tool.name },
+      forMs: longestAwayMs,
+      longestDelayMs: longestAwayDelayMs,
     });
   }
 

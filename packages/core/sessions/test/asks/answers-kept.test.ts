@@ -20,8 +20,12 @@ async function scene() {
   await store.transact((tx) => tx.sessions.insert(session));
   const newAsks = () => new Asks({ store, clock: fakeClock(1_000), log, timeoutMs: () => null });
   const question = {
-    ...{ session: session.id, kind: "question" as const, question: "which key?" },
-    ...{ tool: null, detail: null, options: [] },
+    session: session.id,
+    kind: "question" as const,
+    question: "which key?",
+    tool: null,
+    detail: null,
+    options: [],
   };
   return { store, newAsks, question };
 }

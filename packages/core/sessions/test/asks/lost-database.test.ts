@@ -18,11 +18,18 @@ it("withdraws the ask when all its askers have left", async () => {
   // The second asker joins the ask of the first one in the unit that is lost, and again in its repetition.
   const shaky = shakyStore(bare, { units: 2 });
   const asks = new Asks({
-    ...{ store: patientStore(shaky, silentLogger), clock: fakeClock(1_000), log: silentLogger, timeoutMs: () => null },
+    store: patientStore(shaky, silentLogger),
+    clock: fakeClock(1_000),
+    log: silentLogger,
+    timeoutMs: () => null,
   });
   const question = {
-    ...{ session: session.id, kind: "question" as const, question: "which key?" },
-    ...{ tool: null, detail: null, options: [] },
+    session: session.id,
+    kind: "question" as const,
+    question: "which key?",
+    tool: null,
+    detail: null,
+    options: [],
   };
   const leaving = [new AbortController(), new AbortController()];
   const opened = Promise.withResolvers<void>();

@@ -18,7 +18,10 @@ async function stage(failures: number, failure: AegisError, more: Partial<Tool> 
   const clock = fakeClock();
   const keys: string[] = [];
   const tool: Tool = {
-    ...{ name: "keep", description: "keep", input: z.object({}), readOnly: false },
+    name: "keep",
+    description: "keep",
+    input: z.object({}),
+    readOnly: false,
     async run(_input, { key }) {
       keys.push(key);
       if (keys.length <= failures) throw failure;
@@ -27,7 +30,11 @@ async function stage(failures: number, failure: AegisError, more: Partial<Tool> 
     ...more,
   };
   const tools = new ToolTable({
-    ...{ log: silentLogger, clock, redact: (text: string) => text, record: () => undefined, withheld: () => null },
+    log: silentLogger,
+    clock,
+    redact: (text: string) => text,
+    record: () => undefined,
+    withheld: () => null,
     overflow: new OverflowFiles({ dir: join(await tempDir(), "overflow"), shownAs: "", log: silentLogger }),
     guard: { before: async (_tool, input) => ({ input }), after: async (_tool, _input, outcome) => outcome },
   });

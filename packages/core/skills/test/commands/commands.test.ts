@@ -72,7 +72,9 @@ describe("pages", () => {
 
   it("have a description and a hint, or take them from the text", () => {
     expect(parse("---\ndescription: Fixes it\nargument-hint: [file] [line]\n---\nFix $1.\n").page).toEqual({
-      ...{ description: "Fixes it", argumentHint: "[file] [line]", body: "Fix $1." },
+      description: "Fixes it",
+      argumentHint: "[file] [line]",
+      body: "Fix $1.",
     });
     expect(parse("# Fix it\n\nNow.").page).toMatchObject({ description: "Fix it", argumentHint: null });
   });
@@ -136,7 +138,8 @@ describe("files", () => {
       ...["c/_draft.md", "c/README.md", "c/gone.md", "c/long.md", "c/out.md", "c/what is it.md"],
     ]);
     expect(await findCommandFiles(root, "../elsewhere")).toMatchObject({
-      ...{ files: [], diagnostics: [{ message: "leads out of its folder; it is not read" }] },
+      files: [],
+      diagnostics: [{ message: "leads out of its folder; it is not read" }],
     });
     expect(await findCommandFiles(root, "nothing/there")).toEqual({ files: [], diagnostics: [] });
     expect((await findCommandFiles(root, "secret.md")).files).toMatchObject([{ name: "secret" }]);

@@ -146,8 +146,18 @@ export class Checks {
   #row(about: Pick<ReceiptRow, "id" | "scope" | "kind" | "subject" | "session" | "turn" | "command">): ReceiptRow {
     return {
       ...about,
-      ...{ status: "running", exit: null, duration_ms: null, tree: null, head: null, tail: "", counts: null },
-      ...{ changed: [], problem: null, message: null, started_at: this.#options.clock.now(), ended_at: null },
+      status: "running",
+      exit: null,
+      duration_ms: null,
+      tree: null,
+      head: null,
+      tail: "",
+      counts: null,
+      changed: [],
+      problem: null,
+      message: null,
+      started_at: this.#options.clock.now(),
+      ended_at: null,
     };
   }
 }

@@ -47,8 +47,15 @@ export async function measure(
   } catch (error) {
     command.signal.throwIfAborted();
     return {
-      ...{ status: "refused", exit: null, duration_ms: null, tree: null, head: null, tail: "", counts: null },
-      ...{ changed: [], problem: notRun(error) },
+      status: "refused",
+      exit: null,
+      duration_ms: null,
+      tree: null,
+      head: null,
+      tail: "",
+      counts: null,
+      changed: [],
+      problem: notRun(error),
     };
   }
 }
@@ -71,10 +78,15 @@ async function result(
     ...(isBound || before.tree === null ? [] : [`files changed while it ran: ${listed(changed)}`]),
   ];
   return {
-    ...{ status: exit === 0 ? "passed" : "failed", exit, duration_ms: Math.round(duration_ms) },
-    ...{ tree: isBound ? before.tree : null, head: before.head },
-    ...{ tail: output.slice(-tailLength).toWellFormed(), counts: testCounts(output) },
-    ...{ changed: changed.slice(0, mostPaths), problem: problems.length === 0 ? null : problems.join("; ") },
+    status: exit === 0 ? "passed" : "failed",
+    exit,
+    duration_ms: Math.round(duration_ms),
+    tree: isBound ? before.tree : null,
+    head: before.head,
+    tail: output.slice(-tailLength).toWellFormed(),
+    counts: testCounts(output),
+    changed: changed.slice(0, mostPaths),
+    problem: problems.length === 0 ? null : problems.join("; "),
   };
 }
 

@@ -83,8 +83,21 @@ export class Landings {
       throw new AegisError("invalid", "its worktree did not start from a branch; name one with --to");
     const now = clock.now();
     const row: Landing = {
-      ...{ id: newId("lnd", now), session: session.id, target, how, check, state: "new", files: [], created_at: now },
-      ...{ old: null, tip: null, next: null, exit: null, tree: null, detail: null, ended_at: null },
+      id: newId("lnd", now),
+      session: session.id,
+      target,
+      how,
+      check,
+      state: "new",
+      files: [],
+      created_at: now,
+      old: null,
+      tip: null,
+      next: null,
+      exit: null,
+      tree: null,
+      detail: null,
+      ended_at: null,
     };
     await store.transact(async (tx) => {
       if ((await tx.sessions.get(session.id))?.state === "working")
@@ -118,7 +131,8 @@ export class Landings {
     const receipts = await this.#options.receipts.newest(landings.map(({ id }) => id));
     const positions = await this.queue.positions();
     return landings.map((landing) => ({
-      ...{ ...landing, receipt: receipts.get(landing.id) ?? null },
+      ...landing,
+      receipt: receipts.get(landing.id) ?? null,
       queued_position: positions.get(landing.id) ?? null,
     }));
   }
@@ -248,7 +262,8 @@ export class Landings {
     }
     const merged = await mergeTrees(repository, tip, onto);
     const next = await commitTree(repository, {
-      ...{ tree: merged.tree, parents: [tip, old] },
+      tree: merged.tree,
+      parents: [tip, old],
       message: `Merge ${row.target} with conflicts\n\nAegis-Session: ${session.id}\n`,
     });
     await holdCommit(repository, row.id, next);

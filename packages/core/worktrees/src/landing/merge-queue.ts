@@ -62,7 +62,10 @@ export class MergeQueue {
     this.nudge();
     try {
       const found = await until({
-        ...{ store, clock, deadline: null, signal: AbortSignal.any([signal, stopped.signal]) },
+        store,
+        clock,
+        deadline: null,
+        signal: AbortSignal.any([signal, stopped.signal]),
         look: async () => {
           const row = await store.read.landings.get(id);
           return row === null || row.ended_at === null ? null : row;
@@ -163,7 +166,10 @@ export class MergeQueue {
     const sum = (states: readonly LandingState[]) =>
       states.reduce((total, state) => total + (counts.get(state) ?? 0), 0);
     return {
-      ...{ name: mergeQueueName, source: "built-in", settings: null, paused: await isPaused(read) },
+      name: mergeQueueName,
+      source: "built-in",
+      settings: null,
+      paused: await isPaused(read),
       tasks: {
         pending: sum(["new"]),
         dispatched: sum(openLandings.filter((state) => state !== "new")),
@@ -171,7 +177,9 @@ export class MergeQueue {
         failed: sum(["failed", "conflict", "waiting"]),
         cancelled: sum(["cancelled"]),
       },
-      ...{ budgets: [], blocked_by: [], unblock_at: null },
+      budgets: [],
+      blocked_by: [],
+      unblock_at: null,
     };
   }
 
@@ -190,7 +198,9 @@ export class MergeQueue {
   async drain(_name: string, { signal, timeoutMs }: DrainLimits): Promise<boolean> {
     const { store, clock } = this.#options;
     const empty = await until({
-      ...{ store, clock, signal: AbortSignal.any([signal, this.#options.signal]) },
+      store,
+      clock,
+      signal: AbortSignal.any([signal, this.#options.signal]),
       look: async () => ((await store.read.landings.open()).length === 0 ? true : null),
       mayChange: ({ type }) => type === "land.ended",
       deadline: timeoutMs === undefined ? null : clock.now() + timeoutMs,

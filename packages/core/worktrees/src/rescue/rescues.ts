@@ -50,7 +50,14 @@ export class Rescues {
       if (!isId("ses", session)) continue;
       const { handle, reason, branch, head, modes, skipped } = await readMeta(repository, ref);
       found.push({
-        ...{ id: `${session}.${at}`, session, handle, ref, commit, at: Number(at), reason, head },
+        id: `${session}.${at}`,
+        session,
+        handle,
+        ref,
+        commit,
+        at: Number(at),
+        reason,
+        head,
         branch: branch?.replace(/^refs\/heads\//, "") ?? null,
         files: Object.keys(modes).length,
         skipped: skipped.map(shown),

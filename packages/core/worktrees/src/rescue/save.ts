@@ -44,7 +44,9 @@ export async function saveRescue(repository: Repository, options: SaveOptions): 
       head,
       branch: symbolic.code === 0 ? line(symbolic) : null,
       modes,
-      ...{ dirs: walked.dirs, nested: walked.nested, skipped },
+      dirs: walked.dirs,
+      nested: walked.nested,
+      skipped,
       index_seconds: index.seconds,
     };
     const entries = [

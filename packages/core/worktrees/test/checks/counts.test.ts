@@ -33,7 +33,8 @@ it("takes the last summary, because a test may print one", () => {
   const forged = `Tests:       9 passed, 9 total\n${sample("jest")}`;
   expect(testCounts(forged)).toMatchObject({ passed: 2, failed: 1 });
   expect(testCounts("===== 9 passed in 0.01s =====\n===== 1 failed, 1 passed in 0.02s =====")).toMatchObject({
-    ...{ passed: 1, failed: 1 },
+    passed: 1,
+    failed: 1,
   });
 });
 

@@ -68,7 +68,9 @@ class ConversationChannel implements RunningChannel {
     const base = { store, clock, log, channel: name };
     this.#outbox = new Outbox({
       ...base,
-      ...{ health: this.#health, fix, okDetail: () => this.#connectedText() },
+      health: this.#health,
+      fix,
+      okDetail: () => this.#connectedText(),
       paceMs: (place) => channel.paceMs(place),
       chatOf: (place) => channel.chatOf(place),
       deliver: (row, how) => this.#deliver(row, how),

@@ -40,7 +40,12 @@ export function textDeliveries(
   const contents: Content[] = shown.map((part) => ({ kind: "text", part }));
   if (shown.length < parts.length) contents.push({ kind: "file", name: "answer.md", text: markdown });
   return contents.map((body, index) => ({
-    ...{ key: `${to.key}:${index}`, place: to.place, session: to.session, ask: null, kind: body.kind, body },
+    key: `${to.key}:${index}`,
+    place: to.place,
+    session: to.session,
+    ask: null,
+    kind: body.kind,
+    body,
   }));
 }
 

@@ -49,7 +49,10 @@ export function startWebhookIn(options: InOptions): RunningChannel {
   const detail = `accepts signed requests at /v1/hooks/${hook.name}`;
   health.set("ok", detail);
   const received = new Received<Delivered>({
-    ...{ store, clock, log, channel },
+    store,
+    clock,
+    log,
+    channel,
     handle: (item) => start(options, channel, item),
     refused: async (_item, error) => health.set("ok", `${detail}; the last delivery was refused: ${error}`),
   });

@@ -56,7 +56,12 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
   const okDetail = () => `sends to ${host}`;
   const send = (id: string, body: Body, signal: AbortSignal) => post(hook, id, body, clock.now(), signal);
   const outbox = new Outbox({
-    ...{ store, clock, log, channel, health, okDetail },
+    store,
+    clock,
+    log,
+    channel,
+    health,
+    okDetail,
     fix,
     retryMs(failures) {
       const delay = delays[failures - 1];
@@ -68,7 +73,10 @@ export function startWebhookOut(options: OutOptions): RunningChannel {
     },
   });
   const feed = new EventFeed({
-    ...{ store, clock, log, channel },
+    store,
+    clock,
+    log,
+    channel,
     types: hook.events,
     async deliveries(tx, event) {
       const { title, text, urgent, data } = await summaryOf(tx, event as EventOf<WebhookEvent>);
@@ -138,7 +146,13 @@ async function post(hook: OutHook, id: string, body: Body, now: number, signal: 
   let answer: Awaited<ReturnType<typeof safeFetch>>;
   try {
     answer = await safeFetch(hook.url, {
-      ...{ maxBytes: 0, timeoutMs, signal, maxRedirects: 0, ignoreBody: true, headers, post: bytes },
+      maxBytes: 0,
+      timeoutMs,
+      signal,
+      maxRedirects: 0,
+      ignoreBody: true,
+      headers,
+      post: bytes,
       trustedOrigins: hook.allowPrivate ? [new URL(hook.url).origin] : [],
     });
   } catch (error) {

@@ -38,10 +38,15 @@ export async function collectAudit(
     gates: [...details.flatMap(gatesOf), ...runtime.plugins.plugins.missingGates.flatMap(missingOf)],
     plugins,
     queues: Object.entries(config.queues).map(([queue, { agent, rights = "producer", producers = [] }]) => ({
-      ...{ queue, agent, rights, producers },
+      queue,
+      agent,
+      rights,
+      producers,
     })),
     access: auditAccess({
-      ...{ config, browsers, clients: runtime.clients.list() },
+      config,
+      browsers,
+      clients: runtime.clients.list(),
       channels: await runtime.channels.channels.list(),
     }),
     network: networkOf(config, url),
@@ -148,7 +153,10 @@ async function trustOf({ root, env, drivers, trust }: OpenProject): Promise<Audi
     const agreed = project?.agreed[itemKey(item.kind, item.name)];
     const { kind, name, file, what } = item;
     return {
-      ...{ kind, name, file, what },
+      kind,
+      name,
+      file,
+      what,
       state: verdict.allowed ? "trusted" : verdict.reason,
       since: agreed?.at ?? null,
       by: agreed?.by ?? null,

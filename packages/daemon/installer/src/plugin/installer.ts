@@ -93,8 +93,16 @@ export class PluginInstaller {
       if (isUnchanged(edits) && staged.hash === tree) {
         const { unsupported } = manifest;
         return {
-          ...{ name, version, previous: version, source, commit, tree, unsupported },
-          ...{ added: [], problems: [], changed: false },
+          name,
+          version,
+          previous: version,
+          source,
+          commit,
+          tree,
+          unsupported,
+          added: [],
+          problems: [],
+          changed: false,
         };
       }
       const here = { dir: this.#dirOf(name), entry };
@@ -204,7 +212,11 @@ export class PluginInstaller {
     // The script may have changed the files.
     const tree = script === null ? hash : await this.#transactions.packages.kind.hash(dir);
     const entry: LockEntry = {
-      ...{ name, version, registry, commit, hash: tree },
+      name,
+      version,
+      registry,
+      commit,
+      hash: tree,
       source: await lockedSource(source, place.root),
       installed_at: before?.installed_at ?? now,
       updated_at: now,
@@ -213,7 +225,11 @@ export class PluginInstaller {
       ...overriddenHere(staged, before),
     };
     await this.#transactions.packages.commit(place, {
-      ...{ workspace, plan, folder: name, action, trust: tree },
+      workspace,
+      plan,
+      folder: name,
+      action,
+      trust: tree,
       entry: async () => {
         await config.check(plan);
         return entry;

@@ -138,7 +138,11 @@ export class Transactions {
       },
       additions: run.additions,
       scratch: workspace.dir,
-      ...{ config, person, processes, env, signal },
+      config,
+      person,
+      processes,
+      env,
+      signal,
       ...(scriptTimeoutMs === undefined ? {} : { timeoutMs: scriptTimeoutMs }),
     });
   }

@@ -52,7 +52,10 @@ export async function uninstall(
     const hasData = (await readdir(join(place.root, data)).catch(() => [])).length > 0;
     const purge = hasData && (how.purge || (await person.confirm(`Delete the data of ${name} too (${data})?`, false)));
     await transactions.packages.commit(place, {
-      ...{ workspace, plan, folder: name, action: "uninstall" },
+      workspace,
+      plan,
+      folder: name,
+      action: "uninstall",
       swaps: purge ? [{ target: data, prepared: null }] : [],
       entry: async () => {
         await config.check(plan);

@@ -81,7 +81,9 @@ export class SkillInstaller {
     this.#options = options;
     const { clock, token, network, at } = options;
     this.#registry = new ClawHubClient({
-      ...{ url: options.registry, token, clock },
+      url: options.registry,
+      token,
+      clock,
       ...(network === undefined ? {} : { network }),
     });
     this.#installer = new Installer(skillKind, { ...options, bundledDir: null, registry: this.#registry }, at);
@@ -149,7 +151,9 @@ export class SkillInstaller {
     const { workspace } = await this.#installer.open(place);
     try {
       await this.#installer.commit(place, {
-        ...{ workspace, folder, action: "uninstall" },
+        workspace,
+        folder,
+        action: "uninstall",
         entry: async (entry) => {
           removed = await this.#view(place, folder, entry ?? found);
           if (removed.state === "edited" && !force) throw edited(removed.folder, "removed");
@@ -229,7 +233,11 @@ export class SkillInstaller {
         scope,
         folder: join(place.root, packagesFolder(place, "skill"), folder),
         source: sourceText(source),
-        ...{ version, commit, hash, files, bytes },
+        version,
+        commit,
+        hash,
+        files,
+        bytes,
         verdict: verdict === "note" ? "clean" : verdict,
         findings,
         replaces: null,

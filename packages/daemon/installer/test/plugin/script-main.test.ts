@@ -30,11 +30,21 @@ it.each([
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const start: ScriptStart = {
-    ...{ mark: "mark ", file, name: "install" },
+    mark: "mark ",
+    file,
+    name: "install",
     loader: { root: dir, api: apiEntries(), cacheDir: join(dir, "modules") },
     context: {
-      ...{ reason: "install", projectRoot: dir, aegisDir: dir, pluginDir: dir, installedDir: dir },
-      ...{ pluginName: "p", previousVersion: null, purge: false, manifest: {}, config: {} },
+      reason: "install",
+      projectRoot: dir,
+      aegisDir: dir,
+      pluginDir: dir,
+      installedDir: dir,
+      pluginName: "p",
+      previousVersion: null,
+      purge: false,
+      manifest: {},
+      config: {},
     },
   };
   child.stdin?.write(`${JSON.stringify(start)}\n`);

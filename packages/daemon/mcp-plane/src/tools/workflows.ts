@@ -63,7 +63,12 @@ export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[
           } = run;
           const now = open.map((step) => step.label);
           return {
-            ...{ workflow_id: id, name, host, status, phase, steps_done },
+            workflow_id: id,
+            name,
+            host,
+            status,
+            phase,
+            steps_done,
             ...(now.length === 0 ? {} : { now }),
             ...(receipts.length === 0 ? {} : { receipts: receipts.map(receiptWords) }),
             ...(status === "ok" ? { result } : {}),

@@ -16,7 +16,9 @@ import type { ProjectTrust } from "../trust/project-trust.ts";
 export function projectPlace(trust: ProjectTrust, key: UserKey): Place {
   const { root } = trust;
   return {
-    ...{ scope: "project", root, base: ".aegis" },
+    scope: "project",
+    root,
+    base: ".aegis",
     installs: join(stateDir(root), "installs"),
     exclusively: async (work) => withLock(await containedStateDir(root), work),
     signer: journalSigner(key),
@@ -31,7 +33,10 @@ export async function userPlace(home: string, key: UserKey): Promise<Place> {
   const root = await realpath(folder);
   const installs = join(root, "installs");
   return {
-    ...{ scope: "user", root, base: "", installs },
+    scope: "user",
+    root,
+    base: "",
+    installs,
     exclusively: (work) => withLock(installs, work),
     signer: journalSigner(key),
     seal: async () => {},

@@ -59,8 +59,17 @@ export async function tryPlugin(found: FoundPlugin, options: TrialOptions): Prom
   let generation: Generation | null = null;
   try {
     generation = await Generation.load({
-      ...{ found, manifest, config, notes, projectRoot, env, processes, consent },
-      ...{ order: 0, number: 1, dataDir: join(folder, "data"), cacheDir: join(folder, "cache") },
+      found,
+      manifest,
+      config,
+      notes,
+      projectRoot,
+      env,
+      processes,
+      consent,
+      order: 0,
+      dataDir: join(folder, "data"),
+      cacheDir: join(folder, "cache"),
       findSkills: findPluginSkills,
       limits: defaultWorkerLimits,
       log: () => {},
@@ -101,7 +110,10 @@ function trialTables(taken: readonly TakenNames[], folder: string): PluginTables
   // A trial calls no tools, so this is never used.
   const overflow = new OverflowFiles({ dir: join(folder, "overflow"), shownAs: "", log: silentLogger });
   const tools = new ToolTable({
-    ...{ log: silentLogger, clock: systemClock, overflow, guard },
+    log: silentLogger,
+    clock: systemClock,
+    overflow,
+    guard,
     redact: (text) => text,
     record: () => undefined,
     withheld: () => null,

@@ -130,7 +130,11 @@ export async function insertRebuilt(tx: StoreTx, { session, messages, turns, eve
     ...session,
     parent: await known(session.parent),
     forked_from: await known(session.forked_from),
-    ...{ resume: null, limits: null, started_by: null, root: null, fork_point: null },
+    resume: null,
+    limits: null,
+    started_by: null,
+    root: null,
+    fork_point: null,
   };
   await tx.sessions.insert(row);
   for (const message of messages) if ((await tx.messages.get(message.id)) === null) await tx.messages.insert(message);

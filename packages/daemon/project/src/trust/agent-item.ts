@@ -55,7 +55,11 @@ export async function agentItem(
   const playbook = options.playbook === undefined ? [] : [await files.file(String(options.playbook))];
   const byEnv = await files.namedByEnv(env);
   const hash = valueHash({
-    ...{ harness, options, env, permission, contents: [...behind.words, ...playbook] },
+    harness,
+    options,
+    env,
+    permission,
+    contents: [...behind.words, ...playbook],
     ...(Object.keys(byEnv).length === 0 ? {} : { behind: byEnv }),
     ...(behind.more === null ? {} : { more: behind.more }),
     ...(ends.length === 0 ? {} : { ends }),
@@ -106,7 +110,9 @@ async function keptServers(
   ];
   const more = behind.flatMap((one) => (one.more === null ? [] : [one.more]));
   const hashed = {
-    ...{ mcp, file, contents: behind.flatMap(({ words }) => words) },
+    mcp,
+    file,
+    contents: behind.flatMap(({ words }) => words),
     ...(more.length === 0 ? {} : { more }),
     ...(Object.keys(env).length === 0 ? {} : { env }),
   };

@@ -20,8 +20,12 @@ function options(config: Record<string, unknown>, told: Record<string, Costs>): 
     costs: () => costs,
   }));
   const profiles = Object.keys(told).map((harness) => ({
-    ...{ ...offlineAgent, ...unsaidAgentFields, source: "config" as const },
-    ...{ slug: harness, harness, model: harness === "free" ? null : `m/${harness}` },
+    ...offlineAgent,
+    ...unsaidAgentFields,
+    source: "config" as const,
+    slug: harness,
+    harness,
+    model: harness === "free" ? null : `m/${harness}`,
   }));
   const agents = new AgentTable(profiles, { slug: profiles[0]?.slug ?? "", why: "a test" });
   const parsed = configSchema.parse(config);

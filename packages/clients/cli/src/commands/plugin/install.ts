@@ -145,7 +145,9 @@ async function withInstaller<T>(
     const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
     const person = personAt(cx, choices, stop.signal);
     const installer = await createInstaller({
-      ...{ ...project, person, signal: stop.signal },
+      ...project,
+      person,
+      signal: stop.signal,
       taken: () => takenNames(cx).catch(() => []),
     });
     // Consent to an install includes the changes it makes to the project's files.
