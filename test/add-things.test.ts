@@ -28,6 +28,18 @@ type Change = {
 
 const changes: readonly Change[] = [
   {
+    row: "a harness",
+    name: "MadeUpFacts",
+    edits: [
+      [
+        "packages/base/drivers/src/all.ts",
+        "const all: readonly Harness[]",
+        "type MadeUpFacts = { harness: string; program: null };\nexport const madeUp = (one: MadeUpFacts): HarnessFacts => one;\n",
+      ],
+    ],
+    demands: ["packages/base/drivers/src/all.ts"],
+  },
+  {
     row: "a configuration key",
     name: "made_up_key",
     edits: [

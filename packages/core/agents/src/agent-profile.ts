@@ -1,18 +1,11 @@
 /** Completes an agent with the project's default agent: harness with its options, model and rights. */
 import type { Agent, AgentDiagnostic, AgentProfile, Permission } from "@aegis/contract/agent.ts";
 import { familyOf, qualifiedModel } from "@aegis/contract/model-names.ts";
+import { factsOf, harnesses } from "@aegis/drivers/all.ts";
+import type { HarnessFacts } from "@aegis/drivers/harness.ts";
 
 export type Completed = { agent: Omit<Agent, "ref" | "overrides">; diagnostics: AgentDiagnostic[] };
 
-const claudeHarness = "claude-code";
-/** Model aliases that only Claude Code knows. */
-const claudeAliases: readonly string[] = ["sonnet", "opus", "haiku", "fable", "opusplan"];
-/** Harnesses inside the daemon that do not support MCP. */
-const withoutServers: readonly string[] = ["native", "scripted"];
-/** Harnesses whose own MCP servers, from user and project, can only be enabled or disabled together. */
-const onlyProjectServers: readonly string[] = ["goose", "kimi"];
-/** Harnesses that support the models of one vendor only. */
-const harnessFamilies: Readonly<Record<string, string | undefined>> = { [claudeHarness]: "anthropic", codex: "openai" };
 /** The permission if neither the agent nor the default agent sets one. */
 const unsaidPermission: Permission = "auto";
 
@@ -27,9 +20,13 @@ export function completeProfile(profile: AgentProfile, base: AgentProfile | null
   const harness = profile.harness ?? base?.harness ?? "";
   const inherited = profile.harness === null && base !== null;
   let model = profile.model ?? (sameHarness && profile.source !== "config" ? base.model : null);
-  if (profile.model !== null && claudeAliases.includes(profile.model) && harness !== claudeHarness) {
+  const facts = factsOf(harness);
+  const owner = ownerOf(profile.model);
+  if (owner !== undefined && owner.harness !== harness) {
     model = sameHarness ? base.model : null;
-    warn(`model: only Claude Code knows "${profile.model}"; on ${harness} it uses ${model ?? "the harness's choice"}`);
+    warn(
+      `model: only ${owner.program?.name ?? owner.harness} knows "${profile.model}"; on ${harness} it uses ${model ?? "the harness's choice"}`,
+    );
   }
   if (model !== null && model === profile.model) {
     const judged = judgeModel(model, harness);
@@ -38,13 +35,13 @@ export function completeProfile(profile: AgentProfile, base: AgentProfile | null
     if (judged.problem !== null)
       warn(`model: ${judged.problem}${model === profile.model ? "" : `; it uses ${model ?? "the harness's choice"}`}`);
   }
-  if (profile.temperature !== null && harness !== "native")
+  if (profile.temperature !== null && facts?.callsModel !== true)
     warn(`temperature: cannot be set on ${harness}, which keeps its own`);
-  if (profile.max_turns !== null && harness !== "native" && harness !== claudeHarness)
+  if (profile.max_turns !== null && facts?.limitsCalls !== true)
     warn(`maxTurns: cannot be set on ${harness}, which keeps its own`);
-  if (profile.mcp !== "none" && withoutServers.includes(harness))
+  if (profile.mcp !== "none" && facts?.usesServers === false)
     warn(`mcp: has no effect on ${harness}, which uses no MCP servers`);
-  if (profile.mcp !== "none" && onlyProjectServers.includes(harness))
+  if (profile.mcp !== "none" && facts?.projectServersOnly === true)
     warn(`mcp: ${harness} is given the servers of .mcp.json only; those it is configured with cannot be kept`);
   const agent = {
     ...profile,
@@ -60,19 +57,25 @@ export function completeProfile(profile: AgentProfile, base: AgentProfile | null
   return { agent, diagnostics };
 }
 
+/** The only harness that knows this name of a model. */
+function ownerOf(model: string | null): HarnessFacts | undefined {
+  return model === null ? undefined : harnesses.find(({ models }) => models.aliases.includes(model));
+}
+
 type JudgedModel = { model: string; usable: boolean; problem: string | null };
 
 /** The model's name in the harness, and a problem if the harness does not support it. */
 function judgeModel(model: string, harness: string): JudgedModel {
-  if (harness === "native") {
+  const facts = factsOf(harness);
+  if (facts?.callsModel === true) {
     const qualified = qualifiedModel(model);
     if (qualified.includes("/")) return { model: qualified, usable: true, problem: null };
     const problem = `"${model}" names no provider; native agents need provider/model, as in anthropic/claude-sonnet-4-5`;
     return { model, usable: false, problem };
   }
   const family = familyOf(model);
-  const own = harnessFamilies[harness];
-  if (family === null || own === undefined || family === own) return { model, usable: true, problem: null };
+  const own = facts?.models.vendor ?? null;
+  if (family === null || own === null || family === own) return { model, usable: true, problem: null };
   return { model, usable: false, problem: `${harness} has no models of ${family}, and "${model}" is one` };
 }
 

@@ -1,14 +1,16 @@
 /** Decides which skills an agent may use, and which are preloaded. */
 import type { Agent } from "@aegis/contract/agent.ts";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { type Skill, skillKey } from "./skill.ts";
 
 /** The user of skills. A person who only lists skills has access to all of them. */
 export type SkillHolder = Pick<Agent, "skills"> & Partial<Pick<Agent, "harness" | "tools" | "deny_tools">>;
 
-/** Claude Code reads these folders itself and offers their skills to its model. */
-export function isOfferedByHarness(holder: SkillHolder, skill: Skill): boolean {
-  if (holder.harness !== "claude-code" || (skill.source !== "claude" && skill.source !== "user-claude")) return false;
-  return holder.tools === null && holder.deny_tools?.includes("Skill") !== true;
+/** Some programs read folders of skills themselves and offer what is there to their model. */
+export function isOfferedByHarness(holder: SkillHolder, { source }: Skill): boolean {
+  const folders = holder.harness === undefined ? [] : (factsOf(holder.harness)?.skillFolders ?? []);
+  const folder = folders.find((one) => one.source === source || one.userSource === source);
+  return folder !== undefined && holder.tools === null && holder.deny_tools?.includes(folder.tool) !== true;
 }
 
 /** `null` allows every skill, an empty list none. */

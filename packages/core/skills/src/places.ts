@@ -1,6 +1,7 @@
 /** The skill folders in order of precedence. */
 import { isAbsolute, join, resolve } from "node:path";
 import type { SkillSource } from "@aegis/contract/skill.ts";
+import { harnesses } from "@aegis/drivers/all.ts";
 
 export type SkillRoot = {
   source: SkillSource;
@@ -29,15 +30,17 @@ export function skillRoots({ root, home, bundled, dirs }: PlaceOptions): { above
     headerless: false,
     ...more,
   });
+  // Pages without a header are skills for the program that reads the folder too.
+  const ofHarnesses = harnesses.flatMap(({ skillFolders }) => skillFolders);
   return {
     above: [
       at("project", join(root, "skills")),
       at("agents", join(root, ".agents", "skills")),
       at("aegis", join(root, ".aegis", "skills"), { flat: true }),
-      at("claude", join(root, ".claude", "skills"), { headerless: true }),
+      ...ofHarnesses.map(({ source, folder }) => at(source, join(root, folder), { headerless: true })),
       at("user", join(home, ".aegis", "skills"), { flat: true }),
       at("user-agents", join(home, ".agents", "skills")),
-      at("user-claude", join(home, ".claude", "skills"), { headerless: true }),
+      ...ofHarnesses.map(({ userSource, folder }) => at(userSource, join(home, folder), { headerless: true })),
     ],
     // Plugin skills rank between the two lists.
     below: [at("bundled", bundled), ...dirs.map((dir) => at("configured", fromHome(dir, root, home), { flat: true }))],

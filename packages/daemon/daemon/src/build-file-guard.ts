@@ -1,5 +1,6 @@
 /** Builds the built-in gate: the list of files that decide what Aegis and its agents may do. */
 import { basename } from "node:path";
+import { harnesses } from "@aegis/drivers/all.ts";
 import { plainReading, readWords } from "@aegis/drivers/codex/plain-reading.ts";
 import { createFileGuard, type FileGuard, type GuardedPath, type SecretPath } from "@aegis/hooks/file-guard.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
@@ -21,17 +22,7 @@ const startPaths: readonly GuardedPath[] = [".husky", ".envrc", ".vscode/tasks.j
   decides: "which programs start by themselves",
 }));
 /** Files of the user. Harnesses may freely write the rest of their folders, such as plans and transcripts. */
-const userPaths = [
-  ...[".aegis", ".claude.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"],
-  ...[".codex/rules", ".gemini/settings.json", ".qwen/settings.json", ".config/opencode", ".config/goose"],
-  ...[
-    ".copilot/mcp-config.json",
-    ".copilot/config.json",
-    ".copilot/settings.json",
-    ".copilot/hooks",
-    ".agents/plugins",
-  ],
-];
+export const userPaths: readonly string[] = [".aegis", ...new Set(harnesses.flatMap(({ userFiles }) => userFiles))];
 
 /**
  * With the token, the key and the records in these folders a program acts as the user. Aegis tells agents the paths of

@@ -1,5 +1,6 @@
 /** Builds the hook bus and connects it to every point at which plugins can observe or change something. */
 import { join } from "node:path";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { AgentCommands } from "@aegis/hooks/agent-commands.ts";
 import { type BeforeTurnOptions, beforeAgentStart, preTurn } from "@aegis/hooks/before-turn.ts";
 import { HookBus } from "@aegis/hooks/bus.ts";
@@ -62,9 +63,6 @@ export type Hooks = {
   close(reason: string, forced: AbortSignal): Promise<void>;
 };
 
-/** The only harness whose driver calls the model itself. */
-const nativeHarness = "native";
-
 export function buildHooks(options: BuildHooksOptions): Hooks {
   const { root: projectRoot, stateDir, store, transact, drivers, clock, log, settings, version, signal } = options;
   const { redact, permission, claims } = options;
@@ -87,7 +85,7 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
     // Harnesses write their temporary files into the first, and keep what they show in part below the second.
     return { writes: [join(folder, "tmp")], reads: [folder] };
   };
-  const callsModel = (session: SessionRow) => session.harness === nativeHarness;
+  const callsModel = (session: SessionRow) => factsOf(session.harness)?.callsModel === true;
   return {
     table,
     received: new MessageReceivedHooks({ bus, store, transact, clock, log, signal }),

@@ -2,6 +2,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError } from "@aegis/contract/errors.ts";
+import { createDrivers } from "@aegis/drivers/all.ts";
 import { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { createMirror } from "@aegis/events/mirror.ts";
 import type { Place } from "@aegis/installer/place.ts";
@@ -12,7 +13,6 @@ import { createProcesses, type Processes } from "@aegis/lib/process.ts";
 import { packageVersion } from "@aegis/lib/version.ts";
 import { type ClusterSettings, clusterSecrets, clusterSettings } from "@aegis/project/cluster.ts";
 import { ConfigService } from "@aegis/project/config-service.ts";
-import { createDrivers } from "@aegis/project/harnesses/drivers.ts";
 import { projectPlace, settleInstalls, userPlace } from "@aegis/project/packages/places.ts";
 import { gateStore } from "@aegis/project/plugins/gate-store.ts";
 import { Secrets } from "@aegis/project/secrets.ts";

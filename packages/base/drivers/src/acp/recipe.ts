@@ -6,11 +6,11 @@ import type { Agent, Permission } from "@aegis/contract/agent.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import type { ChosenServers } from "../cli-harness/mcp-servers.ts";
 import type { Program } from "../cli-harness/probe.ts";
+import type { HarnessFacts } from "../harness.ts";
 import type { ToolNaming } from "./tool-calls.ts";
 import type { UsageStyle } from "./usage.ts";
 
-export type AcpRecipe = {
-  harness: string;
+export type AcpRecipe = HarnessFacts & {
   program: Program;
   /** True if the agent's options must name the program. */
   commandRequired: boolean;

@@ -7,17 +7,7 @@ import { childEnv } from "@aegis/lib/child-env.ts";
 import { makePrivateDir, writeAtomic } from "@aegis/lib/files.ts";
 import { type Json, objectAt } from "../cli-harness/fields.ts";
 import { chosenServers, projectServersFile } from "../cli-harness/mcp-servers.ts";
-import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, PlaneAddress, SpawnCommand } from "../driver.ts";
-
-export const harness = "claude-code";
-
-export const program: Program = {
-  name: "Claude Code",
-  command: "claude",
-  install: "npm install -g @anthropic-ai/claude-code",
-  version: /(\d+\.\d+\.\d+) \(Claude Code\)/,
-};
 
 /** A CLI version that does not support one of these is started without it. */
 export const optionalFlags: ReadonlySet<string> = new Set(["--system-prompt-snapshot", "--effort"]);

@@ -10,7 +10,7 @@ import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
 import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
-import { program } from "./command.ts";
+import { program } from "./facts.ts";
 import type { ClaudeLink } from "./link.ts";
 import { answerRequest } from "./permissions.ts";
 import { startClaude, stderrOf } from "./start.ts";

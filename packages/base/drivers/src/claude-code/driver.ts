@@ -2,11 +2,12 @@
 import { parseCliOptions } from "../cli-harness/options.ts";
 import { probeProgram } from "../cli-harness/probe.ts";
 import type { Driver, DriverDeps } from "../driver.ts";
-import { buildEnv, harness, program } from "./command.ts";
+import { buildEnv } from "./command.ts";
+import { claudeCodeFacts, program } from "./facts.ts";
 
 export function createClaudeCodeDriver(deps: DriverDeps): Driver {
   return {
-    harness,
+    harness: claudeCodeFacts.harness,
     capabilities: { resume: "here", fork: true, steer: true, mcp: true, permissions: true, images: true },
     costs: () => "told",
     probe: (signal) => probeProgram(program, deps, buildEnv(deps.env, {}), signal),

@@ -6,7 +6,8 @@ import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
 import { readiness, spawnFailure } from "../cli-harness/start.ts";
 import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
-import { buildCommand, type Launch, optionalFlags, program } from "./command.ts";
+import { buildCommand, type Launch, optionalFlags } from "./command.ts";
+import { program } from "./facts.ts";
 import { hookRegistration } from "./hooks.ts";
 import { ClaudeLink, type LinkHandlers } from "./link.ts";
 

@@ -4,7 +4,7 @@ import type { TurnItems } from "@aegis/contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
-import { harness } from "./command.ts";
+import { claudeCodeFacts } from "./facts.ts";
 import { CostMeter, readResult } from "./result.ts";
 import { describeCall, planOf, resultDiff } from "./tools.ts";
 
@@ -195,7 +195,7 @@ export class Translator {
 }
 
 export function raw(value: unknown): DriverEvent {
-  return { type: "raw", harness, value };
+  return { type: "raw", harness: claudeCodeFacts.harness, value };
 }
 
 export function notice(level: TurnItems["notice"]["level"], text: string): DriverEvent {

@@ -5,7 +5,7 @@ import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { readiness, spawnFailure } from "../cli-harness/start.ts";
 import { type AskConsent, type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
-import { program } from "./command.ts";
+import { program } from "./facts.ts";
 import { type RequestId, Rpc } from "./rpc.ts";
 
 /** Handlers for the messages of one thread. */

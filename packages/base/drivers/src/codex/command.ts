@@ -1,16 +1,6 @@
 /** Builds the command of Codex's app server. One server serves every conversation with the same command. */
 import { childEnv } from "@aegis/lib/child-env.ts";
-import type { Program } from "../cli-harness/probe.ts";
 import type { ConversationSpec, DriverDeps, SpawnCommand } from "../driver.ts";
-
-export const harness = "codex";
-
-export const program: Program = {
-  name: "Codex",
-  command: "codex",
-  install: "npm install -g @openai/codex",
-  version: /codex-cli (\d+\.\d+\.\d+\S*)/,
-};
 
 export function buildCommand(
   spec: ConversationSpec,

@@ -6,7 +6,7 @@
 import type { TurnError } from "@aegis/contract/turn.ts";
 import { isObject, type Json, listAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { DriverEvent } from "../driver.ts";
-import { program } from "./command.ts";
+import { program } from "./facts.ts";
 import type { Rpc } from "./rpc.ts";
 
 /** The first feature is that of newer versions; in those that lack it, the second one is the tool with terminals. */

@@ -4,7 +4,7 @@ import type { TurnError, TurnItems, Usage } from "@aegis/contract/turn.ts";
 import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
-import { harness } from "./command.ts";
+import { codexFacts } from "./facts.ts";
 import { callsOf, resultsOf } from "./items.ts";
 
 /** Notifications that are not part of a turn. */
@@ -121,7 +121,7 @@ export class Translator {
 }
 
 function raw(value: unknown): DriverEvent {
-  return { type: "raw", harness, value };
+  return { type: "raw", harness: codexFacts.harness, value };
 }
 
 export function notice(level: TurnItems["notice"]["level"], text: string): DriverEvent {

@@ -1,6 +1,7 @@
 /** The native driver: Aegis's own agent loop over a model API. */
 import type { Capabilities, Driver, DriverDeps } from "../driver.ts";
 import { probeNative } from "./detect.ts";
+import { nativeFacts } from "./facts.ts";
 import { costsOf, type ModelSettings } from "./models.ts";
 
 export type NativeDriverDeps = DriverDeps & { models: ModelSettings };
@@ -17,7 +18,7 @@ const capabilities: Capabilities = {
 
 export function createNativeDriver(deps: NativeDriverDeps): Driver {
   return {
-    harness: "native",
+    harness: nativeFacts.harness,
     capabilities,
     costs: ({ model }) => costsOf(model, deps.models, deps.env),
     probe: (signal) => probeNative(deps.env, deps.models, globalThis.fetch, signal),

@@ -5,6 +5,7 @@ import { errorText } from "@aegis/lib/log.ts";
 import type { ConversationSpec, Driver, DriverDeps } from "../driver.ts";
 import { DriverError } from "../driver.ts";
 import { createConversation } from "./conversation.ts";
+import { scriptedFacts } from "./facts.ts";
 import { Gates } from "./gates.ts";
 import { createPlaybookShelf, type Playbook, PlaybookError, type PlaybookShelf } from "./playbook/playbook.ts";
 
@@ -12,7 +13,7 @@ export function createScriptedDriver(deps: DriverDeps): Driver {
   const shelf = createPlaybookShelf();
   const gates = new Gates(deps.clock);
   return {
-    harness: "scripted",
+    harness: scriptedFacts.harness,
     costs: () => "nothing",
     capabilities: {
       // It has no memory to lose: the messages of an interrupted turn are simply sent again.

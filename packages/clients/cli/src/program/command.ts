@@ -16,6 +16,7 @@ export type Completion =
   | "skill"
   | "schedule"
   | "command"
+  | "mcp program"
   | "file"
   | readonly string[];
 

@@ -119,7 +119,7 @@ export async function complete(cwd: string, words: readonly string[]): Promise<s
   try {
     const { candidates, ask } = suggest(words, commands, commandGroups);
     if (ask === "file") return [":files"];
-    const all = ask === null ? candidates : await askDaemon(projectFolder(cwd, words), ask);
+    const all = ask === null ? candidates : await candidatesOf(ask, cwd, words);
     const current = words.at(-1) ?? "";
     return all.filter(({ value }) => value.startsWith(current)).map(toLine);
   } catch {
@@ -132,10 +132,16 @@ function projectFolder(cwd: string, words: readonly string[]): string {
   return option === -1 ? cwd : resolve(cwd, words[option + 1] ?? ".");
 }
 
+async function candidatesOf(kind: Exclude<Suggestions["ask"], "file" | null>, cwd: string, words: readonly string[]) {
+  if (kind !== "mcp program") return askDaemon(projectFolder(cwd, words), kind);
+  const { mcpPrograms } = await import("@aegis/project/harnesses/mcp-targets.ts");
+  return mcpPrograms.map(({ name }) => ({ value: name, description: "" }));
+}
+
 /** Only the newest tasks are useful candidates. */
 const mostTasks = 50;
 
-type Asked = Exclude<Suggestions["ask"], "file" | null>;
+type Asked = Exclude<Suggestions["ask"], "file" | "mcp program" | null>;
 
 async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
   const found = await inspectDaemonFile(findProjectRoot(cwd), userHome());

@@ -4,6 +4,7 @@ import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import type { Agent, Permission } from "@aegis/contract/agent.ts";
 import type { AuditAgent, Leave } from "@aegis/contract/audit.ts";
 import type { Decision, ScopedTool } from "@aegis/contract/tool-access.ts";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
 import { allTools, scopeNote } from "@aegis/project/agents/describe.ts";
 import type { ToolTable } from "@aegis/sessions/tools/tools.ts";
@@ -77,12 +78,10 @@ function auditAgent(
   };
 }
 
-/** Harnesses whose own tools Aegis does not run. Aegis answers their requests, but some act without a request. */
-const asksByItself: readonly string[] = ["native", "claude-code", "codex", "scripted"];
-
+/** Some programs act without asking first. */
 function harnessNote(agent: Agent): string | null {
   const scope = scopeNote(agent);
-  if (asksByItself.includes(agent.harness) || agent.permission === "full") return scope;
+  if (factsOf(agent.harness)?.asksByItself === true || agent.permission === "full") return scope;
   const note = `${agent.harness} is held to this only where it asks before it acts`;
   return scope === null ? note : `${note}; ${scope}`;
 }

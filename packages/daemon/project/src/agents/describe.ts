@@ -11,6 +11,7 @@ import {
 } from "@aegis/contract/agent.ts";
 import type { ScopedTool } from "@aegis/contract/tool-access.ts";
 import { coreTools, isHarnessTool, matchesEntry, parseToolEntry } from "@aegis/contract/tool-names.ts";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { scopedTool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
 import { type CostOptions, costDiagnostic, costDiagnostics } from "./costs.ts";
@@ -20,9 +21,6 @@ export type AgentsOptions = CostOptions & {
   /** Diagnostics found while reading the agent files. */
   fileDiagnostics: () => readonly AgentDiagnostic[];
 };
-
-/** Harnesses whose own tools Aegis can remove. Other harnesses are limited when they ask for permission. */
-const scopedHarnesses: readonly string[] = ["native", "claude-code"];
 
 /** All registered tools in the form that the policy expects. */
 export function allTools(tools: ToolTable): ScopedTool[] {
@@ -134,8 +132,9 @@ function isKnown(text: string, known: ReadonlyMap<string, ScopedTool>): boolean 
 
 /** Describes the part of an agent's tool list that its harness cannot enforce; null if it enforces everything. */
 export function scopeNote({ harness, tools, deny_tools: denied }: Agent): string | null {
-  if (scopedHarnesses.includes(harness) || (tools === null && denied.length === 0)) return null;
-  if (harness === "scripted")
+  const scopes = factsOf(harness)?.scopesTools;
+  if (scopes === "removed" || (tools === null && denied.length === 0)) return null;
+  if (scopes === "playbook")
     return "the scripted agent keeps the tools of its playbook; this list limits only the tools of Aegis";
   return `${harness} is refused other tools of its own where it asks: before it changes files or runs anything, not always before it reads`;
 }

@@ -5,6 +5,7 @@
 
 import type { AgentChoice } from "@aegis/agents/agent-table.ts";
 import { type Agent, unsaidAgentFields } from "@aegis/contract/agent.ts";
+import { harnesses } from "@aegis/drivers/all.ts";
 import type { Probe } from "@aegis/drivers/driver.ts";
 
 export type Detected = {
@@ -26,13 +27,12 @@ export type DetectOptions = {
   probeAll?: boolean;
 };
 
+type Detectable = { slug: string; harness: string; command: string; name: string };
+
 /** Harnesses by preference, with the command that shows that each one is installed. */
-const harnesses = [
-  { slug: "claude", harness: "claude-code", command: "claude", name: "Claude Code" },
-  { slug: "codex", harness: "codex", command: "codex", name: "Codex" },
-  { slug: "gemini", harness: "gemini", command: "gemini", name: "Gemini CLI" },
-  { slug: "opencode", harness: "opencode", command: "opencode", name: "OpenCode" },
-] as const;
+export const detectable: readonly Detectable[] = harnesses.flatMap(({ harness, detect, program }) =>
+  detect === null || program === null ? [] : [{ slug: detect, harness, command: program.command, name: program.name }],
+);
 
 export const offlineAgent: Agent = {
   ...unsaidAgentFields,
@@ -54,7 +54,7 @@ export async function detectAgents(options: DetectOptions): Promise<Detected> {
   const reasons: string[] = [];
   let choice: AgentChoice | null = null;
   const found = await Promise.all(
-    harnesses.map(async (one) => {
+    detectable.map(async (one) => {
       const path = await options.findCommand(one.command);
       const early =
         path !== null && options.probeAll === true ? await problemOf(options, one.harness, path) : undefined;
@@ -91,7 +91,7 @@ export async function detectAgents(options: DetectOptions): Promise<Detected> {
     agents: [offlineAgent],
     choice: {
       slug: offlineAgent.slug,
-      why: `no harness (${harnesses.map((one) => one.command).join(", ")}) is on PATH, no model key is in the environment and no Ollama answers here`,
+      why: `no harness (${detectable.map((one) => one.command).join(", ")}) is on PATH, no model key is in the environment and no Ollama answers here`,
     },
     broken,
   };

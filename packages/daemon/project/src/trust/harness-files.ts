@@ -6,6 +6,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { lstat, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { type HarnessFile, harnesses, projectFilesOf } from "@aegis/drivers/all.ts";
+import type { CountedContent, ProjectFile } from "@aegis/drivers/harness.ts";
 import { ifUnreadable, isInside, isReachable, isUnreadable, reachableEntries, readRegular } from "@aegis/lib/files.ts";
 import { userHome } from "@aegis/lib/home.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
@@ -15,100 +17,55 @@ import { bytesHash, type Contents } from "./contents.ts";
 import { NamedFiles } from "./named-files.ts";
 import { programVariables } from "./program-variables.ts";
 
-type HarnessFile = {
-  harnesses: readonly string[];
-  /** A file or a folder, relative to the project. */
-  path: string;
-  what: string;
-  /** Whether the text has any effect; always true if absent. */
-  matters?: (text: string) => boolean;
-  /** For a folder of pages: whether a page does more than speak. Only those pages count. */
-  pages?: (text: string) => boolean;
-};
-
 /** Keys of Claude Code's settings that neither run anything nor permit anything to run. */
 const harmlessClaudeKeys = ["$schema", "model", "outputStyle", "cleanupPeriodDays", "includeCoAuthoredBy", "language"];
 
-const list: readonly HarnessFile[] = [
-  ...[".claude/settings.json", ".claude/settings.local.json"].map((path) => ({
-    harnesses: ["claude-code", "copilot"],
-    path,
-    what: "Claude Code and Copilot take hooks, environment and rights from it",
-    matters: mattersToClaude,
-  })),
-  ...[".claude/agents", ".claude/skills", ".claude/commands"].map((path) => ({
-    harnesses: ["claude-code", "copilot"],
-    path,
-    what: "pages or plugins in it define hooks, servers, rights or commands",
-    pages: actsInClaude,
-  })),
-  { harnesses: ["claude-code"], path: ".claude/workflows", what: "Claude Code runs programs from it" },
-  { harnesses: ["codex"], path: ".codex", what: "Codex takes settings and servers from it" },
-  { harnesses: ["gemini"], path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
-  { harnesses: ["qwen"], path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" },
-  {
-    harnesses: ["gemini", "qwen"],
-    path: ".env",
-    what: "the harness takes variables from it that decide which programs run, or which server gets your key",
-    matters: setsVariableOfPrograms,
-  },
-  ...["opencode.json", "opencode.jsonc", ".opencode"].map((path) => ({
-    harnesses: ["opencode", "kilo"],
-    path,
-    what: "OpenCode takes settings, plugins and tools from it",
-  })),
-  ...["kilo.json", "kilo.jsonc", ".kilo", ".kilocode"].map((path) => ({
-    harnesses: ["kilo"],
-    path,
-    what: "Kilo Code takes settings, plugins and tools from it",
-  })),
-  ...[".agents/plugins", ".goose"].map((path) => ({
-    harnesses: ["goose"],
-    path,
-    what: "goose runs hooks of plugins in it",
-  })),
-  ...[".kimi", ".kimi-code"].map((path) => ({
-    harnesses: ["kimi"],
-    path,
-    what: "Kimi Code takes settings, servers and plugins from it",
-  })),
-  ...[".github/hooks", ".github/extensions", ".github/copilot", ".github/lsp.json"].map((path) => ({
-    harnesses: ["copilot"],
-    path,
-    what: "Copilot takes hooks, programs and settings from it",
-  })),
-  {
-    harnesses: ["copilot"],
-    path: ".github/agents",
-    what: "Copilot starts servers that pages in it name",
-    pages: actsInCopilot,
-  },
-  ...[".github/skills", ".agents/skills"].map((path) => ({
-    harnesses: ["copilot"],
-    path,
-    what: "pages in it permit tools",
-    pages: actsInClaude,
-  })),
-  ...[".mcp.json", ".vscode/mcp.json", ".github/mcp.json"].map((path) => ({
-    harnesses: [],
-    path,
-    what: "it names MCP servers that an agent may start",
+type Judges = {
+  /** Whether the text of a file has any effect. */
+  matters?: (text: string) => boolean;
+  /** For a folder of pages: whether a page does more than speak. Only those pages count. */
+  pages?: (text: string) => boolean;
+  /** Whether a text that is about to be written may have an effect. */
+  written?: (text: string) => boolean;
+};
+
+const judges: Readonly<Record<CountedContent, Judges>> = {
+  settings: { matters: mattersToClaude },
+  pages: { pages: actsInClaude, written: writesActivePage },
+  server_pages: { pages: actsInCopilot, written: writesActivePage },
+  variables: { matters: setsVariableOfPrograms, written: namesVariableOfPrograms },
+};
+
+/** Lists of MCP servers that several programs read. */
+const serverLists: readonly ProjectFile[] = [".mcp.json", ".vscode/mcp.json", ".github/mcp.json"].map((path) => ({
+  path,
+  what: "it names MCP servers that an agent may start",
+}));
+
+/** An agent of any program may start those servers; only a program that nothing is known of is judged by them. */
+export const harnessFiles: readonly HarnessFile[] = [
+  ...projectFilesOf(harnesses),
+  ...serverLists.map((file) => ({
+    ...file,
+    harnesses: harnesses.filter(({ projectFiles }) => projectFiles === "any").map(({ harness }) => harness),
   })),
 ];
 
-/** Any program may be behind this harness, for example an adapter for one of the others. So every file counts. */
-const anyProgram = "acp";
-const files = list.map((file) => ({ ...file, harnesses: [...file.harnesses, anyProgram] }));
+function judgesOf({ counts }: HarnessFile): Judges {
+  return counts === undefined ? {} : judges[counts];
+}
 
 /** For modules that need the list of files. `matters` checks a text that is about to be written. */
-export const harnessPaths: readonly Pick<HarnessFile, "path" | "matters">[] = files.map(({ path, pages }) => {
-  if (pages !== undefined) return { path, matters: writesActivePage };
-  return path === ".env" ? { path, matters: namesVariableOfPrograms } : { path };
-});
+export const harnessPaths: readonly { path: string; matters?: (text: string) => boolean }[] = harnessFiles.map(
+  (file) => {
+    const { written } = judgesOf(file);
+    return written === undefined ? { path: file.path } : { path: file.path, matters: written };
+  },
+);
 
 /** Whether the harness reads any such file on its own. */
 export function readsProjectFiles(harness: string): boolean {
-  return files.some(({ harnesses }) => harnesses.includes(harness));
+  return harnessFiles.some((file) => file.harnesses.includes(harness));
 }
 
 /** Harnesses create this folder themselves; hashing it would invalidate the trust at each start. */
@@ -124,8 +81,10 @@ export async function harnessItems(root: string, contents: Contents, only?: stri
   const folders = [root, ...(await foldersAbove(root))];
   const items: HarnessItem[] = [];
   for (const folder of folders) {
-    for (const { harnesses, path, what, matters, pages } of files) {
-      if (only !== undefined && !harnesses.includes(only)) continue;
+    for (const file of harnessFiles) {
+      const { path, what } = file;
+      if (only !== undefined && !file.harnesses.includes(only)) continue;
+      const { matters, pages } = judgesOf(file);
       const named = new NamedFiles({ root: folder, worktree: null }, contents);
       const found =
         pages === undefined
@@ -138,7 +97,7 @@ export async function harnessItems(root: string, contents: Contents, only?: stri
         ...(await partsBelow(folder, path, pages).catch(ifUnreadable({}))),
         ...(await named.parts()),
       });
-      items.push({ item: { kind: "harness", name, what, hash, file: name, parts }, harnesses });
+      items.push({ item: { kind: "harness", name, what, hash, file: name, parts }, harnesses: file.harnesses });
     }
   }
   return items;
@@ -159,7 +118,7 @@ async function foldersAbove(root: string): Promise<string[]> {
 async function hashOfSettings(
   root: string,
   path: string,
-  matters: HarnessFile["matters"],
+  matters: Judges["matters"],
   contents: Contents,
   named: NamedFiles,
 ): Promise<string | null> {
@@ -179,7 +138,7 @@ async function hashOfPages(
 }
 
 /** The files of an item itself, by their paths from the folder that holds it. */
-async function partsBelow(folder: string, path: string, pages: HarnessFile["pages"]): Promise<Parts> {
+async function partsBelow(folder: string, path: string, pages: Judges["pages"]): Promise<Parts> {
   const place = join(folder, path);
   if (pages !== undefined) {
     const files = await filesBelow(place);
@@ -192,7 +151,7 @@ async function partsBelow(folder: string, path: string, pages: HarnessFile["page
   return fileParts(below.map((name) => [join(path, name), join(place, name)]));
 }
 
-async function hashOf(path: string, matters: HarnessFile["matters"], contents: Contents): Promise<string | null> {
+async function hashOf(path: string, matters: Judges["matters"], contents: Contents): Promise<string | null> {
   const info = await stat(path);
   if (info.isDirectory()) return contents.tree(path, installedByHarness);
   if (!info.isFile()) return unknowable();

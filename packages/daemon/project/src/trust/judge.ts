@@ -7,6 +7,7 @@ import { readFile, realpath } from "node:fs/promises";
 import { relative } from "node:path";
 import type { Agent, AgentProfile } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { Consent } from "@aegis/lib/consent.ts";
 import type { PluginPlace, Trust, TrustItem, Verdict } from "@aegis/plugins/trust/trust.ts";
 import type { CommandFile } from "@aegis/skills/commands/files.ts";
@@ -16,7 +17,7 @@ import { bytesHash, Contents } from "./contents.ts";
 import { harnessItems, readsProjectFiles } from "./harness-files.ts";
 import { commandItem, modelItem, scheduleItem } from "./items.ts";
 import { settingItems } from "./setting-items.ts";
-import { nativeHarness, providersOf, refusalText } from "./trusted-settings.ts";
+import { providersOf, refusalText } from "./trusted-settings.ts";
 import { waysOutOfWorktree, worktreeRefusal } from "./worktree-refusal.ts";
 
 export type JudgeOptions = {
@@ -74,7 +75,7 @@ export class ConsentCheck {
    * names anything that could run. Other settings give it another profile.
    */
   async isInert(agent: Agent): Promise<boolean> {
-    if (agent.harness === nativeHarness || readsProjectFiles(agent.harness)) return false;
+    if (factsOf(agent.harness)?.callsModel === true || readsProjectFiles(agent.harness)) return false;
     return (await this.#ownItems(agent, this.#options.contents, null)).length === 0;
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Agent } from "@aegis/contract/agent.ts";
 import { qualifiedModel } from "@aegis/contract/model-names.ts";
+import { factsOf } from "@aegis/drivers/all.ts";
 import { type Change, changesLine } from "@aegis/plugins/trust/parts.ts";
 import type { Refusal, Trust, TrustItem } from "@aegis/plugins/trust/trust.ts";
 import type { Config } from "../config/config.ts";
@@ -21,8 +22,6 @@ export type TrustedSettings = Settings & {
   /** The reason why an agent must not start, or null. */
   refusal: (agent: Agent) => string | null;
 };
-
-export const nativeHarness = "native";
 
 export async function trustedSettings(
   root: string,
@@ -95,7 +94,7 @@ function whatChanged(changes: readonly Change[]): string {
  * provider.
  */
 export function providersOf({ harness, model }: Pick<Agent, "harness" | "model">, all: Iterable<string>): string[] {
-  if (harness !== nativeHarness) return [];
+  if (factsOf(harness)?.callsModel !== true) return [];
   const names = [...all];
   return model === null ? names : names.filter((name) => name === qualifiedModel(model).split("/")[0]);
 }

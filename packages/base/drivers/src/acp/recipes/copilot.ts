@@ -1,12 +1,34 @@
 /** GitHub Copilot CLI. Uses the user's login and settings; permissions and excluded servers are passed as arguments. */
 import { join } from "node:path";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
+import { acpFacts, claudeFiles, type ProjectFile } from "../../harness.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { declaredServers, entriesOf, inFolders, refusePlaneName, serversOf, withAncestors } from "./settings.ts";
 
+const projectFiles: readonly ProjectFile[] = [
+  ...claudeFiles,
+  ...[".github/hooks", ".github/extensions", ".github/copilot", ".github/lsp.json"].map(
+    (path): ProjectFile => ({ path, what: "Copilot takes hooks, programs and settings from it" }),
+  ),
+  { path: ".github/agents", what: "Copilot starts servers that pages in it name", counts: "server_pages" },
+  ...[".github/skills", ".agents/skills"].map(
+    (path): ProjectFile => ({ path, what: "pages in it permit tools", counts: "pages" }),
+  ),
+];
+
 export const copilot: AcpRecipe = {
   harness: "copilot",
+  ...acpFacts,
+  detect: null,
+  projectFiles: projectFiles,
+  userFiles: [
+    ...[".copilot/mcp-config.json", ".copilot/config.json", ".copilot/settings.json", ".copilot/hooks"],
+    ".agents/plugins",
+  ],
+  projectServersOnly: false,
+  skillFolders: [],
+  mcpTarget: null,
   program: {
     name: "Copilot CLI",
     command: "copilot",

@@ -1,9 +1,17 @@
 /** Any other program that speaks the Agent Client Protocol, started with the command in the agent's options. */
+import { acpFacts } from "../../harness.ts";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 
 export const custom: AcpRecipe = {
   harness: "acp",
+  ...acpFacts,
+  detect: null,
+  projectFiles: "any",
+  userFiles: [],
+  projectServersOnly: false,
+  skillFolders: [],
+  mcpTarget: null,
   program: {
     name: "The ACP agent",
     command: "",

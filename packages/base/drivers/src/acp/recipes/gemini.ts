@@ -9,6 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { readJsonl } from "@aegis/lib/jsonl.ts";
 import { isObject, type Json, textAt } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
+import { acpFacts, environmentFile } from "../../harness.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { allowedServers } from "../servers.ts";
 import { planeServer } from "../tool-calls.ts";
@@ -31,6 +32,23 @@ const settings = {
 
 export const gemini: AcpRecipe = {
   harness: "gemini",
+  ...acpFacts,
+  detect: "gemini",
+  projectFiles: [
+    { path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
+    environmentFile,
+  ],
+  userFiles: [".gemini/settings.json"],
+  projectServersOnly: false,
+  skillFolders: [],
+  mcpTarget: {
+    projectFile: ".gemini/settings.json",
+    userFile: ({ home }) => join(home, ".gemini", settingsFile),
+    key: "mcpServers",
+    format: "json",
+    // Longer than the longest wait of a tool.
+    entry: (command, args) => ({ command, args, timeout: 60_000 }),
+  },
   program: {
     name: "Gemini CLI",
     command: "gemini",

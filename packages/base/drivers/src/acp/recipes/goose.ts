@@ -1,5 +1,6 @@
 /** goose. All session settings are passed in its environment; its own settings and keyring remain in effect. */
 import type { Permission } from "@aegis/contract/agent.ts";
+import { acpFacts } from "../../harness.ts";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 
@@ -8,6 +9,13 @@ const modes: Record<Permission, string> = { read: "approve", write: "approve", f
 
 export const goose: AcpRecipe = {
   harness: "goose",
+  ...acpFacts,
+  detect: null,
+  projectFiles: [".agents/plugins", ".goose"].map((path) => ({ path, what: "goose runs hooks of plugins in it" })),
+  userFiles: [".config/goose", ".agents/plugins"],
+  projectServersOnly: true,
+  skillFolders: [],
+  mcpTarget: null,
   program: {
     name: "goose",
     command: "goose",

@@ -3,6 +3,7 @@
  * Settings, models, login and conversations in it are links to the user's files.
  */
 import { join } from "node:path";
+import { acpFacts } from "../../harness.ts";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { linksTo } from "./settings.ts";
@@ -19,6 +20,18 @@ const ownEntries = new Set(["mcp.json", "plugins", "workspace-trust"]);
 
 export const kimi: AcpRecipe = {
   harness: "kimi",
+  ...acpFacts,
+  detect: null,
+  projectFiles: [".kimi", ".kimi-code"].map((path) => ({
+    path,
+    what: "Kimi Code takes settings, servers and plugins from it",
+  })),
+  userFiles: [".kimi", ".kimi-code"].flatMap((folder) =>
+    ["config.toml", "mcp.json", "plugins"].map((name) => `${folder}/${name}`),
+  ),
+  projectServersOnly: true,
+  skillFolders: [],
+  mcpTarget: null,
   program: {
     name: "Kimi Code",
     command: "kimi",

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Permission } from "@aegis/contract/agent.ts";
 import { isObject, type Json } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
+import { acpFacts } from "../../harness.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import {
@@ -48,6 +49,11 @@ const providerKeys = [
   ...["FIREWORKS_API_KEY", "HF_TOKEN", "GITHUB_TOKEN", "XDG_*", "NODE_EXTRA_CA_CERTS"],
 ];
 
+const opencodeFiles = ["opencode.json", "opencode.jsonc", ".opencode"].map((path) => ({
+  path,
+  what: "OpenCode takes settings, plugins and tools from it",
+}));
+
 export const opencode: AcpRecipe = forkOf({
   harness: "opencode",
   program: {
@@ -61,6 +67,9 @@ export const opencode: AcpRecipe = forkOf({
   settingsFiles: ["opencode.json", "opencode.jsonc"],
   folders: [".opencode"],
   login: "Run `opencode auth login`, or set your provider's key for the daemon.",
+  detect: "opencode",
+  projectFiles: opencodeFiles,
+  userFiles: [".config/opencode"],
 });
 
 export const kilo: AcpRecipe = forkOf({
@@ -76,9 +85,18 @@ export const kilo: AcpRecipe = forkOf({
   settingsFiles: ["kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "mcp.json"],
   folders: [".kilo", ".kilocode", ".opencode"],
   login: "Run `kilo auth login`, or set your provider's key for the daemon.",
+  detect: null,
+  projectFiles: [
+    ...opencodeFiles,
+    ...["kilo.json", "kilo.jsonc", ".kilo", ".kilocode"].map((path) => ({
+      path,
+      what: "Kilo Code takes settings, plugins and tools from it",
+    })),
+  ],
+  userFiles: [".config/kilo", ".config/opencode"],
 });
 
-type Fork = Pick<AcpRecipe, "harness" | "program" | "login"> & {
+type Fork = Pick<AcpRecipe, "harness" | "program" | "login" | "detect" | "projectFiles" | "userFiles"> & {
   /** The prefix of its environment variables. */
   prefix: string;
   /** The name of its folders below the user's config and data folders. */
@@ -89,11 +107,18 @@ type Fork = Pick<AcpRecipe, "harness" | "program" | "login"> & {
 };
 
 function forkOf(fork: Fork): AcpRecipe {
-  const { prefix, harness, program, login } = fork;
+  const { prefix, harness, program, login, detect, projectFiles, userFiles } = fork;
   return {
+    ...acpFacts,
     harness,
     program,
     login,
+    detect,
+    projectFiles,
+    userFiles,
+    projectServersOnly: false,
+    skillFolders: [],
+    mcpTarget: null,
     commandRequired: false,
     passEnv: [...providerKeys, `${prefix}_API_KEY`, `${prefix}_CONFIG`, `${prefix}_CONFIG_DIR`],
     launch: (context) => launch(fork, context),

@@ -3,6 +3,7 @@
  * all others. So a private copy, based on the administrator's settings, sets what Aegis needs.
  */
 import { join } from "node:path";
+import { acpFacts, environmentFile } from "../../harness.ts";
 import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { allowedServers } from "../servers.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
@@ -20,6 +21,13 @@ const settings = {
 
 export const qwen: AcpRecipe = {
   harness: "qwen",
+  ...acpFacts,
+  detect: null,
+  projectFiles: [{ path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" }, environmentFile],
+  userFiles: [".qwen/settings.json"],
+  projectServersOnly: false,
+  skillFolders: [],
+  mcpTarget: null,
   program: {
     name: "Qwen Code",
     command: "qwen",

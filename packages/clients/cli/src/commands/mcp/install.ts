@@ -10,24 +10,25 @@ import { homeOf } from "@aegis/lib/home.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { unifiedDiff } from "@aegis/lib/unified-diff.ts";
+import type { McpProgram } from "@aegis/project/harnesses/mcp-targets.ts";
 import type { Handler } from "../../program/command.ts";
 import { CliError, usageError } from "../../program/failure.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
-import { type InstallTarget, installTargets, type mcpCommands } from "./spec.ts";
+import type { mcpCommands } from "./spec.ts";
 
 export const install: Handler<typeof mcpCommands.install> = async (cx, { program, scope, print, yes }) => {
-  const target = targetOf(program);
+  const target = await targetOf(program);
   const root = findProjectRoot(cx.cwd);
   if (!existsSync(join(root, configFileName)) && !existsSync(storePath(root)))
     cx.warn(`${root} is not a project yet; run aegis init here, or name a project with --project`);
   const entry: Entry = {
     // Programs with a window do not have the PATH of the user's shell.
     command: process.execPath,
-    args: [commandLine(), "--project", root, "mcp", "--client", target],
+    args: [commandLine(), "--project", root, "mcp", "--client", target.name],
   };
   const place = settingsFile(target, scope, { root, env: cx.env, platform: process.platform });
-  if (place === null) throw usageError(`${target} has no settings file of a project`, "use --scope user");
+  if (place === null) throw usageError(`${target.name} has no settings file of a project`, "use --scope user");
   if (print) {
     cx.show({ file: place, entry: snippet(target, entry) }, [place, "", snippet(target, entry)]);
     return;
@@ -57,18 +58,17 @@ export const install: Handler<typeof mcpCommands.install> = async (cx, { program
   if (backup !== null && before !== null) await writeAtomic(backup, before, { mode });
   await writeAtomic(file, after, { mode });
   cx.show({ file: place, changed: true, backup }, [
-    `Added Aegis to ${target}. Restart ${target}, or reload its MCP servers.`,
+    `Added Aegis to ${target.name}. Restart ${target.name}, or reload its MCP servers.`,
     ...(backup === null ? [] : [`The file as it was before: ${backup}`]),
   ]);
 };
 
-function targetOf(program: string): InstallTarget {
-  const found = installTargets.find((target) => target === program);
+async function targetOf(program: string): Promise<McpProgram> {
+  const { mcpPrograms } = await import("@aegis/project/harnesses/mcp-targets.ts");
+  const found = mcpPrograms.find(({ name }) => name === program);
   if (found !== undefined) return found;
-  throw usageError(
-    `no program "${program}"${didYouMean(program, installTargets)}`,
-    `expected ${installTargets.join(", ")}`,
-  );
+  const names = mcpPrograms.map(({ name }) => name);
+  throw usageError(`no program "${program}"${didYouMean(program, names)}`, `expected ${names.join(", ")}`);
 }
 
 type Entry = { command: string; args: readonly string[] };
@@ -83,94 +83,51 @@ const serverName = "aegis";
 
 /** Where the program reads MCP servers from; null if it has no file of that scope. */
 export function settingsFile(
-  target: InstallTarget,
+  target: McpProgram,
   scope: "user" | "project",
   { root, env, platform }: Machine,
 ): string | null {
-  const home = homeOf(env);
-  const config = env.XDG_CONFIG_HOME || join(home, ".config");
-  const inProject: Partial<Record<InstallTarget, string>> = {
-    "claude-code": ".mcp.json",
-    codex: ".codex/config.toml",
-    cursor: ".cursor/mcp.json",
-    gemini: ".gemini/settings.json",
-    vscode: ".vscode/mcp.json",
-    zed: ".zed/settings.json",
-  };
-  if (scope === "project") return inProject[target] === undefined ? null : join(root, inProject[target]);
-  const applications = join(home, "Library", "Application Support");
-  const roaming = env.APPDATA || join(home, "AppData", "Roaming");
-  const program = (name: string) =>
-    join(platform === "darwin" ? applications : platform === "win32" ? roaming : config, name);
-  const ofUser: Record<InstallTarget, string> = {
-    "claude-code": join(home, ".claude.json"),
-    "claude-desktop": join(program("Claude"), "claude_desktop_config.json"),
-    codex: join(env.CODEX_HOME || join(home, ".codex"), "config.toml"),
-    cursor: join(home, ".cursor", "mcp.json"),
-    gemini: join(home, ".gemini", "settings.json"),
-    vscode: join(program("Code"), "User", "mcp.json"),
-    windsurf: join(home, ".codeium", "windsurf", "mcp_config.json"),
-    zed: platform === "win32" ? join(roaming, "Zed", "settings.json") : join(config, "zed", "settings.json"),
-  };
-  return ofUser[target];
+  if (scope === "user") return target.userFile({ home: homeOf(env), env, platform });
+  return target.projectFile === null ? null : join(root, target.projectFile);
 }
 
 /** The entry as it stands in the file, to paste by hand. */
-export function snippet(target: InstallTarget, entry: Entry): string {
-  return target === "codex"
-    ? toml(entry)
-    : JSON.stringify({ [keyOf(target)]: { [serverName]: json(target, entry) } }, null, 2);
+export function snippet(target: McpProgram, entry: Entry): string {
+  return target.format === "toml"
+    ? toml(target.key, entry)
+    : JSON.stringify({ [target.key]: { [serverName]: target.entry(entry.command, entry.args) } }, null, 2);
 }
 
 /** The file with the entry. Throws if the file cannot be edited without losing something. */
-export function edited(target: InstallTarget, text: string, entry: Entry, file: string): string {
-  return target === "codex" ? withToml(text, entry) : withJson(target, text, entry, file);
+export function edited(target: McpProgram, text: string, entry: Entry, file: string): string {
+  return target.format === "toml" ? withToml(target, text, entry) : withJson(target, text, entry, file);
 }
 
-function withJson(target: InstallTarget, text: string, entry: Entry, file: string): string {
+function withJson(target: McpProgram, text: string, entry: Entry, file: string): string {
   const settings = text.trim() === "" ? {} : parsed(text);
-  const key = keyOf(target);
+  const { key } = target;
   const servers = isRecord(settings) ? (settings[key] ?? {}) : null;
   if (!isRecord(settings) || !isRecord(servers)) {
     throw new CliError(exitCodes.failed, `${file} cannot be edited without losing comments or unknown content`, {
       hint: `add this by hand:\n${snippet(target, entry)}`,
     });
   }
-  const next = { ...settings, [key]: { ...servers, [serverName]: json(target, entry) } };
+  const next = { ...settings, [key]: { ...servers, [serverName]: target.entry(entry.command, entry.args) } };
   if (JSON.stringify(next) === JSON.stringify(settings)) return text;
   return `${JSON.stringify(next, null, indentOf(text))}\n`;
 }
 
 /** A table at the end of the file leaves everything before it as it is. */
-function withToml(text: string, entry: Entry): string {
-  const own = new RegExp(`^\\[mcp_servers\\.${serverName}\\][^\\n]*\\n(?:(?!\\[).*(?:\\n|$))*`, "m");
-  if (own.test(text)) return text.replace(own, () => toml(entry));
-  return text === "" ? toml(entry) : `${text.trimEnd()}\n\n${toml(entry)}`;
+function withToml({ key }: McpProgram, text: string, entry: Entry): string {
+  const own = new RegExp(`^\\[${key}\\.${serverName}\\][^\\n]*\\n(?:(?!\\[).*(?:\\n|$))*`, "m");
+  if (own.test(text)) return text.replace(own, () => toml(key, entry));
+  return text === "" ? toml(key, entry) : `${text.trimEnd()}\n\n${toml(key, entry)}`;
 }
 
 /** A JSON string is also a TOML basic string. */
-function toml({ command, args }: Entry): string {
+function toml(key: string, { command, args }: Entry): string {
   const list = args.map((arg) => JSON.stringify(arg)).join(", ");
-  return `[mcp_servers.${serverName}]\ncommand = ${JSON.stringify(command)}\nargs = [${list}]\n`;
-}
-
-function json(target: InstallTarget, { command, args }: Entry): Record<string, unknown> {
-  switch (target) {
-    case "claude-code":
-      // Otherwise Claude Code hides the tools behind its tool search.
-      return { type: "stdio", command, args, alwaysLoad: true };
-    case "vscode":
-      return { type: "stdio", command, args };
-    case "gemini":
-      // Longer than the longest wait of a tool.
-      return { command, args, timeout: 60_000 };
-    default:
-      return { command, args };
-  }
-}
-
-function keyOf(target: InstallTarget): string {
-  return target === "vscode" ? "servers" : target === "zed" ? "context_servers" : "mcpServers";
+  return `[${key}.${serverName}]\ncommand = ${JSON.stringify(command)}\nargs = [${list}]\n`;
 }
 
 function parsed(text: string): unknown {

@@ -3,20 +3,6 @@ import { argument, command, type Exit, option } from "../../program/command.ts";
 
 const group = "Other programs:";
 
-/** The programs that `aegis mcp install` knows. */
-export const installTargets = [
-  "claude-code",
-  "claude-desktop",
-  "codex",
-  "cursor",
-  "gemini",
-  "vscode",
-  "windsurf",
-  "zed",
-] as const;
-
-export type InstallTarget = (typeof installTargets)[number];
-
 export const mcpCommands = {
   mcp: command({
     path: "mcp",
@@ -33,7 +19,13 @@ export const mcpCommands = {
   install: command({
     path: "mcp install",
     summary: "Add Aegis to the MCP servers of another program, after showing the change",
-    arguments: { program: argument("<program>", installTargets.join(", "), installTargets) },
+    arguments: {
+      program: argument(
+        "<program>",
+        "such as claude-code, codex, cursor or vscode; another name lists all",
+        "mcp program",
+      ),
+    },
     options: {
       scope: option.choice("--scope <scope>", "user, or project if the program has such a file", ["user", "project"], {
         default: "user",
