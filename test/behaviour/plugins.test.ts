@@ -38,6 +38,8 @@ const shared = sharedDaemon(
 
     ".aegis/plugins/throws.ts": 'import { tool } from "aegis";\n\nthrow new Error("not today");\n',
     ".aegis/plugins/syntax.ts": "export const a = 1;\nexport const b: = 2;\n",
+    ".aegis/plugins/decorated.ts":
+      'import { tool } from "aegis";\nconst mail = "@nobody"; // @ignored\nconst decorate = (it: unknown, _context: unknown): unknown => it;\n\n@decorate\nclass Counter {}\nexport const count = tool({ description: mail }, () => String(Counter));\n',
     ".aegis/plugins/missing.ts": 'import { x } from "./_not_there.ts";\nexport const y = x;\n',
     ".aegis/plugins/exits.ts": "process.exit(3);\n",
     ".aegis/plugins/loops.ts": "while (true) {}\n",
@@ -184,6 +186,10 @@ describe("a plugin that cannot be loaded", () => {
   it.each([
     ["throws", /throws\.ts:3: not today/],
     ["syntax", /syntax\.ts:2: /],
+    [
+      "decorated",
+      /decorated\.ts:5: SyntaxError: decorators such as @decorate are not supported: call a function instead/,
+    ],
     ["missing", /missing\.ts.*_not_there/],
     ["exits", /exited with code 3/],
     ["loops", /loops\.ts: the module did not load within 7 s/],

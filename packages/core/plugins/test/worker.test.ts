@@ -72,6 +72,19 @@ describe("a plugin's worker", () => {
     ]);
   });
 
+  it("rewrites what types alone do not explain, and keeps the lines of errors", async () => {
+    const { call } = await open(
+      'import { tool } from "aegis";\nimport path = require("node:path");\n\n' +
+        'enum Color {\n  Red = 4,\n}\nnamespace Space {\n  export const at = /[@"]a/;\n}\n' +
+        "class Point {\n  constructor(readonly x: number) {}\n}\n" +
+        'export const all = tool({ description: "d" }, () => [path.basename("/a/b"), Space.at.source, new Point(Color.Red).x]);\n' +
+        'export const fails = tool({ description: "d" }, () => {\n  throw new Error("here");\n});\n',
+    );
+    expect(await call(0)).toEqual(["b", '[@"]a', 4]);
+    const error = await call(1).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: "here", stack: expect.stringMatching(/main\.ts:15:/) });
+  });
+
   it("gives each call its answer, its input checked and its environment small", async () => {
     const { call, lines } = await open(
       'import { tool, z } from "aegis";\n' +

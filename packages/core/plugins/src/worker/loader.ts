@@ -3,18 +3,22 @@
  * no build, and syntax that Node refuses (enums, imports without an extension, TypeScript in node_modules) loads too.
  */
 import { readFileSync, statSync } from "node:fs";
-import { registerHooks } from "node:module";
+import { registerHooks, setSourceMapsSupport } from "node:module";
 import { dirname, extname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { WorkerStart } from "../protocol.ts";
 import { ImportGuard } from "./boundary.ts";
-import { isCommonJs, readIfThere, stripTypes } from "./strip.ts";
+import { isRewritten, readIfThere, stripTypes } from "./strip.ts";
 
 type Loaded = { format: "module" | "commonjs"; source: string };
 
 const extensions = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json"];
 const scripts: readonly string[] = [".ts", ".mts", ".cts", ".js"];
 const longestPackageWalk = 30;
+/** `import fs = require("node:fs")` becomes a call of `require`, which a module does not have. */
+const importAssignment = /^\s*(?:export\s+)?import\s+[\w$]+\s*=\s*require\s*\(/m;
+const requireOfModule =
+  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); ';
 
 export function registerLoader(start: Pick<WorkerStart, "root" | "single" | "api" | "cacheDir">): void {
   const { root, api, cacheDir } = start;
@@ -62,7 +66,10 @@ function resolved<Found extends { url: string }>(specifier: string, parent: stri
 function typeScript(source: string, path: string, root: string, cacheDir: string): Loaded {
   const { format } = plainModule(source, path, root);
   const stripped = stripTypes(source, path, cacheDir);
-  return { format: isCommonJs(stripped) ? "commonjs" : format, source: stripped };
+  if (!isRewritten(stripped)) return { format, source: stripped };
+  setSourceMapsSupport(true);
+  const needsRequire = format === "module" && importAssignment.test(source);
+  return { format, source: needsRequire ? requireOfModule + stripped : stripped };
 }
 
 /** A package.json above the plugin belongs to the project and does not apply. */

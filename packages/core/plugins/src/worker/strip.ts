@@ -1,20 +1,25 @@
 /** Strips types from TypeScript, with a cache by content: loading the stripper costs more than a worker itself. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createRequire, stripTypeScriptTypes } from "node:module";
+import { stripTypeScriptTypes } from "node:module";
 import { dirname, join } from "node:path";
 import { pid, version } from "node:process";
+import { refuseDecorators } from "./decorators.ts";
 
-/** jiti emits CommonJS, which is recognized by its first line. */
-const commonJsMark = '"use strict";Object.defineProperty(exports, "__esModule"';
+/** Changes with what `strip` makes of the same source. */
+const cacheFormat = "2";
 
-export function isCommonJs(stripped: string): boolean {
-  return stripped.startsWith(commonJsMark);
+/** Ends text that was rewritten: its lines are not those of the source any more. */
+const mapMark = "//# sourceMappingURL=data:";
+
+/** Rewritten text carries a source map, so that the lines of errors are those of the source. */
+export function isRewritten(stripped: string): boolean {
+  return stripped.includes(mapMark);
 }
 
 /** The cache file of a text. */
 export function strippedFile(source: string, cacheDir: string): string {
-  return join(cacheDir, `${createHash("sha256").update(`${version}\n${source}`).digest("hex")}.js`);
+  return join(cacheDir, `${createHash("sha256").update(`${version} ${cacheFormat}\n${source}`).digest("hex")}.js`);
 }
 
 /** Throws the syntax error with its file and line. */
@@ -36,20 +41,24 @@ export function readIfThere(path: string): string | null {
 }
 
 function strip(source: string, path: string): string {
+  const stripped = withoutTypes(source, path);
+  refuseDecorators(source, path);
+  return stripped;
+}
+
+function withoutTypes(source: string, path: string): string {
   try {
     // Types become blanks, so that lines and columns match the source.
     return stripTypeScriptTypes(source);
   } catch (error) {
-    if (isUnsupported(error)) return transform(source, path);
+    if (!isUnsupported(error)) throw located(error, path);
+  }
+  try {
+    // Enums, namespaces, parameter properties and `import x = require()` become JavaScript.
+    return stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
+  } catch (error) {
     throw located(error, path);
   }
-}
-
-/** Much slower and loaded only if needed: enums, namespaces, parameter properties, decorators. */
-function transform(source: string, path: string): string {
-  const { createJiti } = createRequire(import.meta.url)("jiti") as typeof import("jiti");
-  const jiti = createJiti(path, { fsCache: false, moduleCache: false });
-  return jiti.transform({ source, filename: path, ts: true });
 }
 
 function isUnsupported(error: unknown): boolean {
