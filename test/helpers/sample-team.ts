@@ -1,11 +1,13 @@
 /** A team at one moment, for pictures of the terminal app and tests of its views. */
-import { newSession, newTurn, type SessionState, type TurnItem, type TurnState } from "@aegis/client/state.ts";
+import type { Card } from "@aegis/client/model/board.ts";
+import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { AgentSummary } from "@aegis/contract/agent.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
+import type { Event } from "@aegis/contract/event.ts";
 import type { MessageId, RunId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import type { Step } from "@aegis/contract/run.ts";
-import type { Session } from "@aegis/contract/session.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
 import { emptyModel, type Model } from "@aegis/tui/model.ts";
 import { message as messageRow, task as taskRow } from "./rows.ts";
@@ -21,8 +23,8 @@ const brisk = id<SessionId>("ses", "brisk");
 const keen = id<SessionId>("ses", "keen");
 const reviewerSession = id<SessionId>("ses", "sub");
 
-function session(change: Partial<Session> & Pick<Session, "id" | "handle" | "agent">): SessionState {
-  return newSession({
+function session(change: Partial<Card> & Pick<SessionView, "id" | "handle" | "agent">): Card {
+  return {
     harness: "claude-code",
     offline: false,
     title: "",
@@ -35,12 +37,36 @@ function session(change: Partial<Session> & Pick<Session, "id" | "handle" | "age
     created_at: at(3_600),
     closed_at: null,
     forked_from: null,
+    pending: 0,
+    unseen: 0,
+    needs_you: null,
+    usage: null,
+    context: null,
+    agent_problem: null,
+    worktree: null,
+    model: null,
+    last_turn_at: null,
+    changes: null,
+    doing: null,
+    said: null,
+    last: null,
+    active_at: at(3_600),
     ...change,
-  });
+  };
 }
 
-function item(type: TurnItem["type"], seq: number, seconds: number, data: unknown): TurnItem {
-  return { type, seq, at: at(seconds), data } as TurnItem;
+const usage = (cost: number) => ({
+  input: 0,
+  cache_read: 0,
+  cache_write: 0,
+  output: 0,
+  cost,
+  turns: 1,
+  cost_unknown: 0,
+});
+
+function event(type: Event["type"], seq: number, seconds: number, data: object): Event {
+  return { seq, at: at(seconds), type, session: lucid, data } as Event;
 }
 
 const call = (name: string, kind: string, title: string, change: object = {}) => ({
@@ -74,39 +100,49 @@ const waiting: Message = messageRow(lucid, {
   admitted_at: at(20),
 });
 
-const turn: TurnState = {
-  ...newTurn(id<TurnId>("trn", "one"), at(72)),
-  messages: [asked.id],
-  items: [
-    item(
-      "tool_call",
-      1,
-      70,
-      call("read", "read", "src/inbox/admit.ts", { locations: [{ path: "src/inbox/admit.ts" }] }),
-    ),
-    item("tool_result", 2, 69.9, result("read-src/inbox/admit.ts", "x\n".repeat(180))),
-    item("thinking", 3, 60, { message: "m1", text: "A second delivery finds the row of the first one. ".repeat(12) }),
-    item("text", 4, 50, {
-      message: "m2",
-      text: "A retry finds the row of the first attempt and **throws**. It must return the same receipt:\n\n```ts\nif (row) return receiptOf(row); // same id, same answer\n```\n",
+const turn = id<TurnId>("trn", "one");
+const of = (type: Event["type"], seq: number, seconds: number, data: object) =>
+  event(type, seq, seconds, { turn, ...data });
+
+/** The conversation of the first session. */
+export const sampleConversation: readonly Event[] = [
+  event("message.admitted", 1, 73, { message: asked }),
+  event("message.admitted", 2, 20, { message: waiting }),
+  of("turn.started", 3, 72, { messages: [asked.id], spontaneous: false }),
+  of(
+    "turn.tool_call",
+    4,
+    70,
+    call("read", "read", "src/inbox/admit.ts", { locations: [{ path: "src/inbox/admit.ts" }] }),
+  ),
+  of("turn.tool_result", 5, 69.9, result("read-src/inbox/admit.ts", "x\n".repeat(180))),
+  of("turn.thinking", 6, 60, { message: "m1", text: "A second delivery finds the row of the first one. ".repeat(12) }),
+  of("turn.text", 7, 50, {
+    message: "m2",
+    text: "A retry finds the row of the first attempt and **throws**. It must return the same receipt:\n\n```ts\nif (row) return receiptOf(row); // same id, same answer\n```\n",
+  }),
+  of(
+    "turn.tool_call",
+    8,
+    40,
+    call("edit", "edit", "src/inbox/admit.ts", {
+      locations: [{ path: "src/inbox/admit.ts" }],
+      diff: {
+        path: "src/inbox/admit.ts",
+        before: 'const row = find(id);\nif (row) throw new Error("twice");\n',
+        after: "const row = find(id);\nif (row) return receiptOf(row);\n",
+      },
     }),
-    item(
-      "tool_call",
-      5,
-      40,
-      call("edit", "edit", "src/inbox/admit.ts", {
-        locations: [{ path: "src/inbox/admit.ts" }],
-        diff: {
-          path: "src/inbox/admit.ts",
-          before: 'const row = find(id);\nif (row) throw new Error("twice");\n',
-          after: "const row = find(id);\nif (row) return receiptOf(row);\n",
-        },
-      }),
-    ),
-    item("tool_result", 6, 39.8, result("edit-src/inbox/admit.ts", "ok")),
-    item("tool_call", 7, 12, call("bash", "execute", "npm test", { input: { command: "npm test" } })),
-  ],
-};
+  ),
+  of("turn.tool_result", 9, 39.8, result("edit-src/inbox/admit.ts", "ok")),
+  of("turn.tool_call", 10, 12, call("bash", "execute", "npm test", { input: { command: "npm test" } })),
+];
+
+export function sampleTranscript(events = sampleConversation): Transcript {
+  const transcript = new Transcript();
+  for (const one of events) transcript.add(one);
+  return transcript;
+}
 
 const ask = (change: Partial<Ask> & Pick<Ask, "id" | "session">): Ask => ({
   kind: "permission",
@@ -218,65 +254,66 @@ export function sampleModel(): Model {
     task("01j4bb", { producer: lucid, payload: "check the retry path", enqueued_at: at(40) }),
     task("01hx3c", { status: "completed", dispatched_at: at(330), ended_at: at(200), result: "No findings." }),
   ];
-  const keenTurn = {
-    ...newTurn(id<TurnId>("trn", "keen"), at(72)),
-    items: [
-      item("text", 8, 30, { message: "k", text: "I read the three callers of admit()." }),
-      item(
-        "tool_call",
-        9,
-        8,
-        call("read", "read", "src/inbox/receipt.ts", { locations: [{ path: "src/inbox/receipt.ts" }] }),
-      ),
-    ],
-  };
+  const asks = [
+    ask({
+      id: id("ask", "one"),
+      session: wry,
+      question: "Clean the build folder",
+      reason: "clean build before the release notes",
+      detail: { command: "rm -rf build && npm run build" },
+      origin: {
+        handle: "wry-hopper",
+        agent: "designer",
+        harness: "claude-code",
+        parents: [],
+        senders: [{ kind: "agent", session: lucid, handle: "lucid-hertz" }],
+        requesters: [],
+      },
+      expires_at: now + 553_000,
+    }),
+    ask({
+      id: id("ask", "two"),
+      session: brisk,
+      kind: "question",
+      tool: null,
+      question: "Keep the old export?",
+      options: ["keep it", "remove it"],
+      created_at: at(12),
+      detail: null,
+    }),
+  ];
   const sessions = [
-    {
-      ...session({ id: lucid, handle: "lucid-hertz", agent: "coder", state: "working", title: "Idempotent admission" }),
-      turns: [turn],
-      messages: { [asked.id]: asked, [waiting.id]: waiting },
-      pending: [waiting.id],
-    },
-    {
-      ...session({ id: wry, handle: "wry-hopper", agent: "designer", state: "working", created_at: at(3_000) }),
-      asks: [
-        ask({
-          id: id("ask", "one"),
-          session: wry,
-          question: "Clean the build folder",
-          reason: "clean build before the release notes",
-          detail: { command: "rm -rf build && npm run build" },
-          origin: {
-            handle: "wry-hopper",
-            agent: "designer",
-            harness: "claude-code",
-            parents: [],
-            senders: [{ kind: "agent", session: lucid, handle: "lucid-hertz" }],
-            requesters: [],
-          },
-          expires_at: now + 553_000,
-        }),
-      ],
-    },
-    {
-      ...session({ id: brisk, handle: "brisk-volta", agent: "coder", created_at: at(2_000) }),
-      asks: [
-        ask({
-          id: id("ask", "two"),
-          session: brisk,
-          kind: "question",
-          tool: null,
-          question: "Keep the old export?",
-          options: ["keep it", "remove it"],
-          created_at: at(12),
-          detail: null,
-        }),
-      ],
-    },
-    {
-      ...session({ id: keen, handle: "keen-poincare", agent: "reviewer", state: "working", created_at: at(72) }),
-      turns: [keenTurn],
-    },
+    session({
+      id: lucid,
+      handle: "lucid-hertz",
+      agent: "coder",
+      state: "working",
+      title: "Idempotent admission",
+      doing: { words: "runs npm test", call: "bash-npm test" },
+      last_turn_at: at(72),
+      usage: usage(0.83),
+      context: { used: 82_000, size: 200_000 },
+      model: "sonnet",
+    }),
+    session({
+      id: wry,
+      handle: "wry-hopper",
+      agent: "designer",
+      state: "working",
+      created_at: at(3_000),
+      usage: usage(0.2),
+    }),
+    session({ id: brisk, handle: "brisk-volta", agent: "coder", created_at: at(2_000) }),
+    session({
+      id: keen,
+      handle: "keen-poincare",
+      agent: "reviewer",
+      state: "working",
+      created_at: at(72),
+      doing: { words: "reads src/inbox/receipt.ts", call: "read-src/inbox/receipt.ts" },
+      said: "I read the three callers of admit().",
+      last_turn_at: at(72),
+    }),
     session({
       id: reviewerSession,
       handle: "shy-boole",
@@ -302,16 +339,14 @@ export function sampleModel(): Model {
     connection: "live",
     state: {
       last_seq: 100,
-      sessions: byId(sessions),
+      cards: byId(sessions),
+      asks,
       tasks: byId(tasks),
       runs: byId(runs),
       schedules: {},
       subagents: {},
     },
-    figures: {
-      [lucid]: { cost: 0.83, context: { used: 82_000, size: 200_000 }, model: "sonnet" },
-      [wry]: { cost: 0.2, context: null, model: null },
-    },
+    conversations: { [lucid]: { transcript: sampleTranscript(), more: false } },
     flow: [
       hop(1, 86, "you", "lucid-hertz", "message"),
       hop(2, 83, "lucid-hertz", "wry-hopper", "handoff"),

@@ -1,7 +1,7 @@
 /** The app: connects the store, the keys, the editor and the screen. It is the one component that pi-tui draws. */
 
 import type { Client } from "@aegis/client/client.ts";
-import type { SessionState } from "@aegis/client/state.ts";
+import type { Card } from "@aegis/client/model/board.ts";
 import { newestSession } from "@aegis/client/views/team.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { newId, type SessionId } from "@aegis/contract/ids.ts";
@@ -189,17 +189,17 @@ export class TerminalApp implements App, Component {
     return (["enter", "tab", "up", "down", "escape"] as const).some((key) => matchesKey(data, key));
   }
 
-  #session(): SessionState | null {
+  #session(): Card | null {
     const { session } = this.ui;
     if (session === null) return null;
-    return this.store.model.state.sessions[session] ?? null;
+    return this.store.model.state.cards[session] ?? null;
   }
 
   /** Called after each change of the model. */
   modelChanged(): void {
     this.#watchSelection();
     const { state } = this.store.model;
-    const open = this.ui.session === null ? undefined : state.sessions[this.ui.session];
+    const open = this.ui.session === null ? undefined : state.cards[this.ui.session];
     // A session that this app started is open before its first event arrives.
     if (this.ui.session !== null && open?.state !== "closed") return;
     const next = newestSession(state);
@@ -336,8 +336,8 @@ export class TerminalApp implements App, Component {
   }
 
   promptHistory(): readonly string[] {
-    const known = Object.values(this.store.model.state.sessions).flatMap(({ messages }) =>
-      Object.values(messages).filter(({ sender }) => sender.kind === "human"),
+    const known = Object.values(this.store.model.conversations).flatMap(({ transcript }) =>
+      [...transcript.messages()].filter(({ sender }) => sender.kind === "human"),
     );
     const older = known.sort((a, b) => a.admitted_at - b.admitted_at).map(({ sent, body }) => sent ?? body);
     return [...new Set([...older, ...this.#composer.sent].toReversed())].slice(0, mostPrompts).toReversed();

@@ -77,7 +77,7 @@ function paletteItems(app: App, keymap: Keymap): PickItem[] {
   return [
     ...openSessions(state).map((session) => ({
       label: `session ${session.handle}`,
-      about: `${session.agent} · ${activityOf(session).state} ${session.title}`,
+      about: `${session.agent} · ${activityOf(state, session).state} ${session.title}`,
       run: () => app.openSession(session.id),
     })),
     ...keymap.actions

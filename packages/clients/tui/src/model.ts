@@ -1,9 +1,8 @@
-/** Everything that the screens show. Immutable; the store replaces it. */
+/** Everything that the screens show. The store replaces it; only transcripts change in place, and count their changes. */
 
-import { emptyState, type SessionState, type State } from "@aegis/client/state.ts";
-import type { Figures } from "@aegis/client/views/figures.ts";
-import type { Hop } from "@aegis/client/views/flow.ts";
-import type { HistoryWindow } from "@aegis/client/views/history.ts";
+import type { Hop } from "@aegis/client/model/flow.ts";
+import { emptyTeam, type Team } from "@aegis/client/model/team.ts";
+import type { Transcript } from "@aegis/client/model/transcript.ts";
 import type { AgentDiagnostic, AgentSummary } from "@aegis/contract/agent.ts";
 import type { Status } from "@aegis/contract/api.ts";
 import type { CommandView } from "@aegis/contract/command.ts";
@@ -47,17 +46,19 @@ export type Checked = {
   readonly receipts: readonly ReceiptView[];
 };
 
+export type Conversation = {
+  readonly transcript: Transcript;
+  /** The daemon has older events. */
+  readonly more: boolean;
+};
+
 export type Model = {
-  readonly state: State;
-  readonly figures: Figures;
+  readonly state: Team;
   readonly flow: readonly Hop[];
-  readonly windows: Readonly<Record<SessionId, HistoryWindow>>;
+  /** The newest part of each conversation that a person opened. */
+  readonly conversations: Readonly<Record<SessionId, Conversation>>;
   /** The part of the conversation on the screen that a reader scrolled back to; null while its newest part is enough. */
-  readonly reading: {
-    readonly session: SessionId;
-    readonly window: HistoryWindow;
-    readonly conversation: SessionState;
-  } | null;
+  readonly reading: ({ readonly session: SessionId } & Conversation) | null;
   readonly lists: Lists;
   readonly outbox: readonly Outgoing[];
   /** `away`: the daemon does not answer; the store reconnects. */
@@ -85,10 +86,9 @@ const emptyLists: Lists = {
 
 export function emptyModel(): Model {
   return {
-    state: emptyState(),
-    figures: {},
+    state: emptyTeam(),
     flow: [],
-    windows: {},
+    conversations: {},
     reading: null,
     lists: emptyLists,
     outbox: [],

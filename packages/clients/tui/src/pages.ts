@@ -1,23 +1,20 @@
 /**
- * The parts of conversations that are in memory. The session on the screen keeps its newest events. A reader who
- * scrolls further back than that reads a separate part, which moves with the reader: nothing else holds the whole of a
- * long conversation.
+ * The parts of conversations that are in memory. The session on the screen keeps its newest rows. A reader who scrolls
+ * further back than that reads a separate part, which moves with the reader: nothing else holds the whole of a long
+ * conversation.
  */
 import type { Client } from "@aegis/client/client.ts";
-import { type HistoryWindow, trimSession, trimWindow, withPage, withWindow } from "@aegis/client/views/history.ts";
-import { withPending } from "@aegis/client/views/seed.ts";
-import type { Event } from "@aegis/contract/event.ts";
+import type { Followed } from "@aegis/client/events.ts";
+import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
-import type { Message } from "@aegis/contract/message.ts";
-import type { Model } from "./model.ts";
+import type { Conversation, Model } from "./model.ts";
 
 /** More than the rows of a large terminal, and little enough to be drawn at once. */
 const pageSize = 100;
 const olderPageSize = 500;
 const mostWaiting = 1_000;
-/** Events that the session on the screen keeps, and that a reader's part may have. */
-const limits = { most: 3_000, kept: 2_000 };
-const hiddenSession = { turns: 3, items: 50 };
+/** Rows that the session on the screen keeps, and that a reader's part may have. */
+const limits = { most: 3_000, kept: 2_000, hidden: 150 };
 
 export type PagesOptions = {
   client: Client;
@@ -30,6 +27,8 @@ export type PagesOptions = {
 export class Pages {
   readonly #options: PagesOptions;
   readonly #loading = new Map<SessionId, Promise<void>>();
+  /** What happened in a session while its first page is on its way. */
+  readonly #early = new Map<SessionId, Followed[]>();
   #shown: SessionId | null = null;
   #isScrolled = false;
 
@@ -45,65 +44,85 @@ export class Pages {
     return this.#options.model();
   }
 
+  /** Adds what the stream delivers to the conversation of its session, if a person has opened it. */
+  take(item: Followed): void {
+    const session = item.kind === "event" ? item.event.session : item.delta.session;
+    if (session === null) return;
+    const early = this.#early.get(session);
+    if (early !== undefined) early.push(item);
+    else this.#model.conversations[session]?.transcript.take(item);
+  }
+
   /** Loads the newest part of a session's history, unless it is loaded. */
   async open(id: SessionId): Promise<void> {
     if (this.#shown !== id) this.#leaveReading();
     this.#shown = id;
-    if (this.#model.windows[id] !== undefined) return;
+    if (this.#model.conversations[id] !== undefined) return;
     await this.#load(id, async (client) => {
-      // Collects live events until the page arrives.
-      this.#options.set({ windows: { ...this.#model.windows, [id]: { events: [], more: true } } });
+      const early: Followed[] = [];
+      this.#early.set(id, early);
       try {
         const path = { session: id };
         const waiting = client.call("listMessages", { path, query: { status: "pending", limit: mostWaiting } });
         // A failure is reported below; until then it must not count as unhandled.
         waiting.catch(() => {});
         const { events, more, messages } = await client.call("history", { path, query: { limit: pageSize } });
-        this.#addPage(id, events, more, messages);
+        const transcript = new Transcript();
+        transcript.addMessages(messages);
+        // Newer events arrive by the stream.
+        const known = events.filter(({ seq }) => seq <= this.#model.state.last_seq);
+        for (const event of known) transcript.add(event);
+        this.#keep(id, { transcript, more });
         this.#options.onOpened();
-        this.#options.set({ state: withPending(this.#model.state, (await waiting).messages) });
+        transcript.addMessages((await waiting).messages);
+        for (const item of early) transcript.take(item);
+        this.#keep(id, { transcript, more });
         this.markSeen(id, events.at(-1)?.seq ?? 0);
       } catch {
         // The next connection loads it again.
-        const { [id]: _, ...windows } = this.#model.windows;
-        this.#options.set({ windows });
+        const { [id]: _, ...conversations } = this.#model.conversations;
+        this.#options.set({ conversations });
+      } finally {
+        this.#early.delete(id);
       }
     });
   }
 
-  /** Loads the page before the oldest event that the reader has. */
+  /** Loads the page before the oldest row that the reader has. */
   async loadOlder(id: SessionId): Promise<void> {
-    const window = this.#readBy(id);
-    const [first] = window?.events ?? [];
-    if (window === undefined || first === undefined || !window.more) return;
+    const part = this.#readBy(id);
+    if (part?.more !== true || !Number.isFinite(part.transcript.first)) return;
     await this.#load(id, async (client) => {
-      const query = { before: first.seq, limit: olderPageSize };
+      const query = { before: part.transcript.first, limit: olderPageSize };
       const { events, more, messages } = await client.call("history", { path: { session: id }, query });
-      const isOwnPart = this.#model.reading !== null;
-      if (!isOwnPart && window.events.length + events.length <= limits.most) this.#addPage(id, events, more, messages);
-      else this.#read(id, { events: [...events, ...window.events].slice(0, limits.most), more }, messages);
+      const isFull = part.transcript.rows.length + events.length > limits.most;
+      const transcript = isFull ? part.transcript.oldest(limits.most - olderPageSize) : part.transcript;
+      transcript.addMessages(messages);
+      transcript.addOlder(events);
+      if (isFull || this.#model.reading !== null) this.#read(id, { transcript, more });
+      else this.#keep(id, { transcript, more });
     });
   }
 
-  /** Loads the page after the newest event of the reader's part, until the part meets the newest events. */
+  /** Loads the page after the newest row of the reader's part, until the part meets the newest ones. */
   async loadNewer(id: SessionId): Promise<void> {
-    const part = this.#model.reading?.window;
-    const last = part?.events.at(-1);
-    if (part === undefined || last === undefined) return;
+    const part = this.#model.reading;
+    if (part === null) return;
     await this.#load(id, async (client) => {
-      const query = { after: last.seq, limit: olderPageSize, session: id };
+      const { transcript } = part;
+      const query = { after: transcript.last, limit: olderPageSize, session: id };
       const { events } = await client.call("listEvents", { query });
-      const joined = [...part.events, ...events];
-      const [firstLive] = this.#model.windows[id]?.events ?? [];
-      const end = joined.at(-1)?.seq ?? 0;
-      if (firstLive === undefined || (events.length > 0 && end < firstLive.seq)) {
-        const kept = joined.slice(-limits.most);
-        this.#read(id, { events: kept, more: part.more || kept.length < joined.length });
+      for (const event of events) transcript.add(event);
+      const live = this.#model.conversations[id];
+      if (live === undefined || (events.length > 0 && transcript.last < live.transcript.first)) {
+        const dropped = transcript.trim(limits.most);
+        this.#read(id, { transcript, more: part.more || dropped > 0 });
         return;
       }
+      const dropped = transcript.trim(limits.most - limits.kept);
+      live.transcript.prepend(transcript);
       this.#options.set({ reading: null });
-      const older = joined.filter(({ seq }) => seq < firstLive.seq).slice(-(limits.most - limits.kept));
-      if (older.length > 0) this.#addPage(id, older, true);
+      this.#keep(id, { transcript: live.transcript, more: part.more || dropped > 0 });
     });
   }
 
@@ -114,7 +133,9 @@ export class Pages {
     if (this.#readBy(id)?.more !== true) return;
     await this.#load(id, async (client) => {
       const { events } = await client.call("listEvents", { query: { after: 0, limit: olderPageSize, session: id } });
-      this.#read(id, { events, more: false });
+      const transcript = new Transcript();
+      for (const event of events) transcript.add(event);
+      this.#read(id, { transcript, more: false });
     });
   }
 
@@ -131,42 +152,33 @@ export class Pages {
 
   /** Bounds memory: sessions that are not on the screen keep little, the one on the screen keeps a few pages. */
   trim(): void {
-    let { state } = this.#model;
-    const windows = { ...this.#model.windows };
-    for (const id of Object.keys(state.sessions) as SessionId[]) {
-      const window = windows[id];
-      if (id !== this.#shown) {
-        if (window !== undefined) delete windows[id];
-        state = trimSession(state, id, hiddenSession);
-      } else if (window !== undefined && window.events.length > limits.most) {
-        // What the reader sees stays, apart from the newest events.
-        if (this.#isScrolled && this.#model.reading === null)
-          this.#read(id, { events: window.events.slice(0, limits.kept), more: window.more });
-        windows[id] = trimWindow(window, limits.kept);
-        state = withWindow(state, id, windows[id]);
-      }
+    const { state, conversations } = this.#model;
+    const kept: Record<SessionId, Conversation> = {};
+    for (const [id, part] of Object.entries(conversations) as [SessionId, Conversation][]) {
+      const { transcript } = part;
+      const isShown = id === this.#shown;
+      if (!isShown && (state.cards[id]?.state ?? "closed") === "closed") continue;
+      const most = isShown ? limits.most : limits.hidden;
+      // What the reader sees stays, apart from the newest rows.
+      if (isShown && transcript.rows.length > most && this.#isScrolled && this.#model.reading === null)
+        this.#read(id, { transcript: transcript.oldest(limits.kept), more: part.more });
+      const dropped = transcript.rows.length > most ? transcript.trim(isShown ? limits.kept : most) : 0;
+      kept[id] = dropped > 0 ? { transcript, more: true } : part;
     }
-    this.#options.set({ state, windows });
+    this.#options.set({ conversations: kept });
   }
 
-  #readBy(id: SessionId): HistoryWindow | undefined {
-    const { reading, windows } = this.#model;
-    return reading?.session === id ? reading.window : windows[id];
+  #readBy(id: SessionId): Conversation | undefined {
+    const { reading, conversations } = this.#model;
+    return reading?.session === id ? reading : conversations[id];
   }
 
-  #read(session: SessionId, window: HistoryWindow, messages: readonly Message[] = []): void {
-    const { state, reading } = this.#model;
-    const known = state.sessions[session];
-    if (known === undefined || session !== this.#shown) return;
-    // Text that is being written belongs to the end of the conversation.
-    const older = Object.values((reading ?? { conversation: known }).conversation.messages);
-    const past = { ...known, turns: [], pending: [], messages: {} };
-    const read = withWindow({ ...state, sessions: { ...state.sessions, [session]: past } }, session, window, [
-      ...older.filter(({ status }) => status !== "pending"),
-      ...messages,
-    ]);
-    const conversation = read.sessions[session];
-    if (conversation !== undefined) this.#options.set({ reading: { session, window, conversation } });
+  #read(session: SessionId, { transcript, more }: Conversation): void {
+    if (session === this.#shown) this.#options.set({ reading: { session, transcript, more } });
+  }
+
+  #keep(id: SessionId, conversation: Conversation): void {
+    this.#options.set({ conversations: { ...this.#model.conversations, [id]: conversation } });
   }
 
   #leaveReading(): void {
@@ -180,13 +192,5 @@ export class Pages {
     this.#loading.set(id, loaded);
     await loaded;
     this.#loading.delete(id);
-  }
-
-  #addPage(id: SessionId, events: readonly Event[], more: boolean, messages: readonly Message[] = []): void {
-    const { state, windows } = this.#model;
-    // Newer events arrive by the stream.
-    const known = events.filter(({ seq }) => seq <= state.last_seq);
-    const window = withPage(windows[id], known, more);
-    this.#options.set({ windows: { ...windows, [id]: window }, state: withWindow(state, id, window, messages) });
   }
 }

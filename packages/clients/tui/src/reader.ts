@@ -1,7 +1,7 @@
 /** Where a person reads in the conversation on the screen, and what scrolling loads. */
-import type { SessionState } from "@aegis/client/state.ts";
-import { createTranscript, type TranscriptItem } from "@aegis/client/views/transcript.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
+import { type Item, Items } from "./items.ts";
+import type { Conversation } from "./model.ts";
 import type { Store } from "./store.ts";
 import { ListWindow } from "./window.ts";
 
@@ -10,15 +10,15 @@ export type ScrollBy = number | "start" | "end" | "page_up" | "page_down" | "pre
 export type ReaderOptions = {
   store: Store;
   session(): SessionId | null;
-  lines(item: TranscriptItem, width: number): readonly string[];
+  lines(item: Item, width: number): readonly string[];
   /** What is shown has changed. */
   onMove(): void;
 };
 
 export class Reader {
-  readonly window: ListWindow<TranscriptItem>;
+  readonly window: ListWindow<Item>;
   readonly #options: ReaderOptions;
-  readonly #transcript = createTranscript();
+  readonly #items = new Items();
   /** The height of the conversation on the screen. */
   room = 0;
 
@@ -27,19 +27,18 @@ export class Reader {
     this.window = new ListWindow(options.lines);
   }
 
-  get items(): readonly TranscriptItem[] {
+  get items(): readonly Item[] {
     const conversation = this.#conversation();
-    return conversation === null ? [] : this.#transcript(conversation);
+    return conversation === null ? [] : this.#items.of(conversation.transcript);
   }
 
-  /** The session with the part of its conversation that is read. */
-  #conversation(): SessionState | null {
+  /** The part of the conversation that is read. */
+  #conversation(): Conversation | null {
     const id = this.#options.session();
-    const { state, reading } = this.#options.store.model;
-    const session = id === null ? undefined : state.sessions[id];
-    const isPast = session !== undefined && reading?.session === session.id;
+    const { conversations, reading } = this.#options.store.model;
+    const isPast = id !== null && reading?.session === id;
     this.window.follows = !isPast;
-    return isPast ? reading.conversation : (session ?? null);
+    return isPast ? reading : id === null ? null : (conversations[id] ?? null);
   }
 
   toEnd(): void {
@@ -49,15 +48,15 @@ export class Reader {
 
   scroll(by: ScrollBy, width: number): void {
     const { pages } = this.#options.store;
-    const session = this.#conversation();
-    if (session === null) return;
+    const session = this.#options.session();
+    if (session === null || this.#conversation() === null) return;
     const { items, room } = this;
     const page = Math.max(1, room - 2);
     let near = { start: false, end: false };
     if (by === "end") this.window.toEnd();
     else if (by === "start") {
       this.window.toStart(items);
-      void pages.loadStart(session.id).then(() => this.#toStart());
+      void pages.loadStart(session).then(() => this.#toStart());
     } else if (by === "previous" || by === "next") {
       const step = by === "next" ? 1 : -1;
       const found = this.window.jump(items, width, room, step, ({ kind }) => kind === "message");
@@ -68,8 +67,8 @@ export class Reader {
       near = { start: found.start && rows < 0, end: found.end && rows > 0 };
     }
     pages.setScrolled(!this.window.following);
-    if (near.start) void pages.loadOlder(session.id);
-    if (near.end) void pages.loadNewer(session.id);
+    if (near.start) void pages.loadOlder(session);
+    if (near.end) void pages.loadNewer(session);
     this.#options.onMove();
   }
 

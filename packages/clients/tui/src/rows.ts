@@ -1,7 +1,7 @@
 /** The rows of each list screen that a person can select, in the order of the screen. */
-import type { SessionState } from "@aegis/client/state.ts";
+import type { Card } from "@aegis/client/model/board.ts";
+import type { Hop } from "@aegis/client/model/flow.ts";
 import { type DashboardRow, dashboard } from "@aegis/client/views/dashboard.ts";
-import type { Hop } from "@aegis/client/views/flow.ts";
 import { needsYou, type OpenAsk } from "@aegis/client/views/needs-you.ts";
 import { teamTree } from "@aegis/client/views/team.ts";
 import type { AgentSummary } from "@aegis/contract/agent.ts";
@@ -14,7 +14,7 @@ import type { ScreenName, Ui } from "./ui.ts";
 export type Row =
   | DashboardRow
   | { readonly kind: "ask"; readonly key: string; readonly open: OpenAsk }
-  | { readonly kind: "session"; readonly key: string; readonly session: SessionState }
+  | { readonly kind: "session"; readonly key: string; readonly session: Card }
   | { readonly kind: "group"; readonly key: string; readonly group: GroupView }
   | { readonly kind: "hop"; readonly key: string; readonly hop: Hop }
   | { readonly kind: "agent"; readonly key: string; readonly agent: AgentSummary }

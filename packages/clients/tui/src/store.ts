@@ -1,12 +1,10 @@
 /** Follows the daemon's events and keeps the model. Everything that a screen shows comes from here. */
 import type { Client } from "@aegis/client/client.ts";
 import { type Followed, followEvents } from "@aegis/client/events.ts";
-import { applyDelta, reduce } from "@aegis/client/reduce.ts";
-import { emptyState, withSessions } from "@aegis/client/state.ts";
-import { figuresOf, reduceFigures } from "@aegis/client/views/figures.ts";
-import { reduceFlow } from "@aegis/client/views/flow.ts";
-import { withEvent, withWindow } from "@aegis/client/views/history.ts";
-import { withAsks, withRuns, withSubagents, withTasks } from "@aegis/client/views/seed.ts";
+import { applyDelta, withAsks, withoutOldClosed, withPast, withSession } from "@aegis/client/model/board.ts";
+import { Flow } from "@aegis/client/model/flow.ts";
+import { applyToTeam, emptyTeam } from "@aegis/client/model/team.ts";
+import { withRuns, withSubagents, withTasks } from "@aegis/client/views/seed.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import type { RunId, SessionId } from "@aegis/contract/ids.ts";
@@ -39,6 +37,7 @@ export class Store {
   readonly pages: Pages;
   readonly #client: Client;
   readonly #options: StoreOptions;
+  readonly #flow = new Flow();
   readonly #stale = new Set<ListName>(Object.keys(listSources) as ListName[]);
   readonly #wanted = new Set<ListName>();
   #refreshTimer: ReturnType<typeof setTimeout> | undefined;
@@ -107,20 +106,19 @@ export class Store {
           : { ...run, host_handle: null, steps_done: 0, open: [], agents: [], asks: [], receipts: [], cost: null },
       ),
     );
-    let state = withSessions(emptyState(last_seq), sessions);
-    state = withAsks(state, asks);
+    let state = withAsks(sessions.reduce(withSession, emptyTeam(last_seq)), asks);
     state = withTasks(state, [...ended.tasks, ...pending.tasks, ...open.tasks]);
     state = withSubagents(withRuns(state, views), subagents);
     const busy = sessions.filter(({ state: one }) => one === "working").slice(0, mostBusy);
     const pages = await Promise.all(
       busy.map(({ id }) => client.call("history", { path: { session: id }, query: { limit: busyPageSize } })),
     );
-    for (const [index, { events, messages }] of pages.entries()) {
+    for (const [index, { events }] of pages.entries()) {
       const id = busy[index]?.id;
-      const known = events.filter(({ seq }) => seq <= last_seq);
-      if (id !== undefined) state = withWindow(state, id, { events: known, more: true }, messages);
+      if (id !== undefined) state = withPast(state, id, events);
     }
-    this.#set({ state, figures: figuresOf(sessions) });
+    for (const session of sessions) this.#flow.addLane(session);
+    this.#set({ state });
   }
 
   #connected(): void {
@@ -136,23 +134,17 @@ export class Store {
   /** Applies one event or delta. */
   take(item: Followed): void {
     if (item.kind === "delta") {
+      this.pages.take(item);
       const state = applyDelta(this.model.state, item.delta);
-      if (state !== this.model.state) this.#set({ state });
+      if (state !== this.model.state || item.delta.session === this.pages.shown) this.#set({ state });
       return;
     }
     const { event } = item;
     if (event.seq <= this.model.state.last_seq) return;
-    const state = reduce(this.model.state, event);
-    const { windows } = this.model;
-    const window = event.session === null ? undefined : windows[event.session];
-    this.#set({
-      state,
-      figures: reduceFigures(this.model.figures, event),
-      flow: reduceFlow(this.model.flow, event, state),
-      ...(window === undefined || event.session === null
-        ? {}
-        : { windows: { ...windows, [event.session]: withEvent(window, event) } }),
-    });
+    this.#flow.add(event);
+    this.pages.take(item);
+    const state = applyToTeam(this.model.state, event);
+    this.#set({ state: event.type === "session.closed" ? withoutOldClosed(state) : state, flow: this.#flow.hops });
     for (const name of listsChangedBy(event)) this.#stale.add(name);
     if (event.type === "receipt.recorded" || event.type === "changes.recorded") this.#checkEvents += 1;
     if (this.#stale.size > 0) this.#refreshSoon();

@@ -273,11 +273,9 @@ const cases: Readonly<Record<string, Case | (() => Case)>> = {
 /** The question has nine options. */
 function withOptions(model: Model): Model {
   const { brisk } = sampleSessions;
-  const session = model.state.sessions[brisk];
-  if (session === undefined) throw new Error("the sample has the session");
   const options = Array.from({ length: 9 }, (_, index) => `choice ${index + 1}`);
-  const changed = { ...session, asks: session.asks.map((ask) => ({ ...ask, options })) };
-  return { ...model, state: { ...model.state, sessions: { ...model.state.sessions, [brisk]: changed } } };
+  const asks = model.state.asks.map((ask) => (ask.session === brisk ? { ...ask, options } : ask));
+  return { ...model, state: { ...model.state, asks } };
 }
 
 function withTask(model: Model, change: object): Model {
@@ -288,19 +286,18 @@ function withTask(model: Model, change: object): Model {
 
 /** Nine sessions, of which the added ones are the oldest. */
 function withNine(model: Model): Model {
-  const first = model.state.sessions[lucid];
+  const first = model.state.cards[lucid];
   if (first === undefined) throw new Error("the sample has the session");
   const added = Array.from({ length: 4 }, (_, index) => {
     const id = `ses_01hzmore${index}` as typeof lucid;
     return [id, { ...first, id, handle: `more-${index}`, created_at: index }] as const;
   });
-  return { ...model, state: { ...model.state, sessions: { ...model.state.sessions, ...Object.fromEntries(added) } } };
+  return { ...model, state: { ...model.state, cards: { ...model.state.cards, ...Object.fromEntries(added) } } };
 }
 
 async function opened(stage: Stage, index: number): Promise<boolean> {
   const tab = new RegExp(` ${index + 1} (\\S+) `).exec((await stage.shown()).split("\n")[0] ?? "")?.[1];
-  const session =
-    stage.app.ui.session === null ? undefined : stage.app.store.model.state.sessions[stage.app.ui.session];
+  const session = stage.app.ui.session === null ? undefined : stage.app.store.model.state.cards[stage.app.ui.session];
   return stage.app.ui.screen === "session" && session !== undefined && session.handle === tab;
 }
 

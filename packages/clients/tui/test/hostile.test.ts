@@ -1,7 +1,7 @@
 /** Text that an agent, a file, a title or a tool wrote, on every screen: it is shown, and never obeyed. */
 
 import { memoryApp } from "@aegis/test/helpers/memory-terminal.ts";
-import { sampleModel, sampleSessions } from "@aegis/test/helpers/sample-team.ts";
+import { sampleConversation, sampleModel, sampleSessions, sampleTranscript } from "@aegis/test/helpers/sample-team.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
 import { expect, it } from "vitest";
 import type { Model } from "../src/model.ts";
@@ -42,7 +42,12 @@ const sizes = [
 
 it.each(Object.entries(vectors))("shows %s as text on every screen", async (_, bad) => {
   const clean = sampleModel();
-  const model = { ...(poisoned(clean, bad) as Model), connection: clean.connection };
+  const transcript = sampleTranscript(poisoned(sampleConversation, bad) as typeof sampleConversation);
+  const model = {
+    ...(poisoned(clean, bad) as Model),
+    connection: clean.connection,
+    conversations: { [sampleSessions.lucid]: { transcript, more: false } },
+  };
   for (const [columns, rows] of sizes) {
     const memory = memoryApp(model, { columns, rows });
     memory.app.openSession(sampleSessions.lucid);

@@ -1,5 +1,5 @@
 /** Asks for people: as one line, and in full. Text from agents is always on its own line or behind a bar. */
-import { textField } from "@aegis/client/views/activity.ts";
+import { textField } from "@aegis/client/views/tool-words.ts";
 import type { Ask, AskChange } from "@aegis/contract/ask.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import { unifiedDiff } from "@aegis/lib/unified-diff.ts";

@@ -2,7 +2,9 @@
 import type { ScheduleView } from "@aegis/contract/schedule.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
-import type { RunState, State, TaskState } from "../state.ts";
+import type { Board } from "../model/board.ts";
+import type { Work } from "../model/work.ts";
+import type { RunState, TaskState } from "../state.ts";
 import { activityOf } from "./activity.ts";
 import { preciseDuration, shortId } from "./words.ts";
 
@@ -33,7 +35,7 @@ export type Dashboard = {
 
 const mostRecent = 50;
 
-export function dashboard(state: State, lists: DashboardLists): Dashboard {
+export function dashboard(state: Work, lists: DashboardLists): Dashboard {
   const tasks = Object.values(state.tasks);
   const subagents = Object.values(state.subagents).filter(({ archived_at }) => archived_at === null);
   const taskRow = (task: TaskState, place = 0): TaskRow => ({ kind: "task", key: `task:${task.id}`, task, place });
@@ -101,7 +103,7 @@ export type RunWords = {
 };
 
 /** A run as the WORKFLOWS band shows it. */
-export function runWords(run: RunState, state: State, now: number): RunWords {
+export function runWords(run: RunState, state: Board, now: number): RunWords {
   const asks = run.status === "running" && run.open.some(({ method }) => /^ask/i.test(method));
   const status = asks ? "awaiting reply" : run.status;
   const host = run.host === null ? "you" : handleOf(state, run.host);
@@ -116,13 +118,13 @@ function outcomeOf({ status, result, error }: RunState): string | null {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
-export function handleOf(state: State, session: string): string {
-  return (state.sessions as Readonly<Record<string, { handle: string }>>)[session]?.handle ?? shortId(session);
+export function handleOf(state: Board, session: string): string {
+  return (state.cards as Readonly<Record<string, { handle: string }>>)[session]?.handle ?? shortId(session);
 }
 
 /** What the worker of a task does now, or what the task waits for. */
-export function taskActivity(task: TaskState, state: State): string {
+export function taskActivity(task: TaskState, state: Board): string {
   if (task.waiting_on.length > 0) return `waits for ${task.waiting_on.join(", ")}`;
-  const worker = task.worker === null ? undefined : state.sessions[task.worker];
-  return worker === undefined ? "" : activityOf(worker).words;
+  const worker = task.worker === null ? undefined : state.cards[task.worker];
+  return worker === undefined ? "" : activityOf(state, worker).words;
 }

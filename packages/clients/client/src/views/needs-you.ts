@@ -1,13 +1,16 @@
 /** Every open ask of every session, longest wait first. */
 import type { Ask } from "@aegis/contract/ask.ts";
-import type { SessionState, State } from "../state.ts";
-import { textField } from "./activity.ts";
+import type { Board, Card } from "../model/board.ts";
+import { textField } from "./tool-words.ts";
 
-export type OpenAsk = { readonly ask: Ask; readonly session: SessionState };
+export type OpenAsk = { readonly ask: Ask; readonly session: Card };
 
-export function needsYou(state: State): OpenAsk[] {
-  return Object.values(state.sessions)
-    .flatMap((session) => session.asks.map((ask) => ({ ask, session })))
+export function needsYou(board: Board): OpenAsk[] {
+  return board.asks
+    .flatMap((ask) => {
+      const session = board.cards[ask.session];
+      return session === undefined ? [] : [{ ask, session }];
+    })
     .sort((a, b) => a.ask.created_at - b.ask.created_at);
 }
 

@@ -1,10 +1,11 @@
 /** The open sessions as a tree: subagents below their parents. */
 import type { Subagent } from "@aegis/contract/subagent.ts";
-import type { SessionState, State } from "../state.ts";
+import type { Card } from "../model/board.ts";
+import type { Team } from "../model/team.ts";
 import { type Activity, activityOf } from "./activity.ts";
 
 export type TeamRow = {
-  readonly session: SessionState;
+  readonly session: Card;
   /** Null for a session that is not a subagent, or whose start the client did not see. */
   readonly subagent: Subagent | null;
   readonly depth: number;
@@ -14,13 +15,13 @@ export type TeamRow = {
 };
 
 /** Sessions in order of their start; those of a parent follow it. */
-export function teamTree(state: State): TeamRow[] {
-  const bySession = new Map(Object.values(state.subagents).map((one) => [one.session, one]));
-  const shown = Object.values(state.sessions)
+export function teamTree(team: Team): TeamRow[] {
+  const bySession = new Map(Object.values(team.subagents).map((one) => [one.session, one]));
+  const shown = Object.values(team.cards)
     .filter((session) => session.state !== "closed")
     .sort((a, b) => a.created_at - b.created_at);
   const known = new Set(shown.map(({ id }) => id));
-  const children = new Map<string, SessionState[]>();
+  const children = new Map<string, Card[]>();
   for (const session of shown) {
     const parent = session.parent !== null && known.has(session.parent) ? session.parent : "";
     children.set(parent, [...(children.get(parent) ?? []), session]);
@@ -31,7 +32,7 @@ export function teamTree(state: State): TeamRow[] {
     for (const [index, session] of below.entries()) {
       const path = depth === 0 ? [] : [...last, index === below.length - 1];
       const subagent = bySession.get(session.id) ?? null;
-      rows.push({ session, subagent, depth, last: path, activity: activityOf(session) });
+      rows.push({ session, subagent, depth, last: path, activity: activityOf(team, session) });
       add(session.id, depth + 1, path);
     }
   };
@@ -40,15 +41,15 @@ export function teamTree(state: State): TeamRow[] {
 }
 
 /** The session that a person most likely wants to see: the newest one that no task, run or other session started. */
-export function newestSession(state: State): SessionState | null {
-  const workers = new Set(Object.values(state.tasks).map(({ worker }) => worker));
-  const open = openSessions(state);
+export function newestSession(team: Team): Card | null {
+  const workers = new Set(Object.values(team.tasks).map(({ worker }) => worker));
+  const open = openSessions(team);
   return open.findLast(({ id, parent }) => parent === null && !workers.has(id)) ?? open.at(-1) ?? null;
 }
 
 /** Open sessions in order of their start, for tabs. */
-export function openSessions(state: State): SessionState[] {
-  return Object.values(state.sessions)
+export function openSessions(team: Team): Card[] {
+  return Object.values(team.cards)
     .filter((session) => session.state !== "closed")
     .sort((a, b) => a.created_at - b.created_at);
 }

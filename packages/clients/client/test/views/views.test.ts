@@ -1,17 +1,14 @@
 import { busyModel } from "@aegis/test/helpers/busy-team.ts";
-import { now, sampleModel, sampleSessions } from "@aegis/test/helpers/sample-team.ts";
+import { now, sampleModel } from "@aegis/test/helpers/sample-team.ts";
 import { describe, expect, it } from "vitest";
-import { applyDelta } from "../../src/reduce.ts";
 import { boundBlock, splitBlocks } from "../../src/views/blocks.ts";
 import { dashboard, runWords } from "../../src/views/dashboard.ts";
-import { lanesOf } from "../../src/views/flow.ts";
 import { askAction, needsYou } from "../../src/views/needs-you.ts";
 import { newestSession, teamTree } from "../../src/views/team.ts";
 import { timeline } from "../../src/views/timeline.ts";
-import { createTranscript } from "../../src/views/transcript.ts";
 import { age, preciseDuration, runningTime } from "../../src/views/words.ts";
 
-const { state, lists, steps, flow } = sampleModel();
+const { state, lists, steps } = sampleModel();
 
 it("shows runs as the dashboard of the seed does: running ones first, then ended ones, latest first", () => {
   const lines = dashboard(state, lists).workflows.flatMap(({ run }) => {
@@ -82,11 +79,6 @@ it("folds idle times of a timeline", () => {
   ]);
 });
 
-it("keeps the lanes of the newest messages", () => {
-  expect(lanesOf(flow, 10)).toEqual(["you", "lucid-hertz", "wry-hopper", "review", "tdd_cycle"]);
-  expect(lanesOf(flow, 2)).toHaveLength(2);
-});
-
 it("writes times briefly", () => {
   expect([12_430, 182_000, 7_500_000].map(preciseDuration)).toEqual(["12.4s", "3m02s", "2h05m"]);
   expect([8_900, 72_000, 97_200_000].map(runningTime)).toEqual(["8s", "1m12s", "1d03h"]);
@@ -102,25 +94,5 @@ describe("blocks", () => {
     const bound = boundBlock("x".repeat(1_000_000));
     expect(bound.length).toBeLessThan(20_000);
     expect(bound).toContain("more characters");
-  });
-});
-
-describe("the transcript", () => {
-  const session = state.sessions[sampleSessions.lucid];
-  if (session === undefined) throw new Error("the sample has this session");
-
-  it("keeps the identity of items that did not change while a text grows", () => {
-    const transcript = createTranscript();
-    const before = transcript(session);
-    const [turn] = session.turns;
-    const delta = { session: session.id, turn: turn?.id, message: "m9", type: "text", offset: 0, text: "new\n\nwor" };
-    const grown = applyDelta(state, delta as never);
-    const after = transcript(grown.sessions[session.id] ?? session);
-    expect(after.slice(0, before.length)).toEqual(before);
-    expect(before.every((item, index) => item === after[index])).toBe(true);
-    const more = applyDelta(grown, { ...delta, offset: 8, text: "ds" } as never);
-    const last = transcript(more.sessions[session.id] ?? session);
-    expect(last.at(-2)).toBe(after.at(-2));
-    expect(last.at(-1)).toMatchObject({ kind: "text", text: "words", streaming: true });
   });
 });

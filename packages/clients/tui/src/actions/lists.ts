@@ -79,7 +79,7 @@ export function sessionOfSelected(app: App): SessionId | null {
   const row = app.row();
   const id = row === null ? null : sessionOfRow(row);
   if (id === null) return null;
-  return app.store.model.state.sessions[id as SessionId] === undefined ? null : (id as SessionId);
+  return app.store.model.state.cards[id as SessionId] === undefined ? null : (id as SessionId);
 }
 
 function idOf(row: Row | null): string | null {

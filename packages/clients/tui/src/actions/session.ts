@@ -1,19 +1,19 @@
 /** Actions of the session screen. */
-import { openTurn } from "@aegis/client/views/activity.ts";
 import { openSessions } from "@aegis/client/views/team.ts";
 import type { App } from "../app-api.ts";
 import type { Action } from "./action.ts";
 
 function shown(app: App) {
   const { session } = app.ui;
-  return session === null ? undefined : app.store.model.state.sessions[session];
+  return session === null ? undefined : app.store.model.state.cards[session];
 }
 
-const isWorking = (app: App) => {
-  const session = shown(app);
-  return session !== undefined && (session.state === "working" || openTurn(session) !== null);
-};
-const hasWaiting = (app: App) => (shown(app)?.pending.length ?? 0) > 0;
+const isWorking = (app: App) => shown(app)?.state === "working";
+
+function lastWaiting(app: App) {
+  const { session } = app.ui;
+  return session === null ? undefined : app.store.model.conversations[session]?.transcript.waiting().at(-1);
+}
 
 function step(app: App, by: 1 | -1): void {
   const sessions = openSessions(app.store.model.state);
@@ -58,12 +58,11 @@ export const sessionActions: readonly Action[] = [
     title: "take the last waiting message back",
     layer: "session",
     keys: ["alt+up"],
-    when: hasWaiting,
+    when: (app) => lastWaiting(app) !== undefined,
     run(app) {
-      const session = shown(app);
-      const id = session?.pending.at(-1);
-      const text = id === undefined ? undefined : session?.messages[id]?.body;
-      if (id === undefined || text === undefined) return;
+      const message = lastWaiting(app);
+      if (message === undefined) return;
+      const { id, body: text } = message;
       app.attempt(
         app.client.call("cancelMessage", { path: { message: id } }).then(() => {
           const draft = app.editorText();

@@ -1,5 +1,5 @@
 /** Actions on sessions and groups, and the views of the team. */
-import type { SessionState } from "@aegis/client/state.ts";
+import type { Card } from "@aegis/client/model/board.ts";
 import type { ApiOutput } from "@aegis/contract/api.ts";
 import type { App } from "../app-api.ts";
 import type { Action } from "./action.ts";
@@ -10,13 +10,13 @@ import { onRow } from "./on-row.ts";
 /** An action on the open session of the selected row: a session, or the one of a subagent. */
 function onSession(
   options: Pick<Action, "id" | "title" | "keys" | "hint">,
-  run: (app: App, session: SessionState) => void,
-  when: (session: SessionState) => boolean = () => true,
+  run: (app: App, session: Card) => void,
+  when: (session: Card) => boolean = () => true,
 ): Action {
   const found = (app: App) => {
     const row = app.row();
     const id = row?.kind === "session" || row?.kind === "subagent" ? sessionOfSelected(app) : null;
-    const session = id === null ? undefined : app.store.model.state.sessions[id];
+    const session = id === null ? undefined : app.store.model.state.cards[id];
     return session !== undefined && session.state !== "closed" && when(session) ? session : null;
   };
   return {
@@ -96,7 +96,7 @@ export const teamActions: readonly Action[] = [
 ];
 
 /** The files that a session changed, with the patch. */
-function showChanges(app: App, session: SessionState["id"]): void {
+function showChanges(app: App, session: Card["id"]): void {
   app.attempt(
     app.client
       .call("getChanges", { path: { session }, query: { patch: "true" } })

@@ -1,5 +1,5 @@
 /** DETAIL: everything about the selected row. */
-import { activityOf, lastWords } from "@aegis/client/views/activity.ts";
+import { activityOf } from "@aegis/client/views/activity.ts";
 import { boundBlock } from "@aegis/client/views/blocks.ts";
 import { handleOf, runWords } from "@aegis/client/views/dashboard.ts";
 import { timeline } from "@aegis/client/views/timeline.ts";
@@ -55,8 +55,8 @@ function checkLines(cx: ViewContext, { of, isDone }: { of: string; isDone: boole
 }
 
 function taskDetail(cx: ViewContext, { task }: Row & { kind: "task" }, width: number): Detail {
-  const worker = task.worker === null ? undefined : cx.model.state.sessions[task.worker];
-  const words = task.result ?? (worker === undefined ? null : lastWords(worker));
+  const worker = task.worker === null ? undefined : cx.model.state.cards[task.worker];
+  const words = task.result ?? worker?.said ?? null;
   const attempts = task.attempts === 0 ? [] : [`attempt ${task.attempts}`];
   const facts = [task.status, ...attempts, ...(worker === undefined ? [] : [`worker ${plainLine(worker.handle)}`])];
   return {
@@ -177,8 +177,8 @@ function subagentDetail(cx: ViewContext, { subagent }: Row & { kind: "subagent" 
       ),
       ...checkLines(cx, { of: subagent.run_id, isDone: subagent.status === "done" }, width),
       ...tree.map((one) => {
-        const session = state.sessions[one.session];
-        const does = session === undefined ? "" : activityOf(session).words;
+        const session = state.cards[one.session];
+        const does = session === undefined ? "" : activityOf(state, session).words;
         const words = one.status === "running" ? does : (one.error ?? one.result ?? "");
         const time = age((one.ended_at ?? cx.now) - one.created_at);
         return cut(

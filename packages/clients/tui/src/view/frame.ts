@@ -18,7 +18,7 @@ export function tabRow({ model, ui, theme }: ViewContext, width: number): string
   const right = waiting === 0 ? "" : theme.paint("wait", `? ${waiting} need${waiting === 1 ? "s" : ""} you `);
   const room = width - visibleWidth(right) - 2;
   const tabs = sessions.map((session, index) => {
-    const { glyph, role } = sessionMarks[activityOf(session).state];
+    const { glyph, role } = sessionMarks[activityOf(model.state, session).state];
     const isOpen = ui.screen === "session" && session.id === ui.session;
     const name = `${index + 1} ${plainLine(session.handle)}`;
     const text = isOpen ? theme.paint("selected", ` ${name} ${glyph} `) : ` ${name} ${theme.paint(role, glyph)} `;

@@ -1,11 +1,10 @@
 /** The session screen: a header, the conversation, waiting messages, and the editor below. */
 
-import type { SessionState } from "@aegis/client/state.ts";
+import type { Card } from "@aegis/client/model/board.ts";
 import { activityOf } from "@aegis/client/views/activity.ts";
-import { contextWords, noFigures } from "@aegis/client/views/figures.ts";
-import type { TranscriptItem } from "@aegis/client/views/transcript.ts";
 import { dollars, runningTime } from "@aegis/client/views/words.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
+import type { Item } from "../items.ts";
 import { cropImages } from "../pictures.ts";
 import type { ListWindow } from "../window.ts";
 import { aboutOffline, adviceRows } from "./advice.ts";
@@ -14,9 +13,9 @@ import { cell, cut, ends, fill } from "./layout.ts";
 import { sessionMarks } from "./marks.ts";
 
 export type SessionParts = {
-  session: SessionState;
-  items: readonly TranscriptItem[];
-  window: ListWindow<TranscriptItem>;
+  session: Card;
+  items: readonly Item[];
+  window: ListWindow<Item>;
   /** The rows of the editor. */
   editor: readonly string[];
 };
@@ -37,20 +36,19 @@ export function sessionView(cx: ViewContext, parts: SessionParts, width: number,
   return { rows: [head, ...body, ...waiting, ...editorRows], room };
 }
 
-function headerRow(cx: ViewContext, session: SessionState, width: number): string {
+function headerRow(cx: ViewContext, session: Card, width: number): string {
   const { theme } = cx;
-  const activity = activityOf(session);
+  const activity = activityOf(cx.model.state, session);
   const { glyph, role } = sessionMarks[activity.state];
-  const figures = cx.model.figures[session.id] ?? noFigures;
   const isBusy = activity.state === "working" || activity.state === "asks";
   const time = isBusy && activity.since !== null ? ` · ${runningTime(cx.clock() - activity.since)}` : "";
   const words = activity.words === "" ? "" : `: ${cell(activity.words, Math.max(10, Math.floor(width / 3)))}`;
-  const context = contextWords(figures);
-  const model = width >= 100 ? ` · ${plainLine([session.harness, figures.model].filter(Boolean).join(" "))}` : "";
-  const right = [
-    ...(context === null ? [] : [`ctx ${context}`]),
-    ...(figures.cost === null ? [] : [dollars(figures.cost)]),
-  ].join(" · ");
+  const context = contextWords(session);
+  const cost = session.usage?.cost ?? null;
+  const model = width >= 100 ? ` · ${plainLine([session.harness, session.model].filter(Boolean).join(" "))}` : "";
+  const right = [...(context === null ? [] : [`ctx ${context}`]), ...(cost === null ? [] : [dollars(cost)])].join(
+    " · ",
+  );
   const title = session.title === "" || width < 100 ? "" : ` · ${cell(session.title, 40)}`;
   const name = theme.paint("bold", plainLine(session.handle));
   const state = theme.paint(role, `${glyph} ${activity.state}${words}`);
@@ -61,14 +59,19 @@ function headerRow(cx: ViewContext, session: SessionState, width: number): strin
   );
 }
 
-function waitingRows(cx: ViewContext, session: SessionState, width: number): string[] {
+/** `41 %` of a known context, or the number of tokens; null if the harness never reported it. */
+function contextWords({ context }: Card): string | null {
+  if (context === null) return null;
+  if (context.size !== null && context.size > 0) return `${Math.round((100 * context.used) / context.size)} %`;
+  return context.used < 1000 ? String(context.used) : `${Math.round(context.used / 1000)}k`;
+}
+
+function waitingRows(cx: ViewContext, session: Card, width: number): string[] {
   const { model, theme } = cx;
-  const pending = session.pending.flatMap((id) => {
-    const message = session.messages[id];
-    return message === undefined ? [] : [{ text: message.body, note: "" }];
-  });
+  const transcript = model.conversations[session.id]?.transcript;
+  const pending = (transcript?.waiting() ?? []).map(({ body }) => ({ text: body, note: "" }));
   const unsent = model.outbox
-    .filter((one) => one.session === session.id && session.messages[one.id] === undefined)
+    .filter((one) => one.session === session.id && transcript?.message(one.id) === undefined)
     .map(({ text }) => ({ text, note: model.connection === "live" ? "sending" : "waits for the daemon" }));
   const all = [...pending, ...unsent];
   if (all.length === 0) return [];
@@ -87,7 +90,7 @@ function waitingRows(cx: ViewContext, session: SessionState, width: number): str
   ];
 }
 
-function emptyRows({ model, theme }: ViewContext, session: SessionState, width: number): string[] {
+function emptyRows({ model, theme }: ViewContext, session: Card, width: number): string[] {
   const lines = ["", `A new conversation with the agent ${plainLine(session.agent)}. Type a message and press Enter.`];
   if (session.offline) lines.push("", ...aboutOffline);
   const problems = model.lists.status?.config_problems ?? [];

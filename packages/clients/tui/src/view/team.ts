@@ -1,7 +1,6 @@
 /** The team as a tree, or the messages between its members as lanes over time. */
 
-import { noFigures } from "@aegis/client/views/figures.ts";
-import { type Hop, lanesOf } from "@aegis/client/views/flow.ts";
+import type { Hop } from "@aegis/client/model/flow.ts";
 import { type TeamRow, teamTree } from "@aegis/client/views/team.ts";
 import { age, dollars, plural, timeOfDay } from "@aegis/client/views/words.ts";
 import type { GroupView } from "@aegis/contract/group.ts";
@@ -58,7 +57,7 @@ function memberRow(cx: ViewContext, { session, subagent, depth, last, activity }
           .slice(0, -1)
           .map((isLast) => (isLast ? "  " : "│ "))
           .join("")}${last.at(-1) ? "└ " : "├ "}`;
-  const cost = cx.model.figures[session.id]?.cost ?? noFigures.cost;
+  const cost = session.usage?.cost ?? null;
   const isBusy = activity.state === "working" || activity.state === "asks";
   const time = activity.since === null ? "" : age((isBusy ? cx.clock() : cx.now) - activity.since);
   const name = column(`${branch}${subagent?.label ?? session.handle}`, width < 60 ? 16 : 22);
@@ -74,6 +73,17 @@ function groupRow(group: GroupView, width: number): string {
   const replied = broadcast?.members.filter(({ status }) => status !== "waiting").length ?? 0;
   const state = broadcast === null ? "" : ` · broadcast ${replied}/${broadcast.members.length} replied`;
   return cut(`group ${plainLine(group.name)}  ${members}${state}`, width);
+}
+
+/** The lanes of the newest hops, most recently used last dropped; the person comes first. */
+export function lanesOf(hops: readonly Hop[], most: number): string[] {
+  const used = new Set<string>();
+  for (const hop of hops.toReversed()) {
+    for (const name of [hop.from, hop.to]) if (used.size < most || used.has(name)) used.add(name);
+  }
+  const inOrder = new Set(hops.flatMap(({ from, to }) => [from, to]));
+  const lanes = [...inOrder].filter((name) => used.has(name));
+  return lanes.includes("you") ? ["you", ...lanes.filter((name) => name !== "you")] : lanes;
 }
 
 const timeWidth = 9;

@@ -1,8 +1,7 @@
 /** The items of a conversation as lines. All foreign text is cleaned before it is styled. */
 
-import { toolObject } from "@aegis/client/views/activity.ts";
 import { boundBlock } from "@aegis/client/views/blocks.ts";
-import type { TranscriptItem } from "@aegis/client/views/transcript.ts";
+import { toolObject } from "@aegis/client/views/tool-words.ts";
 import { plural, preciseDuration, senderName } from "@aegis/client/views/words.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import type { TurnReason } from "@aegis/contract/turn.ts";
@@ -11,6 +10,7 @@ import { Markdown, type MarkdownTheme } from "@earendil-works/pi-tui/dist/compon
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui/dist/utils.js";
 import { diffCounts, diffLines } from "../diff.ts";
 import { highlightCode } from "../highlight.ts";
+import type { Item, ItemOf } from "../items.ts";
 import type { Theme } from "../theme.ts";
 import { cut, ends } from "./layout.ts";
 
@@ -25,7 +25,7 @@ const mostOutputLines = 200;
 const longestGrowing = 4_000;
 const mostMessageLines = 40;
 
-export function itemLines(item: TranscriptItem, width: number, look: TranscriptLook): string[] {
+export function itemLines(item: Item, width: number, look: TranscriptLook): string[] {
   const { theme } = look;
   switch (item.kind) {
     case "message":
@@ -51,7 +51,7 @@ export function itemLines(item: TranscriptItem, width: number, look: TranscriptL
       const role = item.level === "info" ? "dim" : item.level === "warning" ? "wait" : "error";
       return wrap(plain(boundBlock(item.text)), width).map((line) => theme.paint(role, line));
     }
-    case "ended": {
+    case "end": {
       const words = endWords[item.reason];
       const text = item.error === null ? words : `${words}: ${plain(item.error.message)}`;
       const fix = item.error?.fix === undefined ? [] : wrap(`  ${plain(item.error.fix)}`, width);
@@ -69,7 +69,7 @@ const endWords: Readonly<Record<TurnReason, string>> = {
   lost: "turn interrupted by a crash of the daemon",
 };
 
-function messageLines({ message }: TranscriptItem & { kind: "message" }, width: number, look: TranscriptLook) {
+function messageLines({ message }: ItemOf<"message">, width: number, look: TranscriptLook) {
   const { theme } = look;
   const isHuman = message.sender.kind === "human";
   const body = wrap(plain(boundBlock(message.body)), Math.max(1, width - 2));
@@ -89,7 +89,7 @@ function messageLines({ message }: TranscriptItem & { kind: "message" }, width: 
   ];
 }
 
-function thinkingLines(item: TranscriptItem & { kind: "thinking" | "text" }, width: number, look: TranscriptLook) {
+function thinkingLines(item: ItemOf<"text" | "thinking">, width: number, look: TranscriptLook) {
   const { theme } = look;
   const words = item.text.slice(0, 200_000).split(/\s+/).length;
   const head = `${look.unfolded ? "▾" : "▸"} thinking${item.streaming ? " …" : ""}`;
@@ -101,7 +101,7 @@ function thinkingLines(item: TranscriptItem & { kind: "thinking" | "text" }, wid
   return lines;
 }
 
-function toolLines(item: TranscriptItem & { kind: "tool" }, width: number, look: TranscriptLook): string[] {
+function toolLines(item: ItemOf<"tool">, width: number, look: TranscriptLook): string[] {
   const { theme } = look;
   const { call, result } = item;
   const change = result?.diff ?? call.diff;
@@ -122,7 +122,7 @@ function toolLines(item: TranscriptItem & { kind: "tool" }, width: number, look:
 }
 
 /** The object of the call, unless it only repeats the tool's name. */
-function nameless(call: (TranscriptItem & { kind: "tool" })["call"]): string {
+function nameless(call: ItemOf<"tool">["call"]): string {
   const object = toolObject(call);
   if (object === call.name) return inputWords(call.input);
   return object.startsWith(`${call.name} `) ? object.slice(call.name.length + 1) : object;

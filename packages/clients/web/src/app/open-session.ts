@@ -1,8 +1,9 @@
 /** The transcript of the session that is open: its newest page first, older pages when the reader goes there. */
 
+import type { Followed } from "@aegis/client/events.ts";
+import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { type Signal, signal } from "@preact/signals";
-import { Transcript } from "../model/transcript.ts";
 import { problemText } from "./busy.ts";
 import { client } from "./client.ts";
 import { failedToLoad } from "./resource.ts";
@@ -35,18 +36,16 @@ export function openSession(session: SessionId): OpenSession {
   const problem = signal<string | null>(null);
   const loaded = signal(false);
   let loading = false;
-  let newest = 0;
+  /** What happened while the first page was on its way. */
+  const early: Followed[] = [];
 
   const stop = onStream((items) => {
     let changed = false;
     for (const item of items) {
       if (item.kind === "delta" ? item.delta.session !== session : item.event.session !== session) continue;
       changed = true;
-      // Until the first page is here, its events are not known to be older; the page contains them.
-      if (!loaded.peek()) continue;
-      if (item.kind === "delta") transcript.addDelta(item.delta);
-      else transcript.add(item.event);
-      if (item.kind === "event") newest = item.event.seq;
+      if (loaded.peek()) transcript.take(item);
+      else early.push(item);
     }
     if (!changed || !loaded.peek()) return;
     const dropped = transcript.trim(mostRows + page);
@@ -63,8 +62,8 @@ export function openSession(session: SessionId): OpenSession {
   function seen(): void {
     telling ??= setTimeout(() => {
       telling = undefined;
-      if (document.hidden || newest === 0) return;
-      const body = { client: clientName, seq: newest };
+      if (document.hidden || transcript.last === 0) return;
+      const body = { client: clientName, seq: transcript.last };
       void client.call("markSeen", { path: { session }, body }).catch(() => {});
     }, 1_000);
   }
@@ -76,7 +75,7 @@ export function openSession(session: SessionId): OpenSession {
     ]);
     transcript.addMessages([...waiting, ...messages]);
     for (const event of events) transcript.add(event);
-    newest = events.at(-1)?.seq ?? 0;
+    for (const item of early) transcript.take(item);
     more.value = older;
     loaded.value = true;
     version.value += 1;

@@ -1,19 +1,20 @@
 /** What the whole app knows: the board, the project, and who wants to hear of events. */
 
 import type { Followed } from "@aegis/client/events.ts";
-import type { Status } from "@aegis/contract/api.ts";
-import type { SessionId } from "@aegis/contract/ids.ts";
-import { signal } from "@preact/signals";
 import {
+  applyDelta,
   applyEvent,
   type Board,
   changesCounts,
   emptyBoard,
   withAsks,
-  withLastTurn,
   withoutOldClosed,
+  withPast,
   withSession,
-} from "../model/board.ts";
+} from "@aegis/client/model/board.ts";
+import type { Status } from "@aegis/contract/api.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { signal } from "@preact/signals";
 import { client } from "./client.ts";
 import { follow } from "./stream.ts";
 
@@ -76,16 +77,7 @@ async function loadPast(id: SessionId): Promise<void> {
     client.call("listTurns", { path: { session: id }, query: { limit: 1 } }),
     client.call("history", { path: { session: id }, query: { limit: 30 } }),
   ]);
-  const seen = board.peek();
-  let past = seen;
-  for (const event of events) past = applyEvent(past, event);
-  const card = seen.cards[id];
-  const old = past.cards[id];
-  if (card === undefined || old === undefined) return;
-  // Only what the list did not say; newer events have been applied to the card already.
-  const merged = { ...card, model: card.model ?? old.model, doing: card.doing ?? old.doing };
-  const doing = card.state === "working" ? merged.doing : null;
-  board.value = withLastTurn({ ...seen, cards: { ...seen.cards, [id]: { ...merged, doing } } }, id, turns[0]);
+  board.value = withPast(board.peek(), id, events, turns[0]);
 }
 
 const refreshing = new Set<SessionId>();
@@ -94,7 +86,10 @@ function take(items: readonly Followed[]): void {
   let next = board.peek();
   let closes = false;
   for (const item of items) {
-    if (item.kind !== "event") continue;
+    if (item.kind === "delta") {
+      next = applyDelta(next, item.delta);
+      continue;
+    }
     closes ||= item.event.type === "session.closed";
     next = applyEvent(next, item.event);
     if (item.event.session !== null && changesCounts(item.event)) void refresh(item.event.session);

@@ -1,11 +1,11 @@
 /** Writes to a session: many lines, images, slash commands, names of files, and whether a message queues behind the running turn or steers it. */
 
+import type { Card } from "@aegis/client/model/board.ts";
 import { newId } from "@aegis/contract/ids.ts";
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAction } from "../app/busy.ts";
 import { client } from "../app/client.ts";
-import type { Card } from "../model/board.ts";
 import { oneLine } from "../model/format.ts";
 import { Completion, listId, optionId, type Suggestion, type Suggestions, useSuggestions } from "./completion.tsx";
 import { Problem } from "./facts.tsx";

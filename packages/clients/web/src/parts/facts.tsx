@@ -1,7 +1,8 @@
 /** Small facts of cards and rows. */
+
+import type { Card } from "@aegis/client/model/board.ts";
 import type { ChangeCounts } from "@aegis/contract/changes.ts";
 import { now } from "../app/store.ts";
-import type { Card } from "../model/board.ts";
 import { age, count, money, plural } from "../model/format.ts";
 
 export type Shape = "working" | "needs" | "idle" | "failed";

@@ -1,6 +1,7 @@
 /** Draws the flow on a canvas. Nothing outside the view is drawn. */
-import { type Arrow, axisStep, type Lane, type Span, type TimeScale } from "../model/flow.ts";
+import type { Arrow, Lane, Span } from "@aegis/client/model/flow.ts";
 import { clock, duration } from "../model/format.ts";
+import { axisStep, type TimeScale } from "../model/time-scale.ts";
 
 export const laneHeight = 44;
 export const axisHeight = 28;

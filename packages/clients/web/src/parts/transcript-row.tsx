@@ -1,10 +1,11 @@
 /** One row of a transcript. */
+
+import { diffOfTool, type Row, type RowOf } from "@aegis/client/model/row.ts";
 import { senderName } from "@aegis/client/views/words.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import { link } from "../app/router.ts";
 import { now } from "../app/store.ts";
 import { clock, count, duration, money, oneLine, visible } from "../model/format.ts";
-import { diffOfTool, type Row, type RowOf } from "../model/transcript.ts";
 import { Diffstat } from "./facts.tsx";
 import { Icon } from "./icon.tsx";
 import { LazyDiff } from "./lazy-diff.tsx";
@@ -44,6 +45,8 @@ export function TranscriptRow({ row, session }: { row: Row; session: string }) {
       );
     case "notice":
       return <p class={`row-notice ${levelClass[body.level]}`}>{visible(body.text)}</p>;
+    case "end":
+      return <TurnEnd row={row as RowOf<"end">} />;
     case "compaction":
       return (
         <details class="fold">
@@ -82,7 +85,7 @@ export function MessageRow({ message, why = true }: { message: Message; why?: bo
 }
 
 function TurnHeader({ row: { body }, session }: { row: RowOf<"turn">; session: string }) {
-  const { started_at, ended_at, reason, usage, error, changes } = body;
+  const { started_at, ended_at, reason, usage, changes } = body;
   const tokens = usage === null ? null : usage.input + usage.cache_read + usage.cache_write + usage.output;
   const facts = [
     clock(started_at),
@@ -101,13 +104,18 @@ function TurnHeader({ row: { body }, session }: { row: RowOf<"turn">; session: s
         )}
         <span class={reason === null ? "ok" : reason === "completed" ? "" : "err"}>{reason ?? "working"}</span>
       </p>
-      {error === null ? null : (
-        <p class="problem">
-          {visible(error.message)}
-          {error.fix === undefined ? "" : ` ${visible(error.fix)}`}
-        </p>
-      )}
     </div>
+  );
+}
+
+function TurnEnd({ row: { body } }: { row: RowOf<"end"> }) {
+  const { reason, error } = body;
+  if (error === null) return <p class="row-notice dim">The turn ended: {reason}.</p>;
+  return (
+    <p class="problem">
+      {visible(error.message)}
+      {error.fix === undefined ? "" : ` ${visible(error.fix)}`}
+    </p>
   );
 }
 

@@ -1,9 +1,10 @@
 /** Home: what needs a person, what works, what is done. */
+
+import { asksOf, type Card, type Column, columns } from "@aegis/client/model/board.ts";
 import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { signal } from "@preact/signals";
 import { link } from "../app/router.ts";
 import { board, status } from "../app/store.ts";
-import { asksOf, type Card, type Column, columns } from "../model/board.ts";
 import { oneLine, visible } from "../model/format.ts";
 import { AskForm } from "../parts/ask-form.tsx";
 import { Age, Cost, Diffstat, Empty, Meter, StateDot, shapeOf } from "../parts/facts.tsx";
@@ -114,7 +115,7 @@ function CardNow({ card, waits }: { card: Card; waits: boolean }) {
   if (card.state === "working")
     return (
       <p class="now cut">
-        <Icon name="chevron" /> {oneLine(card.doing ?? "working")}
+        <Icon name="chevron" /> {oneLine(card.doing?.words ?? "working")}
       </p>
     );
   if (card.last === null) return <p class="dim">No turn yet.</p>;

@@ -1,5 +1,6 @@
 /** One session: its transcript, what waits, and everything a person can do with it. */
 
+import { asksOf, type Card, columns, withSession } from "@aegis/client/model/board.ts";
 import { isId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -10,7 +11,6 @@ import { type OpenSession, openSession } from "../app/open-session.ts";
 import { failedToLoad } from "../app/resource.ts";
 import { go, link } from "../app/router.ts";
 import { board, clientName } from "../app/store.ts";
-import { asksOf, type Card, columns, withSession } from "../model/board.ts";
 import { count, oneLine, visible, when } from "../model/format.ts";
 import { AskForm } from "../parts/ask-form.tsx";
 import { Composer } from "../parts/composer.tsx";

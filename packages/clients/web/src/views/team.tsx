@@ -1,13 +1,15 @@
 /** Team: the flow of work between sessions over time, and the tree of sessions beside it. */
+
+import { asksOf } from "@aegis/client/model/board.ts";
+import { type Arrow, Flow, type Lane, lanesInOrder } from "@aegis/client/model/flow.ts";
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { client } from "../app/client.ts";
 import { failedToLoad } from "../app/resource.ts";
 import { go, link } from "../app/router.ts";
 import { board, onStream } from "../app/store.ts";
-import { asksOf } from "../model/board.ts";
-import { type Arrow, Flow, type Lane, lanesInOrder, TimeScale } from "../model/flow.ts";
 import { clock, oneLine, visible } from "../model/format.ts";
+import { TimeScale } from "../model/time-scale.ts";
 import { Empty, Problem, StateDot, shapeOf } from "../parts/facts.tsx";
 import {
   arrowAt,

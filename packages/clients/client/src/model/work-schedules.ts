@@ -1,7 +1,7 @@
 /** Applies events to schedules. */
 import type { Event, EventOf } from "@aegis/contract/event.ts";
 import type { Firing } from "@aegis/contract/schedule.ts";
-import type { ScheduleActivity, State } from "./state.ts";
+import type { ScheduleActivity, State } from "../state.ts";
 
 export type ScheduleEvent = EventOf<
   | "schedule.added"

@@ -1,7 +1,12 @@
-/** The flow of a team: one lane per session, spans of work in it, and arrows for what one session sent another. Pure. */
-import type { Event } from "@aegis/contract/event.ts";
+/**
+ * The flow of a team: one lane per session, spans of work in it, and what was sent: arrows from session to session, and
+ * hops between all that send and receive, also people, queues and workflows.
+ */
+import type { Event, EventOf } from "@aegis/contract/event.ts";
 import type { MessageId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
+import type { Sender } from "@aegis/contract/message.ts";
 import type { Session } from "@aegis/contract/session.ts";
+import { shortId } from "../views/words.ts";
 
 export type Lane = Pick<Session, "id" | "handle" | "agent" | "parent" | "created_at"> & { depth: number };
 export type SpanKind = "turn" | "tool" | "ask" | "failed";
@@ -18,17 +23,38 @@ export type Arrow = {
   text: string;
 };
 
+export type Hop = {
+  readonly seq: number;
+  readonly at: number;
+  /** Handles of sessions, names of queues, workflows and schedules, or `you`. */
+  readonly from: string;
+  readonly to: string;
+  /** `message`, `handoff`, `result`, `task`, `run`, `ask`, `spawn`, `broadcast`. */
+  readonly label: string;
+  readonly text: string;
+  /** The session to open for it. */
+  readonly session: SessionId | null;
+};
+
+const you = "you";
+const mostHops = 200;
+/** A client may be open for weeks. */
+const mostSpans = 50_000;
+const mostArrows = 10_000;
+
 export class Flow {
   readonly lanes = new Map<SessionId, Lane>();
-  readonly spans: Span[] = [];
-  readonly arrows: Arrow[] = [];
+  spans: Span[] = [];
+  arrows: Arrow[] = [];
+  /** Oldest first; another array after each hop. */
+  hops: readonly Hop[] = [];
   /** The time of the newest event. */
   end = 0;
   #last = 0;
   readonly #turns = new Map<TurnId, Span>();
   readonly #open = new Map<string, Span>();
   readonly #waiting = new Map<MessageId, Arrow>();
-  readonly #tasks = new Map<TaskId, { producer: SessionId | null; worker: SessionId | null; text: string }>();
+  readonly #tasks = new Map<TaskId, { producer: SessionId | null; worker: SessionId | null }>();
 
   addLane(session: Lane): void {
     if (!this.lanes.has(session.id)) this.lanes.set(session.id, session);
@@ -75,13 +101,33 @@ export class Flow {
         return;
       case "ask.opened":
         this.#open.set(event.data.ask.id, this.#span(event.data.ask.session, at, "ask"));
+        this.#hop(event, {
+          from: this.#name(event.data.ask.session),
+          to: you,
+          label: "ask",
+          text: event.data.ask.question,
+          session: event.data.ask.session,
+        });
         return;
       case "ask.settled":
         this.#close(event.data.ask, at);
         return;
       case "task.enqueued": {
-        const { id, producer, worker, payload } = event.data.task;
-        this.#tasks.set(id, { producer, worker, text: payload });
+        const { id, queue, producer, worker, payload } = event.data.task;
+        this.#tasks.set(id, { producer, worker });
+        this.#hop(event, { from: this.#name(producer), to: queue, label: "task", text: payload, session: producer });
+        return;
+      }
+      case "run.started": {
+        const { host, workflow, args } = event.data;
+        const text = JSON.stringify(args);
+        this.#hop(event, { from: this.#name(host), to: workflow, label: "run", text, session: host });
+        return;
+      }
+      case "subagent.spawned": {
+        const { parent, session: child, task } = event.data.subagent;
+        const [from, to] = [this.#name(parent), this.#name(child)];
+        this.#hop(event, { from, to, label: "spawn", text: task, session: child });
         return;
       }
       case "task.dispatched": {
@@ -96,8 +142,10 @@ export class Flow {
     }
   }
 
-  #admit({ data: { message }, at }: Extract<Event, { type: "message.admitted" }>): void {
-    const { sender } = message;
+  #admit(event: EventOf<"message.admitted">): void {
+    const { message } = event.data;
+    const { sender, session, body } = message;
+    this.#hop(event, { ...origin(sender), to: this.#name(session), text: body, session });
     let from: SessionId | null = null;
     let kind: ArrowKind = "message";
     if (sender.kind === "agent") from = sender.session;
@@ -107,11 +155,12 @@ export class Flow {
       from = (sender.status === null ? task?.producer : task?.worker) ?? null;
     } else if (sender.kind === "substrate" && message.body.startsWith("[Subagent Complete]")) {
       kind = "result";
-      from = this.#childOf(message.session);
+      from = this.#childOf(session);
     }
-    if (from === null || from === message.session || !this.lanes.has(from)) return;
-    const arrow = { key: message.id, from, to: message.session, sent: at, taken: null, kind, text: message.body };
+    if (from === null || from === session || !this.lanes.has(from)) return;
+    const arrow = { key: message.id, from, to: session, sent: event.at, taken: null, kind, text: body };
     this.arrows.push(arrow);
+    if (this.arrows.length > 2 * mostArrows) this.arrows = this.arrows.slice(-mostArrows);
     this.#waiting.set(message.id, arrow);
   }
 
@@ -124,6 +173,14 @@ export class Flow {
     );
   }
 
+  #hop({ seq, at }: Event, hop: Omit<Hop, "seq" | "at">): void {
+    this.hops = [...this.hops, { seq, at, ...hop }].slice(-mostHops);
+  }
+
+  #name(session: SessionId | null): string {
+    return session === null ? you : (this.lanes.get(session)?.handle ?? shortId(session));
+  }
+
   #rename(session: SessionId | null, handle: string): void {
     const lane = session === null ? undefined : this.lanes.get(session);
     if (lane !== undefined) this.lanes.set(lane.id, { ...lane, handle });
@@ -132,6 +189,7 @@ export class Flow {
   #span(session: SessionId, from: number, kind: SpanKind): Span {
     const span: Span = { session, from, to: null, kind };
     this.spans.push(span);
+    if (this.spans.length > 2 * mostSpans) this.spans = this.spans.slice(-mostSpans);
     return span;
   }
 
@@ -148,6 +206,29 @@ export class Flow {
   }
 }
 
+function origin(sender: Sender): { from: string; label: string } {
+  switch (sender.kind) {
+    case "human":
+      return { from: you, label: "message" };
+    case "agent":
+      return { from: sender.handle, label: "handoff" };
+    case "queue":
+      return { from: sender.name, label: sender.status === null ? "task" : "result" };
+    case "workflow":
+      return { from: sender.name, label: sender.status === null ? "message" : "result" };
+    case "schedule":
+      return { from: sender.name, label: "schedule" };
+    case "group":
+      return { from: sender.group, label: "broadcast" };
+    case "channel":
+      return { from: sender.name, label: "message" };
+    case "telegram":
+      return { from: "telegram", label: "message" };
+    default:
+      return { from: "aegis", label: "notice" };
+  }
+}
+
 /** Lanes that have something to show, each parent before its children. */
 export function lanesInOrder(flow: Flow): Lane[] {
   const busy = new Set<SessionId>(flow.spans.map(({ session }) => session));
@@ -161,80 +242,4 @@ export function lanesInOrder(flow: Flow): Lane[] {
   };
   for (const lane of lanes) if (lane.parent === null || !shown.has(lane.parent)) visit(lane, 0);
   return result;
-}
-
-export type Segment = { from: number; to: number; folded: boolean; x: number; width: number };
-
-const foldAfter = 120_000;
-
-/** Time and pixels: busy stretches are drawn to scale, long idle gaps have a fixed width. */
-export class TimeScale {
-  readonly segments: Segment[] = [];
-  readonly width: number;
-
-  constructor(spans: readonly Span[], end: number, options: { pixelsPerMs: number; foldWidth: number; fold: boolean }) {
-    const { pixelsPerMs, foldWidth, fold } = options;
-    const sorted = spans.toSorted((a, b) => a.from - b.from);
-    const start = sorted[0]?.from ?? end;
-    let [from, to] = [start, start];
-    const pieces: Pick<Segment, "from" | "to" | "folded">[] = [];
-    const closeAt = (next: number) => {
-      if (!fold || next - to <= foldAfter) return;
-      pieces.push({ from, to, folded: false }, { from: to, to: next, folded: true });
-      from = next;
-      to = next;
-    };
-    for (const span of sorted) {
-      if (span.from > to) closeAt(span.from);
-      to = Math.max(to, span.to ?? end);
-    }
-    closeAt(end);
-    pieces.push({ from, to: Math.max(end, to, from + 1), folded: false });
-    let x = 0;
-    for (const piece of pieces) {
-      if (piece.to <= piece.from) continue;
-      const width = piece.folded ? foldWidth : (piece.to - piece.from) * pixelsPerMs;
-      this.segments.push({ ...piece, x, width });
-      x += width;
-    }
-    this.width = x;
-  }
-
-  x(time: number): number {
-    const segment = this.#find((one) => one.to < time);
-    return segment === undefined
-      ? 0
-      : segment.x + ((time - segment.from) / (segment.to - segment.from)) * segment.width;
-  }
-
-  time(x: number): number {
-    const segment = this.#find((one) => one.x + one.width < x);
-    if (segment === undefined) return 0;
-    return segment.from + ((x - segment.x) / (segment.width || 1)) * (segment.to - segment.from);
-  }
-
-  /** How many pixels a millisecond takes if everything is to fit. */
-  fit(width: number): number {
-    const folded = this.segments.filter((one) => one.folded).reduce((sum, one) => sum + one.width, 0);
-    const busy = this.segments.filter((one) => !one.folded).reduce((sum, one) => sum + one.to - one.from, 0);
-    return Math.max(1e-7, (width - folded) / Math.max(1, busy));
-  }
-
-  #find(isBefore: (segment: Segment) => boolean): Segment | undefined {
-    let [low, high] = [0, this.segments.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const segment = this.segments[middle];
-      if (segment !== undefined && isBefore(segment)) low = middle + 1;
-      else high = middle;
-    }
-    return this.segments[low];
-  }
-}
-
-const steps = [1e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 1.8e6, 3.6e6, 1.08e7, 8.64e7];
-
-/** The distance between two marks of the axis. */
-export function axisStep(pixelsPerMs: number): number {
-  return steps.find((step) => step * pixelsPerMs > 90) ?? 8.64e7;
 }
