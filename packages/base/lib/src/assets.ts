@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const packageName = "aegis";
+const packageName = "aegis-agents";
 
 /** Returns the absolute path of a file under `assets/`. Throws if this code runs outside its package. */
 export function assetPath(name: string): string {

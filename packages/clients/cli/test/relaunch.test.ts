@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { describe, expect, it } from "vitest";
-import { findNode, relaunch } from "../src/relaunch.ts";
+import { findNode, nodePackages, relaunch } from "../src/relaunch.ts";
 
 /** A program that answers `--version` as that Node would. */
 async function fakeNode(path: string, version: string): Promise<string> {
@@ -16,11 +16,18 @@ async function fakeNode(path: string, version: string): Promise<string> {
 /** No installed Node of this machine is new enough for this. */
 const oldest = 900;
 
+const ownPackage = nodePackages[`${process.platform}-${process.arch}`] ?? "";
+
+it("is brought for each system by an optional dependency, which npm installs without a script", async () => {
+  const manifest = JSON.parse(await readFile(new URL("../../../../package.json", import.meta.url), "utf8"));
+  expect(Object.keys(manifest.optionalDependencies).sort()).toEqual(Object.values(nodePackages).sort());
+});
+
 describe("finding a Node", () => {
   it("prefers the one that is named, then the package's own, then PATH, then version managers", async () => {
     const dir = await tempDir();
     const named = await fakeNode(join(dir, "named/node"), "901.0.0");
-    const own = await fakeNode(join(dir, "pkg/node_modules/node/bin/node"), "902.0.0");
+    const own = await fakeNode(join(dir, "pkg/node_modules", ownPackage, "bin/node"), "902.0.0");
     const onPath = await fakeNode(join(dir, "bin/node"), "903.0.0");
     const managed = await fakeNode(join(dir, "home/.nvm/versions/node/v904.1.0/bin/node"), "904.1.0");
     await fakeNode(join(dir, "home/.nvm/versions/node/v899.0.0/bin/node"), "899.0.0");
@@ -75,7 +82,8 @@ describe("running under another Node", () => {
     const code = await relaunch({ ...options, argv: ["ps", "--json"], env: {}, oldest, entry: "", packageRoot: dir });
     expect(code).toBe(2);
     expect(output.err.trim().split("\n")).toHaveLength(1);
-    expect(output.err).toContain("Node 20.1.0 is too old: expected 900 or newer; install it with");
+    expect(output.err).toContain("Node 20.1.0 is too old: expected 900 or newer; the package ");
+    expect(output.err).toContain("install Aegis again without --omit=optional");
     expect(JSON.parse(output.out)).toMatchObject({
       error: { code: "unavailable", hint: expect.stringContaining("nvm") },
     });

@@ -54,7 +54,11 @@ function pluginFiles(name: string, kind: PluginKind): TemplateFile[] {
     ...parts.map(({ module }) => module),
     { path: "plugin.test.ts", about: "tests that need no Aegis running: node --test", text: testFile(parts) },
     { path: "tsconfig.json", about: "for the editor and tsc", text: tsconfig },
-    { path: "package.json", about: "marks the files as ES modules", text: packageFile(name) },
+    {
+      path: "package.json",
+      about: "marks the files as ES modules and names the npm package with the types",
+      text: packageFile(name),
+    },
     { path: ".gitignore", about: "keeps the link to this Aegis out of the repository", text: "node_modules/\n" },
   ];
 }
@@ -230,5 +234,6 @@ const tsconfig = `{
 `;
 
 function packageFile(name: string): string {
-  return `${JSON.stringify({ name, private: true, type: "module" }, null, 2)}\n`;
+  const devDependencies = { aegis: `npm:aegis-agents@^${packageVersion()}` };
+  return `${JSON.stringify({ name, private: true, type: "module", devDependencies }, null, 2)}\n`;
 }
