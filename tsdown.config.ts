@@ -50,16 +50,6 @@ export default defineConfig([
       client: "packages/clients/client/src/index.ts",
       "client/browser": "packages/clients/client/src/browser.ts",
       schema: "packages/base/contract/src/schema.ts",
-      // The entries below keep the paths of version 0.1 working; `aegis/client` and `aegis/schema` have all of it.
-      "client/project": "packages/clients/client/src/project/project.ts",
-      "client/events": "packages/clients/client/src/events.ts",
-      "client/state": "packages/clients/client/src/state.ts",
-      "client/reduce": "packages/clients/client/src/reduce.ts",
-      "client/wait": "packages/clients/client/src/wait.ts",
-      "client/wait-task": "packages/clients/client/src/wait-task.ts",
-      "client/wait-run": "packages/clients/client/src/wait-run.ts",
-      "client/wait-firing": "packages/clients/client/src/wait-firing.ts",
-      contract: "packages/base/contract/src/index.ts",
       // Plugins and their workers.
       "plugin-api": "packages/core/plugin-api/src/index.ts",
       "plugin-api-bare": "packages/core/plugin-api/src/bare.ts",

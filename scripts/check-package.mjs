@@ -32,7 +32,7 @@ try {
   const archive = readdirSync(work).find((name) => name.endsWith(".tgz"));
   mkdirSync(project);
   writeFileSync(join(work, "package.json"), '{ "private": true }\n');
-  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel", "error", join(work, archive)], work);
+  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel", "error", `aegis@file:${join(work, archive)}`], work);
   const aegis = join(work, "node_modules", ".bin", "aegis");
   const cli = (...args) =>
     execFileSync(aegis, args, { cwd: project, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -46,7 +46,7 @@ try {
   }
   writeFileSync(
     join(work, "use.mjs"),
-    'import { createClient } from "aegis/client";\nimport { connectToProject } from "aegis/client/project";\nimport { waitForRun } from "aegis/client/wait-run";\nimport { routes } from "aegis/contract";\nprocess.stdout.write([createClient, connectToProject, waitForRun].map((one) => typeof one).join(" ") + " " + routes.health.path + "\\n");\n',
+    'import { connect, createClient, wait } from "aegis/client";\nimport { routes } from "aegis/schema";\nprocess.stdout.write([createClient, connect, wait.run].map((one) => typeof one).join(" ") + " " + routes.health.path + "\\n");\n',
   );
   expect("imports of the package", run(process.execPath, ["use.mjs"], work), /^function function function \/health\n$/);
   writeFileSync(
@@ -58,12 +58,10 @@ try {
   // Programs that check declarations of packages too, as Node and as bundlers resolve them.
   const program = `import { tool, z } from "aegis";
 import { connect, followEvents, initialState, reduce, wait, type Client } from "aegis/client";
-import { connectToProject } from "aegis/client/project";
 import { type Session, openApiDocument, sessionSchema } from "aegis/schema";
 import { callTool, fakeEngine } from "aegis/testing";
 
 export const client: Promise<Client> = connect(".", { start: true });
-export const old: Promise<Client> = connectToProject(".");
 export const session: Session = sessionSchema.parse(openApiDocument("1"));
 export const twice = tool({ description: "x", input: z.object({ n: z.number() }) }, ({ n }) => 2 * n);
 export const calls = [callTool(twice), fakeEngine().calls, followEvents, initialState(), reduce, wait.run];

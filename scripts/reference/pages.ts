@@ -52,10 +52,7 @@ function indexPage(entryPoints: readonly EntryPoint[]): string {
     return `| [\`${specifier}\`](${file}) | ${about} | ${functions.join(", ")} |`;
   });
   const table = ["| import | what for | functions |", "|---|---|---|", ...rows].join("\n");
-  const old =
-    "`aegis/contract` and the paths below `aegis/client/` are kept for programs written for version 0.1. Use " +
-    "`aegis/schema` and `aegis/client` instead.";
-  return text([generated, "# API reference", "The package has four entries.", table, old]);
+  return text([generated, "# API reference", "The package has four entries.", table]);
 }
 
 function sectionOf(title: string, entries: readonly Entry[], kind: Kind): string[] {

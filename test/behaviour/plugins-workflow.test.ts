@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
-import { connectToProject } from "@aegis/client/project/project.ts";
+import { connect } from "@aegis/client/project/connect.ts";
 import { waitForRun } from "@aegis/client/wait-run.ts";
 import type { RunView } from "@aegis/contract/run.ts";
 import { expect, it } from "vitest";
@@ -164,10 +164,10 @@ it("a reloaded plugin takes its runs over, and a cancelled run tells its body", 
 
 it("a program that waits for a run is told of its end, over kill -9", async () => {
   const project = await testProject({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
-  await expect(connectToProject(project.dir)).rejects.toMatchObject({ code: "unavailable" });
+  await expect(connect(project.dir)).rejects.toMatchObject({ code: "unavailable" });
   const daemon = await project.start();
   const following = Promise.withResolvers<void>();
-  const client = await connectToProject(project.dir, { home: join(project.dir, "..", "home") });
+  const client = await connect(project.dir, { env: { HOME: join(project.dir, "..", "home") } });
   const watched: Client = {
     ...client,
     async open(...call) {

@@ -7,9 +7,7 @@ import { packageFolder } from "../helpers/consumer.ts";
 
 type Manifest = {
   dependencies: Record<string, string>;
-  optionalDependencies?: Record<string, string>;
   peerDependencies: Record<string, string>;
-  scripts: Record<string, string>;
 };
 
 const manifest = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8")) as Manifest;

@@ -1,5 +1,5 @@
 /** A project whose agents ask a person. */
-import { connectToProject } from "@aegis/client/project/project.ts";
+import { connect } from "@aegis/client/project/connect.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import { type AegisProject, aegisProject } from "../aegis.ts";
 import { waitUntil } from "../wait-until.ts";
@@ -40,7 +40,7 @@ export function asking(more = ""): Promise<AegisProject> {
 
 /** The daemon's asks, over its API: a process for each look would take too long. */
 export async function allAsks({ root, env }: AegisProject): Promise<Ask[]> {
-  const client = await connectToProject(root, { home: env.HOME ?? "" });
+  const client = await connect(root, { env });
   return (await client.call("listAsks", { query: { status: "all" } })).asks;
 }
 

@@ -2,7 +2,7 @@
  * Clients that are open while the daemon restarts. While a browser has access, the daemon keeps its port, so the old
  * address still answers, and refuses the old token.
  */
-import { connectToProject } from "@aegis/client/project/project.ts";
+import { connect } from "@aegis/client/project/connect.ts";
 import type { AegisProject } from "@aegis/test/helpers/aegis.ts";
 import { isRunning } from "@aegis/test/helpers/pids.ts";
 import { openApp } from "@aegis/test/helpers/terminal-app.ts";
@@ -35,8 +35,10 @@ it("keeps the terminal app, followers and clients connected across restarts afte
   pty.type("hello\r");
   await shows("you said: hello");
   const { url } = await project.json<{ url: string }>("status");
-  const tail = project.start("tail");
-  const client = await connectToProject(project.root, { home: project.env.HOME ?? "" });
+  const tail = project.start("tail", "--after", "0");
+  // Otherwise the daemon may be gone before it connects.
+  await tail.shows("hello");
+  const client = await connect(project.root, { env: project.env });
   for (const [how, stop] of Object.entries(restarts)) {
     await stop(project);
     await project.aegis("up");

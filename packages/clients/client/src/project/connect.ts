@@ -1,8 +1,9 @@
 /** Finds the daemon of a folder on this machine, or starts it. */
+import { AegisError } from "@aegis/contract/errors.ts";
 import { findProjectRoot, inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { homeOf, userHome } from "@aegis/lib/home.ts";
 import type { Client } from "../client.ts";
-import { connectToProject } from "./project.ts";
+import { clientFollowing } from "./following.ts";
 import { startDaemon } from "./start-daemon.ts";
 
 export type ConnectOptions = {
@@ -35,5 +36,8 @@ export async function connect(folder: string = process.cwd(), options: ConnectOp
   const home = env === undefined ? userHome() : homeOf(env);
   const root = findProjectRoot(folder);
   if (start && (await inspectDaemonFile(root, home)).state !== "live") await startDaemon(root, { env, signal });
-  return connectToProject(root, { home });
+  const found = await inspectDaemonFile(root, home);
+  if (found.state === "live") return clientFollowing(root, found.file, home);
+  const problem = found.state === "foreign" ? found.problem : `no daemon runs for ${root}`;
+  throw new AegisError("unavailable", problem, { hint: "start one with `aegis up`" });
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { connectToProject } from "@aegis/client/project/project.ts";
+import { connect } from "@aegis/client/project/connect.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { configFileName, findProjectRoot, storePath } from "@aegis/lib/daemon-file.ts";
 import { homeOf } from "@aegis/lib/home.ts";
@@ -55,7 +55,7 @@ export async function runApp(cx: Terminal, { root }: Connection, agent: string |
   let code: number = exitCodes.ok;
   try {
     await runTui({
-      client: await connectToProject(root, { home }),
+      client: await connect(root, { env: cx.env }),
       root,
       stdin: cx.stdin,
       stdout: cx.stdout,
