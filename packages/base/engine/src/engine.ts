@@ -112,6 +112,13 @@ export interface RunContext {
   log(text: string, level?: "info" | "warning" | "error"): void;
 }
 
+export const heldLabel = "set aside: ";
+
+/** Whether a forced resume discarded the step, so that its row only keeps its session for the end of the run. */
+export function isHeld({ label }: Pick<StepRow, "label">): boolean {
+  return label.startsWith(heldLabel);
+}
+
 /** Method and arguments identify a step. Identical steps in one epoch are numbered. */
 export type StepSpec = { method: string; args: unknown; label: string };
 

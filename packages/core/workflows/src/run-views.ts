@@ -3,7 +3,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import { type AskId, isId, type RunId } from "@aegis/contract/ids.ts";
 import type { Run, RunStatus, RunView, Step } from "@aegis/contract/run.ts";
-import type { Engine } from "@aegis/engine/engine.ts";
+import { type Engine, isHeld } from "@aegis/engine/engine.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
 import { receiptsOf } from "./run-receipts.ts";
@@ -38,7 +38,8 @@ export class RunViews {
   async view(reference: string): Promise<RunView> {
     const run = await this.find(reference);
     const { read } = this.#store;
-    const begun = run.ended_at === null ? await read.steps.list(run.id, { status: "begun", limit: mostOpenSteps }) : [];
+    const rows = run.ended_at === null ? await read.steps.list(run.id, { status: "begun", limit: mostOpenSteps }) : [];
+    const begun = rows.filter((row) => !isHeld(row));
     const sessions = await Promise.all((await sessionsOf(read, run.id)).map((id) => read.sessions.get(id)));
     const agents = sessions.flatMap((row) =>
       row === null ? [] : [{ session: row.id, handle: row.handle, agent: row.agent, open: row.closed_at === null }],

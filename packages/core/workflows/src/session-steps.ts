@@ -11,7 +11,7 @@ import { errorText } from "@aegis/lib/log.ts";
 import { onAbort } from "@aegis/lib/until-aborted.ts";
 import { WorkflowError } from "@aegis/plugin-api/errors.ts";
 import type { WorkflowContext } from "@aegis/plugin-api/workflow-context.ts";
-import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
+import { derivedId, wantedId } from "@aegis/sessions/inbox/derived-id.ts";
 import { until } from "@aegis/sessions/until.ts";
 import type { SessionRow } from "@aegis/store/store.ts";
 import { cannotWrite, StoreAwayError } from "@aegis/store/transact.ts";
@@ -93,7 +93,8 @@ export function sessionSteps(context: RunContext, deps: StepDeps, own: OwnSessio
         {
           async begin(tx, key) {
             const { id: session } = await own.find(tx, handle).catch(expected);
-            const admission = { id: derivedId("msg", key), session, sender, body: text, cause };
+            const wanted = async (id: MessageId) => (await tx.messages.get(id))?.status !== "cancelled";
+            const admission = { id: await wantedId("msg", key, wanted), session, sender, body: text, cause };
             const { message } = await inbox.admitIn(tx, admission).catch(expected);
             const deadline = options.timeout === undefined ? null : clock.now() + options.timeout * 1000;
             return { value: { message: message.id, session, deadline } };

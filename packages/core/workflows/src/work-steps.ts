@@ -11,7 +11,7 @@ import type { RunContext } from "@aegis/engine/engine.ts";
 import { readBrief } from "@aegis/plugin-api/brief.ts";
 import { WorkflowError } from "@aegis/plugin-api/errors.ts";
 import type { GroupWait, WorkflowContext, WorkOptions } from "@aegis/plugin-api/workflow-context.ts";
-import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
+import { derivedId, wantedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import { readCheck } from "./checked-reply.ts";
 import type { StepDeps } from "./deps.ts";
@@ -45,9 +45,8 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
 
   const enqueueTask = async (
     { queue, payload, check: given }: { queue: string; payload: string } & WorkOptions,
-    { key, waits, signal }: { key: string; waits: boolean; signal: AbortSignal },
+    { id, waits, signal }: { id: TaskId; waits: boolean; signal: AbortSignal },
   ) => {
-    const id = derivedId("tsk", key);
     // A repeated step finds its task and does not ask again.
     const known = (await store.read.tasks.get(id)) !== null;
     const check = known ? ((await store.read.receipts.check(id)) ?? undefined) : await namedCheck(given, signal);
@@ -55,6 +54,9 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
     const from = { producer: null, starter, waits, callback: false, cause, check };
     return queues.enqueue({ id, queue, payload, ...from }).catch(expected);
   };
+
+  const askOf = (tx: StoreTx, key: string): Promise<AskId> =>
+    wantedId("ask", key, async (id) => (await tx.asks.get(id))?.status !== "withdrawn");
 
   /** Asks belong to a session; a run without a host gets a session of its own for them. */
   const placeToAsk = async (tx: StoreTx): Promise<{ session: SessionId; mine: boolean }> => {
@@ -100,7 +102,8 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
         { method: "enqueue", args: { queue, payload, ...options }, label: `enqueue in ${queue}` },
         {
           perform: async ({ key, signal }) =>
-            (await enqueueTask({ queue, payload, ...options }, { key, waits: false, signal })).task.id,
+            (await enqueueTask({ queue, payload, ...options }, { id: derivedId("tsk", key), waits: false, signal }))
+              .task.id,
         },
       ),
 
@@ -108,10 +111,13 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
       context.step(
         { method: "delegate", args: { queue, payload, ...options }, label: `delegate to ${queue}` },
         {
-          begin: async (_tx, key) => ({ value: { task: derivedId("tsk", key) } }),
-          async perform({ key, begun, signal }) {
+          async begin(tx, key) {
+            const wanted = async (id: TaskId) => (await tx.tasks.get(id))?.status !== "cancelled";
+            return { value: { task: await wantedId("tsk", key, wanted) } };
+          },
+          async perform({ begun, signal }) {
             const { task: id } = begun as { task: TaskId };
-            await enqueueTask({ queue, payload, ...options }, { key, waits: true, signal });
+            await enqueueTask({ queue, payload, ...options }, { id, waits: true, signal });
             const withdraw = () => void queues.cancel(id).catch(() => {});
             const task = await whileWanted(signal, withdraw, () => queues.wait(id, { signal }));
             if (task?.status === "completed") return task.result ?? "";
@@ -134,7 +140,7 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
         {
           async begin(tx, key) {
             const { session, mine } = await placeToAsk(tx);
-            const id = derivedId("ask", key);
+            const id = await askOf(tx, key);
             await asks.openIn(tx, id, {
               session,
               kind: "question",
@@ -155,7 +161,7 @@ export function workSteps(context: RunContext, deps: StepDeps, own: OwnSessions)
             throw new WorkflowError(`${why}: ${question}`);
           },
           async end(tx, _result, key) {
-            await tx.asks.markUsed(derivedId("ask", key));
+            await tx.asks.markUsed(await askOf(tx, key));
           },
         },
       );

@@ -103,6 +103,40 @@ it("by resuming a run by force, whose changed code asks for something else; canc
   expect((await asksOf(runtime))[1]).toMatchObject({ question: "new?", status: "withdrawn" });
 });
 
+it("and asks and delegates anew, when the code that was resumed by force comes to request the same", async () => {
+  const runtime = await start();
+  const twice: Body = async (engine) => {
+    await engine.step("first", () => 1);
+    return both(engine);
+  };
+  const undo = define(runtime, twice);
+  const { id: run } = await runtime.workflows.start({ workflow: "work" });
+  await waitUntil("it asks", async () => (await asksOf(runtime)).length === 1);
+  await waitUntil("its task is at work", async () => runtime.driver.turns.length === 1);
+  undo();
+  await park(runtime, run, async (engine) => {
+    await engine.step("other", () => 1);
+    return both(engine);
+  });
+  await runtime.workflows.resume(run, { force: true });
+  await waitUntil("it asks anew", async () => (await asksOf(runtime)).length === 2);
+  expect(await asksOf(runtime)).toMatchObject([
+    { question: "old?", status: "withdrawn" },
+    { question: "old?", status: "open" },
+  ]);
+  await waitUntil(
+    "it delegates anew",
+    async () => (await runtime.queues.tasks({ queue: "work", limit: 10 })).length === 2,
+  );
+  const statuses = (await runtime.queues.tasks({ queue: "work", limit: 10 })).map(({ status }) => status);
+  expect(statuses.filter((status) => status === "cancelled")).toHaveLength(1);
+  const [, ask] = await asksOf(runtime);
+  await runtime.asks.answer(ask?.id ?? newId("ask", 1), { choice: null, text: "yes" });
+  await waitUntil("the answer is recorded", async () =>
+    (await runtime.store.read.steps.list(run)).some(({ method, status }) => method === "askHuman" && status === "ok"),
+  );
+});
+
 it("not when changed code still waits for the same", async () => {
   const runtime = await start();
   const { run, undo } = await waiting(runtime);

@@ -1,6 +1,7 @@
 /** The recorded steps of a run, in the order in which they ended. */
 import type { Json } from "@aegis/contract/run.ts";
 import type { StepName, StepRow } from "@aegis/store/store.ts";
+import { isHeld } from "../engine.ts";
 
 export const checkpointMethod = "checkpoint";
 
@@ -60,7 +61,7 @@ export class Recording {
   /** Steps of the current epoch that started but have no recorded end. */
   get open(): StepRow[] {
     const epoch = this.lastCheckpoint?.epoch ?? 0;
-    return [...this.#begun.values()].filter((row) => row.epoch >= epoch && !row.label.startsWith(heldLabel));
+    return [...this.#begun.values()].filter((row) => row.epoch >= epoch && !isHeld(row));
   }
 
   /** Returns a step that started but has no recorded end. */
@@ -68,14 +69,16 @@ export class Recording {
     return this.#begun.get(name) ?? null;
   }
 
+  /** Discards a step that started. If the body requests it again, it starts anew. */
+  giveUp(name: string): void {
+    this.#begun.delete(name);
+  }
+
   /** Steps of earlier epochs need not be requested, except for those that already were. */
   jumpTo(epoch: number, isAsked: (name: string) => boolean): void {
     for (const [name, row] of this.#left) if (row.epoch < epoch && !isAsked(name)) this.#left.delete(name);
   }
 }
-
-/** The label of a step that is kept only for its session. */
-export const heldLabel = "set aside: ";
 
 export function nameText({ epoch, scope, key, occurrence }: Omit<StepName, "run">): string {
   return `${epoch}|${scope}|${key}|${occurrence}`;

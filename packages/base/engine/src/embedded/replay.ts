@@ -136,12 +136,15 @@ export class Replay {
     for (const request of requests) this.take(request);
   }
 
-  /** A forced resume discards recorded steps that are not requested. */
+  /** A forced resume discards recorded and started steps that are not requested. */
   #setAside(): StepRow[] {
     const { force, recording } = this.#options;
-    const rest = force ? recording.rest.filter((row) => !this.#waiting.has(nameText(row))) : [];
+    if (!force) return [];
+    const rest = recording.rest.filter((row) => !this.#waiting.has(nameText(row)));
     for (const row of rest) recording.take(nameText(row));
-    return force ? [...rest, ...this.#unrequested()] : rest;
+    const open = this.#unrequested();
+    for (const row of open) recording.giveUp(nameText(row));
+    return [...rest, ...open];
   }
 
   #diverged(row: StepRow, instead: StepRequest | null): void {

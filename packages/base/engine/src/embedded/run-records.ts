@@ -6,8 +6,7 @@ import type { Parked, Run, RunError, Step } from "@aegis/contract/run.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { RunRow, StepRow, StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { Definition, NewRun, RunHooks } from "../engine.ts";
-import { heldLabel } from "./recording.ts";
+import { type Definition, heldLabel, type NewRun, type RunHooks } from "../engine.ts";
 import { LostRun } from "./records.ts";
 
 export type RunRecordsOptions = {
@@ -121,8 +120,9 @@ export class RunRecords {
       await tx.runs.update(run.id, { code });
       const open = setAside.filter((row) => row.ended === null);
       if (open.length > 0) await this.#options.hooks.onGivenUp(tx, run, open, "its code no longer requests it");
-      await tx.steps.remove(run.id, { names: setAside });
-      for (const row of setAside) if (row.session !== null) await tx.steps.insert(heldBy(row));
+      const held = setAside.filter((row) => row.session !== null).map(heldBy);
+      await tx.steps.remove(run.id, { names: [...setAside, ...held] });
+      for (const row of held) await tx.steps.insert(row);
       if (setAside.length === 0) return;
       const text = `discarded, because the code no longer requests them: ${setAside.map((row) => row.label).join("; ")}`;
       const data = { run: run.id, workflow: run.workflow, level: "warning" as const, text, place: null };
@@ -236,11 +236,22 @@ export class RunRecords {
 }
 
 /**
- * The run closes a session even if the step that started it is discarded. If requested again, the same session is used.
+ * The run closes a session even if the step that started it is discarded. The step may be requested again under its own
+ * key; the session's id follows from that key, so it is the same session.
  */
 function heldBy(row: StepRow): StepRow {
   const label = `${heldLabel}${row.label}`;
-  return { ...row, label, status: "begun", ended: null, ended_at: null, result: null, failure: null, error: null };
+  return {
+    ...row,
+    key: `held:${row.key}`,
+    label,
+    status: "begun",
+    ended: null,
+    ended_at: null,
+    result: null,
+    failure: null,
+    error: null,
+  };
 }
 
 export function publicRun({ owner, lease_until: _until, ...run }: RunRow): Run {
