@@ -1,5 +1,7 @@
 import { aegisProject } from "@aegis/test/helpers/aegis.ts";
 import { expect, it } from "vitest";
+import { shortHelp, startWords, tasks } from "../src/program/short-help.ts";
+import { commands } from "../src/program/table.ts";
 
 it("bears a reader of its help who leaves early", async () => {
   const project = await aegisProject();
@@ -27,4 +29,24 @@ it("names the argument that an invalid id was given for", async () => {
   const { code, stderr } = await project.aegis("kill", "nope");
   expect(code).toBe(2);
   expect(stderr).toContain("<run>: expected 12 hexadecimal digits");
+});
+
+it("fits one screen, names the apps first, and gives every command a place", async () => {
+  const lines = shortHelp().trimEnd().split("\n");
+  expect(lines.length).toBeLessThan(24);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(lines[1]).toContain("terminal app");
+  expect(lines[2]).toContain("aegis web");
+
+  const listed = Object.values(tasks).flatMap((entries) =>
+    entries.map((one) => (typeof one === "string" ? one : one[0])),
+  );
+  const existing = new Set(commands.map(({ path }) => path.split(" ")[0] ?? ""));
+  expect([...listed, ...startWords].sort()).toEqual([...existing].sort());
+
+  const project = await aegisProject();
+  expect((await project.aegis("--help")).stdout).toBe(shortHelp());
+  expect((await project.aegis("help")).stdout).toBe(shortHelp());
+  const all = await project.aegis("help", "all");
+  for (const name of existing) expect(all.stdout).toContain(`\n  ${name}`);
 });

@@ -42,6 +42,31 @@ it("writes every harness that starts: the first as the default, the others as co
   expect(await project.json("config", "show")).toMatchObject({ problems: [] });
 });
 
+it("writes the team that was named, and what keeps a member from working here", async () => {
+  const project = await aegisProject({});
+  await install(project, { claude: "2.1.0 (Claude Code)", codex: null });
+  const { code, stdout } = await project.aegis("init", "--team", "claude,claude,codex", "--worktrees");
+  expect(code).toBe(0);
+  expect(stdout).toContain("with the agent claude (claude-code)");
+  expect(stdout).toContain("The rest of the team: claude-2, codex");
+  expect(stdout).toContain("Note: codex does not start on this machine; see: aegis doctor");
+  expect(stdout).toContain("Note: worktrees need a git repository");
+  const member = { permission: "write", isolation: "worktree" };
+  expect(await configOf(project)).toMatchObject({
+    default_agent: "claude",
+    agents: {
+      claude: { harness: "claude-code", ...member },
+      "claude-2": { harness: "claude-code", ...member },
+      codex: { harness: "codex", ...member },
+    },
+  });
+  expect(await project.json("config", "show")).toMatchObject({ problems: [] });
+  const wrong = await project.aegis("init", "--force", "--team", "claude,codx");
+  expect(wrong).toMatchObject({ code: 2, stdout: "" });
+  expect(wrong.stderr).toContain('--team: "codx" is not a coding CLI that Aegis knows (did you mean "codex"?)');
+  expect((await configOf(project)).agents).toHaveProperty("codex");
+});
+
 it("keeps the agents of open sessions when it replaces a file, with the daemon up or down", async () => {
   const project = await aegisProject();
   await project.aegis("spawn", "helper", "--handle", "ada");

@@ -34,7 +34,7 @@ describe("arguments that are wrong", () => {
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toContain("$ aegis send");
     expect((await project.aegis("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect((await project.aegis("--help")).stdout).toContain("completion");
+    expect((await project.aegis("help", "all")).stdout).toContain("completion");
   });
 });
 

@@ -27,7 +27,7 @@ import { agentPlaces } from "./agents/places.ts";
 import { loadConfig } from "./config/load.ts";
 import { formatProblem } from "./config/problem.ts";
 import { settingsOptions } from "./config-service.ts";
-import { detectAgents, offlineAgent } from "./harnesses/detect.ts";
+import { detectAgents, detectable, offlineAgent } from "./harnesses/detect.ts";
 import { probeOnce } from "./harnesses/probe-cache.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readSettings } from "./settings.ts";
@@ -38,6 +38,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** The harness names that an agent may use. */
 export function harnessNames(root: string, env: Env): string[] {
   return drivers(root, env).names;
+}
+
+/** The coding CLIs that Aegis looks for: the name of the agent that each gets, and its harness. */
+export function codingClis(): { slug: string; harness: string }[] {
+  return detectable.map(({ slug, harness }) => ({ slug, harness }));
 }
 
 /** The input for a first configuration. */

@@ -1,7 +1,7 @@
 /** Builds the parser from the command table and runs the command that the arguments name. */
 
 import { packageVersion } from "@aegis/lib/version.ts";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, Help, Option } from "commander";
 import { oneLine } from "../format/text.ts";
 import { exitCodes } from "../terminal/context.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
@@ -9,6 +9,7 @@ import type { CommandSpec, OptionSpec, Parsed } from "./command.ts";
 import { inCommandWords } from "./command-words.ts";
 import { usageError } from "./failure.ts";
 import { report, runCommand } from "./run-command.ts";
+import { shortHelp } from "./short-help.ts";
 import { commandGroups, commands, home, resumed } from "./table.ts";
 
 export async function runProgram(argv: readonly string[]): Promise<number> {
@@ -26,6 +27,10 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     const { operands, unknown } = program.parseOptions([...argv]);
     if (operands.length === 0 && unknown.length === 0)
       return await runCommand(terminalFor(program), program.opts().resume === true ? resumed : home);
+    if (operands.length === 2 && operands[0] === "help" && operands[1] === "all") {
+      process.stdout.write(new Help().formatHelp(program, program.createHelp()));
+      return exitCodes.ok;
+    }
     // The parser would answer `aegis kil --help` with the help of all commands and exit with 0.
     const isUnknown = namesUnknown(program, operands);
     await program.parseAsync(isUnknown ? argv.filter((word) => !asksForHelp(word)) : [...argv], { from: "user" });
@@ -48,11 +53,14 @@ function createProgram(run: Start): Command {
     .option("-C, --project <dir>", "work in this folder instead of the current one")
     .option("--json", "print JSON, for scripts")
     .option("--resume", "start the daemon and show which workflow runs it resumed")
-    .helpCommand("help [command]", "show help for a command")
-    .addHelpText("after", "\nStart with `aegis init`, then `aegis chat`. `aegis <command> --help` shows examples.")
+    .helpCommand("help [command]", "show help for a command; `all` lists every command")
     // `reportUsage` prints the message, so the parser must not print it too.
     .configureOutput({ outputError: () => {} })
-    .configureHelp({ showGlobalOptions: true, sortOptions: false })
+    .configureHelp({
+      showGlobalOptions: true,
+      sortOptions: false,
+      formatHelp: (command, helper) => (command.parent === null ? shortHelp() : new Help().formatHelp(command, helper)),
+    })
     .exitOverride();
   for (const spec of commands) addCommand(program, spec, run);
   return program;

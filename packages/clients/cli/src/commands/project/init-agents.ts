@@ -13,15 +13,29 @@ export type Extra = {
 /** The offline agent always exists, even if the file does not declare it. */
 const offlineSlug = "offline";
 
+/** The default agent. `why` explains it in the file; null if the user chose it. */
+export type Choice = {
+  slug: string;
+  harness: string;
+  model: string | null;
+  permission: Agent["permission"];
+  isolation: "worktree" | null;
+  why: string | null;
+};
+
+/** An agent that was found on this machine. */
+export type Found = Pick<Agent, "slug" | "harness" | "model">;
+
 export type OpenSession = Pick<Session, "handle" | "agent" | "harness">;
 
 type Options = {
   /** The agents of the file being replaced; null if there is no readable file. */
   before: Readonly<Record<string, Extra["entry"]>> | null;
   choice: { slug: string; harness: string };
-  /** The agent that detection chose. It becomes a second agent if the user chose another one. */
-  agent: { slug: string; harness: string; model?: string | undefined };
-  others?: readonly (Pick<Agent, "slug" | "harness" | "model"> & { starts: boolean })[];
+  /** The agents for the file besides the default one. */
+  colleagues: readonly Extra[];
+  /** All agents found on this machine, for the settings of those that open sessions use. */
+  found: readonly Found[];
   named?: readonly string[];
   sessions: readonly OpenSession[];
   /** Returns the problems of a file that also contains these agents. */
@@ -30,8 +44,7 @@ type Options = {
 
 /** `notes` tell the user which agents were kept for open sessions, and which sessions have lost their agent. */
 export async function moreAgents(options: Options): Promise<{ extras: Extra[]; notes: string[] }> {
-  const { choice, agent, others = [], named = [], sessions, before, check } = options;
-  const found = [{ ...agent, model: agent.model ?? null, starts: true }, ...others];
+  const { choice, colleagues, found, named = [], sessions, before, check } = options;
   const used = new Map<string, OpenSession[]>();
   for (const session of sessions) used.set(session.agent, [...(used.get(session.agent) ?? []), session]);
   const extras: Extra[] = [];
@@ -42,10 +55,10 @@ export async function moreAgents(options: Options): Promise<{ extras: Extra[]; n
     extras.push(extra);
     return true;
   };
-  for (const one of found) {
-    const isThere = one.slug === choice.slug || one.slug === offlineSlug || named.includes(one.slug);
-    if (!one.starts || isThere || used.has(one.slug)) continue;
-    await take({ slug: one.slug, role: "colleague", why: colleague(one.harness), entry: colleagueEntry(one) });
+  for (const colleague of colleagues) {
+    const { slug } = colleague;
+    if (slug === choice.slug || slug === offlineSlug || named.includes(slug) || used.has(slug)) continue;
+    await take(colleague);
   }
   for (const [slug, own] of used) {
     const handles = own.map(({ handle }) => handle).join(", ");
@@ -69,14 +82,17 @@ export async function moreAgents(options: Options): Promise<{ extras: Extra[]; n
   return { extras, notes };
 }
 
-function colleague(harness: string): string {
-  return `${harness} also works here: a second agent that reads and reviews`;
-}
-
-/** The second agent only reads: one agent that edits files is enough for a start. */
-function colleagueEntry(agent: Pick<Agent, "harness" | "model">): Extra["entry"] {
+/** The other agents only read: one agent that edits files is enough for a start. */
+export function colleaguesOf(found: readonly (Found & { starts: boolean })[]): Extra[] {
   const description = "Reads changes and says what is wrong with them.";
-  return { ...foundEntry(agent), description, permission: "read" };
+  return found
+    .filter(({ starts }) => starts)
+    .map((agent) => ({
+      slug: agent.slug,
+      role: "colleague",
+      why: `${agent.harness} also works here: a second agent that reads and reviews`,
+      entry: { ...foundEntry(agent), description, permission: "read" },
+    }));
 }
 
 /** The settings of an agent that no file declares, so that its sessions keep their permission. */

@@ -15,7 +15,9 @@ import { parse, stringify } from "yaml";
 import type { Handler } from "../../program/command.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import { ignoreInGit } from "./git-ignore.ts";
-import { type Extra, moreAgents, type OpenSession } from "./init-agents.ts";
+import { type Choice, colleaguesOf, type Extra, type Found, moreAgents, type OpenSession } from "./init-agents.ts";
+import { type Team, teamOf } from "./init-team.ts";
+import { template } from "./init-text.ts";
 import type { projectCommands } from "./spec.ts";
 
 export type InitArgs = {
@@ -23,6 +25,10 @@ export type InitArgs = {
   yes: boolean;
   /** Replaces an existing project file. */
   force: boolean;
+  /** The members of the team that the user named; without it, the agents found on this machine. */
+  team?: Team | undefined;
+  /** Agents that edit work in git worktrees. */
+  worktrees?: boolean;
   /** The agent that detection chose. */
   agent: { slug: string; harness: string; model?: string | undefined; permission: Permission; why: string };
   /** The other agents found on this machine. */
@@ -36,20 +42,24 @@ export type InitArgs = {
   harnesses: readonly string[];
 };
 
-type Found = Pick<Agent, "slug" | "harness" | "model">;
-
 const permissions = ["read", "write", "full", "auto"] as const;
 type Permission = Agent["permission"];
 
-/** `why` explains the agent in the file; null if the user chose it. */
-type Choice = { slug: string; harness: string; model: string | null; permission: Permission; why: string | null };
-
 export const initHere: Handler<typeof projectCommands.init> = async (cx, args) => {
-  const { clusterSessionsOf, harnessNames, openSessionsOf, suggestAgents } = await import("@aegis/project/checkup.ts");
+  const { clusterSessionsOf, codingClis, harnessNames, openSessionsOf, suggestAgents } = await import(
+    "@aegis/project/checkup.ts"
+  );
   const { agent, why, others, named } = await suggestAgents(cx.cwd, cx.env);
   const { slug, harness, permission } = agent;
+  const starting = new Set([harness, ...others.filter(({ starts }) => starts).map((one) => one.agent.harness)]);
+  const { worktrees } = args;
+  const team =
+    args.team === undefined ? undefined : teamOf({ named: args.team, known: codingClis(), starting, worktrees });
   return init(cx, {
-    ...args,
+    yes: args.yes,
+    force: args.force,
+    team,
+    worktrees,
     agent: { slug, harness, model: agent.model ?? undefined, permission, why },
     others: others.map(({ agent: other, starts }) => ({ ...other, starts })),
     named,
@@ -71,7 +81,7 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
   const isCluster = cluster !== null || (await clusterBefore(join(cx.cwd, localFileName))) !== null;
   const inCluster = await sessionsInCluster(args, isCluster);
   const outer = replaced ? cx.cwd : findProjectRoot(dirname(cx.cwd));
-  const choice = args.yes || !cx.interactive ? suggestion(args) : await ask(cx, args);
+  const choice = args.team?.first ?? (args.yes || !cx.interactive ? suggestion(args) : await ask(cx, args));
   if (choice === null) {
     cx.warn("Nothing was written.");
     return exitCodes.interrupted;
@@ -79,14 +89,20 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
   const fileText = (extra: readonly Extra[]) => template(choice, extra) + clusterText(cluster);
   const check = (extra: readonly Extra[]) => problemsOf(cx.cwd, path, fileText(extra), args.harnesses);
   refuse(await check([]));
+  const found = foundOf(args);
   const { extras, notes } = await moreAgents({
-    ...args,
     choice,
+    colleagues: args.team?.others ?? colleaguesOf(found),
+    found,
+    named: args.named ?? [],
     before: await agentsBefore(path),
     sessions: inCluster ?? (await sessionsOf(cx, args)),
     check,
   });
   const text = fileText(extras);
+  for (const slug of args.team?.absent ?? []) notes.push(`${slug} does not start on this machine; see: aegis doctor`);
+  if (args.worktrees === true && !existsSync(join(cx.cwd, ".git")))
+    notes.push("worktrees need a git repository, and this folder is not the top of one; create one with: git init");
   if (cluster !== null) notes.push("the cluster section was kept, because the data of the project is in its database");
   refuse(await check(extras));
   const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
@@ -99,7 +115,8 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
     const file = relative(cx.cwd, path);
     cx.print(`${replaced ? "Replaced" : "Wrote"} ${file} with the agent ${choice.slug} (${choice.harness}).`);
     if (choice.why !== null) cx.print(`It was chosen because ${choice.why}.`);
-    if (colleagues.length > 0)
+    if (colleagues.length > 0 && args.team !== undefined) cx.print(`The rest of the team: ${colleagues.join(", ")}`);
+    else if (colleagues.length > 0)
       cx.print(`More agents that read and review, because their harness also works here: ${colleagues.join(", ")}`);
     for (const note of notes) cx.print(`Note: ${note}`);
     if (ignored.length > 0) cx.print(`Added to .gitignore: ${ignored.join(", ")}`);
@@ -113,14 +130,21 @@ export async function init(cx: CliContext, args: InitArgs): Promise<number> {
 const nextSteps = [
   "",
   "Next:",
-  "  aegis chat             talk to it",
+  "  aegis                  open the terminal app and talk to it",
+  "  aegis web              open the web app",
   "  aegis config show      see every setting",
   "  aegis config agent add add another agent",
 ];
 
-function suggestion({ agent }: InitArgs): Choice {
+function suggestion({ agent, worktrees }: InitArgs): Choice {
   const { slug, harness, permission, why } = agent;
-  return { slug, harness, model: agent.model ?? null, permission, why };
+  const isolation = worktrees === true ? "worktree" : null;
+  return { slug, harness, model: agent.model ?? null, permission, isolation, why };
+}
+
+/** All agents found on this machine; the one that detection chose first. */
+function foundOf({ agent, others = [] }: InitArgs): (Found & { starts: boolean })[] {
+  return [{ slug: agent.slug, harness: agent.harness, model: agent.model ?? null, starts: true }, ...others];
 }
 
 /** Null if the user ends the input instead of answering. */
@@ -146,7 +170,7 @@ async function ask(cx: CliContext, args: InitArgs): Promise<Choice | null> {
     const permission = await question("What may it do without asking?", permissions, suggested.permission);
     if (permission === null) return null;
     if (harness === suggested.harness) return { ...suggested, permission };
-    return { slug: harness, harness, model: null, permission, why: null };
+    return { slug: harness, harness, model: null, permission, isolation: suggested.isolation, why: null };
   } finally {
     input.close();
   }
@@ -234,65 +258,4 @@ async function agentsBefore(path: string): Promise<Record<string, Extra["entry"]
   } catch {
     return null;
   }
-}
-
-function template({ slug, harness, model, permission, why }: Choice, extras: readonly Extra[]): string {
-  const scalar = (value: string) => stringify(value).trimEnd();
-  const modelLine =
-    model === null ? "# model: …            # if not set, the harness chooses" : `model: ${scalar(model)}`;
-  return `# The agents that work on this project. A running daemon applies changes immediately. An invalid file is not applied
-# and is reported with its line by: aegis config show
-#
-# Settings for this machine only go into .aegis.local.yaml, which overrides this file and stays out of git.
-
-# The agent that answers when none is named.
-default_agent: ${slug}
-
-agents:
-${why === null ? "" : `  # Chosen because ${why.replaceAll(/\s+/g, " ")}.\n`}  ${slug}:
-    harness: ${scalar(harness)}
-    ${modelLine}
-    # effort: medium       # low, medium or high
-    # read only reads, write edits files, full runs anything, auto lets the harness decide and ask
-    permission: ${permission}
-    # prompt: prompts/${slug}.md   # a file with permanent instructions
-
-${extras.length === 0 ? exampleColleague(scalar(harness)) : extras.map(extraText).join("\n")}
-# The longest chain of messages from agent to agent.
-# messages:
-#   max_hops: 20
-
-# Model providers of native agents. Keys stay in the environment; only the name of the variable is written here.
-# models:
-#   local:
-#     base_url: http://127.0.0.1:8080/v1
-#   hosted:
-#     base_url: https://models.example/v1
-#     key_env: HOSTED_API_KEY
-
-# Model prices in US dollars per million tokens, for budgets of agents whose harness does not report costs.
-# prices:
-#   hosted/some-model: { input: 3, output: 15 }
-
-# Where the daemon listens. Port 0 chooses a free port.
-# server:
-#   bind: 127.0.0.1
-#   port: 0
-`;
-}
-
-function exampleColleague(harness: string): string {
-  return `  # A second agent with fewer rights. Start it with: aegis spawn reviewer
-  # reviewer:
-  #   harness: ${harness}
-  #   description: Reads changes and says what is wrong with them.
-  #   permission: read
-`;
-}
-
-function extraText({ slug, why, entry }: Extra): string {
-  const lines = stringify({ [slug]: entry }, { lineWidth: 0 })
-    .trimEnd()
-    .split("\n");
-  return [`  # ${why.replaceAll(/\s+/g, " ")}.`, ...lines.map((line) => `  ${line}`), ""].join("\n");
 }

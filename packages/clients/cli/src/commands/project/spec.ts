@@ -11,8 +11,13 @@ export const projectCommands = {
     options: {
       yes: option.flag("-y, --yes", "do not prompt"),
       force: option.flag("--force", "replace an existing configuration"),
+      team: option.text(
+        "--team <clis>",
+        "the coding CLIs that run your agents, separated by commas; the first answers",
+      ),
+      worktrees: option.flag("--worktrees", "agents that edit files work in git worktrees of their own"),
     },
-    examples: ["aegis init", "aegis init --yes"],
+    examples: ["aegis init", "aegis init --yes", "aegis init --team claude,claude,codex --worktrees"],
     run: (cx, args): Exit => import("./init.ts").then((it) => it.initHere(cx, args)),
   }),
   demo: command({

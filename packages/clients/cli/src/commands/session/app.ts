@@ -29,7 +29,7 @@ async function prepareFolder(cx: Terminal): Promise<boolean> {
     if (wanted === null) return false;
     if (wanted) {
       const { initHere } = await import("../project/init.ts");
-      await initHere(cx, { yes: true, force: false });
+      await initHere(cx, { yes: true, force: false, team: undefined, worktrees: false });
     }
   }
   const { offerTrust } = await import("../plugin/trust.ts");
