@@ -22,7 +22,10 @@ type Subscription = { session?: SessionId | undefined; live: boolean };
 type Subscriber = Subscription & { queue: SubscriberQueue };
 
 type HubStore = Pick<Store, "onCommit"> & {
-  read: Pick<Store["read"], "events"> & { messages: Pick<Store["read"]["messages"], "named"> };
+  read: {
+    events: Pick<Store["read"]["events"], "lastSeq" | "list" | "sizes" | "texts">;
+    messages: Pick<Store["read"]["messages"], "named">;
+  };
 };
 
 export class EventHub {

@@ -8,8 +8,8 @@ import type { Event } from "@aegis/contract/event.ts";
 import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import { SqlEvents } from "@aegis/store/sql/events.ts";
-import { neverAppend, type Sql } from "@aegis/store/sql/sql.ts";
+import type { ReadSql } from "@aegis/store/sql/sql.ts";
+import { EventReads } from "@aegis/store/tables/events.ts";
 import type { Client } from "pg";
 import type { Connections } from "./connections.ts";
 
@@ -25,7 +25,7 @@ export type History = {
 
 export type FeedOptions = {
   connections: Connections;
-  reader: Sql;
+  reader: ReadSql;
   /** Receives all events, and those of them that this node wrote. */
   deliver: (events: readonly Event[], own: readonly Event[]) => void;
   /** Receives what nodes tell each other. */
@@ -39,7 +39,7 @@ export type FeedOptions = {
 
 export class Feed {
   readonly #options: FeedOptions;
-  readonly #events: SqlEvents;
+  readonly #events: EventReads;
   readonly #closing = new AbortController();
   #client: Client | null = null;
   #reading: Promise<void> | null = null;
@@ -48,7 +48,7 @@ export class Feed {
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#events = new SqlEvents(options.reader, neverAppend);
+    this.#events = new EventReads(options.reader);
   }
 
   /** Listens first, so that nothing that is committed from now on is missed. */

@@ -1,5 +1,5 @@
 /** Reads the open sessions of a project from its database, without a daemon. Changes nothing. */
-import type { OpenSession } from "@aegis/store/session-tables.ts";
+import type { OpenSession } from "@aegis/store/store.ts";
 import { readVersion, refuseNewer } from "./schema.ts";
 import type { Place } from "./url.ts";
 import { withClient } from "./with-client.ts";

@@ -1,9 +1,8 @@
 /** Reads committed data on the pool. A read is repeated during a short outage of the server. */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { AegisError } from "@aegis/contract/errors.ts";
 import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import type { Sql, Value } from "@aegis/store/sql/sql.ts";
+import type { ReadSql, Value } from "@aegis/store/sql/sql.ts";
 import { StoreOverError } from "@aegis/store/transact.ts";
 import type { QueryResult } from "pg";
 import type { Connections } from "./connections.ts";
@@ -23,7 +22,7 @@ export type ReaderOptions = {
   clock: Clock;
 };
 
-export class Reader implements Sql {
+export class Reader implements ReadSql {
   readonly dialect = postgresDialect;
   readonly node: string | null;
   readonly #options: ReaderOptions;
@@ -41,14 +40,6 @@ export class Reader implements Sql {
 
   async all<Row>(text: string, ...values: Value[]): Promise<Row[]> {
     return (await this.#query(text, values)).rows as Row[];
-  }
-
-  run(): Promise<number> {
-    return Promise.reject(new AegisError("internal", "a row was written outside a transaction"));
-  }
-
-  attempt(): Promise<number> {
-    return this.run();
   }
 
   close(): void {

@@ -7,9 +7,8 @@ import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { Listeners } from "@aegis/store/listeners.ts";
-import { neverAppend } from "@aegis/store/sql/sql.ts";
-import { createTables } from "@aegis/store/sql/tables.ts";
 import type { Store, StoreHealth, StoreReads, StoreTx } from "@aegis/store/store.ts";
+import { createReads, createTables } from "@aegis/store/tables.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
 import { finalError, isTransient } from "./errors.ts";
@@ -119,7 +118,7 @@ class PostgresStore implements Store {
     const node = membership?.node ?? null;
     this.#listeners = new Listeners(log);
     this.#reader = new Reader({ connections, node, scope, clock });
-    this.read = createTables(this.#reader, neverAppend);
+    this.read = createReads(this.#reader);
     const deliver = (events: readonly Event[], own: readonly Event[]) => this.#listeners.publish(events, own);
     const hint = (text: string) => membership?.hint(text);
     this.#feed = new Feed({
@@ -142,7 +141,7 @@ class PostgresStore implements Store {
   }
 
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
-    return this.#writer.submit((sql) => unit(createTables(sql, (event, at) => sql.append(event, at))));
+    return this.#writer.submit((sql) => unit(createTables(sql)));
   }
 
   onCommit(...listener: Parameters<Store["onCommit"]>): () => void {

@@ -1,6 +1,6 @@
 /** One SQLite connection. Prepares each statement once and converts errors to contract errors. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Sql, Value } from "@aegis/store/sql/sql.ts";
+import type { ReadSql, Value } from "@aegis/store/sql/sql.ts";
 import { StoreOverError } from "@aegis/store/transact.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { DamageError, storeError } from "./errors.ts";
@@ -8,7 +8,7 @@ import { DamageError, storeError } from "./errors.ts";
 /** How long a statement waits for a lock of another process. It blocks the event loop meanwhile. */
 const busyTimeoutMs = 2_000;
 
-export class Connection implements Sql {
+export class Connection implements ReadSql {
   readonly dialect = sqliteDialect;
   readonly node = null;
   readonly path: string;
@@ -65,10 +65,6 @@ export class Connection implements Sql {
     } catch (error) {
       throw this.#translate(error);
     }
-  }
-
-  attempt(text: string, ...values: Value[]): number {
-    return this.run(text, ...values);
   }
 
   /** Inserts one row. Returns its rowid. */

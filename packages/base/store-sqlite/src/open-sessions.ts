@@ -1,5 +1,5 @@
 /** Reads the open sessions of a database without a daemon. Changes nothing. */
-import type { OpenSession } from "@aegis/store/session-tables.ts";
+import type { OpenSession } from "@aegis/store/store.ts";
 import { Connection } from "./connection.ts";
 
 export function openSessions(path: string): OpenSession[] {

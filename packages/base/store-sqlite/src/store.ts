@@ -8,9 +8,8 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import { makePrivateDir } from "@aegis/lib/files.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { Listeners } from "@aegis/store/listeners.ts";
-import { neverAppend } from "@aegis/store/sql/sql.ts";
-import { createTables } from "@aegis/store/sql/tables.ts";
 import type { Store, StoreHealth, StoreLoss, StoreReads, StoreTx } from "@aegis/store/store.ts";
+import { createReads, createTables } from "@aegis/store/tables.ts";
 import { Connection } from "./connection.ts";
 import { DamageError, storeError } from "./errors.ts";
 import { beginDatabase, type DatabaseOwner } from "./identity.ts";
@@ -103,7 +102,7 @@ class SqliteStore implements Store {
     this.#problems = problems;
     this.#connection = connection;
     this.#reader = reader;
-    this.read = createTables(reader, neverAppend);
+    this.read = createReads(reader);
     this.#room = new LogRoom({ connection, log, pages: logPages });
     this.#listeners = new Listeners(log);
     const publish = (events: readonly Event[]) => this.#listeners.publish(events);
@@ -111,7 +110,7 @@ class SqliteStore implements Store {
   }
 
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {
-    return this.#writer.submit((sql) => unit(createTables(sql, (event, at) => sql.append(event, at), this.#scrub)));
+    return this.#writer.submit((sql) => unit(createTables(sql, { scrub: this.#scrub })));
   }
 
   onCommit(...listener: Parameters<Store["onCommit"]>): () => void {

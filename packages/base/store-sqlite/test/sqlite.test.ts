@@ -2,9 +2,9 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { AskId, SessionId, TurnId } from "@aegis/contract/ids.ts";
-import { SqlEvents } from "@aegis/store/sql/events.ts";
-import { neverAppend, type Sql } from "@aegis/store/sql/sql.ts";
+import type { ReadSql } from "@aegis/store/sql/sql.ts";
 import type { StoreReads } from "@aegis/store/store.ts";
+import { EventReads } from "@aegis/store/tables/events.ts";
 import { message } from "@aegis/test/helpers/rows.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { addSession, storeSuite } from "@aegis/test/suites/store-suite.ts";
@@ -104,7 +104,7 @@ describe("events", () => {
     onTestFinished(() => connection.close());
     migrate(connection, migrations);
     const plans: string[] = [];
-    const explain: Sql = {
+    const explain: ReadSql = {
       dialect: connection.dialect,
       node: null,
       get: () => undefined,
@@ -114,10 +114,8 @@ describe("events", () => {
         );
         return [];
       },
-      run: () => 0,
-      attempt: () => 0,
     };
-    const events = new SqlEvents(explain, neverAppend);
+    const events = new EventReads(explain);
     await events.list({ [noun]: "x", limit: 1 });
     await events.list({ [noun]: "x", after: 3, limit: 1, from: "newest" });
     expect(plans).toEqual([

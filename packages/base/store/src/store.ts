@@ -10,48 +10,36 @@
  */
 import type { DatabaseFacts } from "@aegis/contract/api.ts";
 import type { Event, EventType } from "@aegis/contract/event.ts";
-import type { AskReads, AskTable } from "./ask-tables.ts";
-import type { BlobReads, BlobTable } from "./blob-tables.ts";
-import type { ChannelReads, ChannelTable } from "./channel-tables.ts";
-import type { ClientReads, ClientTable } from "./client-tables.ts";
-import type {
-  BoundaryReads,
-  BoundaryTable,
-  FileWriteReads,
-  FileWriteTable,
-  LandingReads,
-  LandingTable,
-  WorktreeReads,
-  WorktreeTable,
-} from "./copy-tables.ts";
-import type { EventReads, EventTable, SeenReads, SeenTable } from "./event-tables.ts";
-import type { BroadcastReads, BroadcastTable, GroupReads, GroupTable } from "./group-tables.ts";
-import type { MessageReads, MessageTable } from "./message-tables.ts";
-import type { NodeReads, NodeTable, StoreMembership } from "./node-tables.ts";
-import type { QueueReads, QueueTable, TaskReads, TaskTable } from "./queue-tables.ts";
-import type { ReceiptReads, ReceiptTable } from "./receipt-tables.ts";
-import type { RunReads, RunTable, SignalReads, SignalTable, StepReads, StepTable } from "./run-tables.ts";
-import type { FiringReads, FiringTable, ScheduleReads, ScheduleTable } from "./schedule-tables.ts";
-import type { SessionReads, SessionTable } from "./session-tables.ts";
-import type { PoolReads, PoolTable, SubagentReads, SubagentTable } from "./subagent-tables.ts";
-import type { TurnReads, TurnTable } from "./turn-tables.ts";
+import type { StoreReads, StoreTx } from "./tables.ts";
 
-export type * from "./ask-tables.ts";
-export type * from "./blob-tables.ts";
-export type * from "./channel-tables.ts";
-export type * from "./client-tables.ts";
-export type * from "./copy-tables.ts";
-export type * from "./event-tables.ts";
-export type * from "./group-tables.ts";
-export type * from "./message-tables.ts";
-export type * from "./node-tables.ts";
-export type * from "./queue-tables.ts";
-export type * from "./receipt-tables.ts";
-export type * from "./run-tables.ts";
-export type * from "./schedule-tables.ts";
-export type * from "./session-tables.ts";
-export type * from "./subagent-tables.ts";
-export type * from "./turn-tables.ts";
+export type * from "./tables/asks.ts";
+export type * from "./tables/blobs.ts";
+export type * from "./tables/boundaries.ts";
+export type * from "./tables/broadcasts.ts";
+export type * from "./tables/channels.ts";
+export type * from "./tables/clients.ts";
+export type * from "./tables/events.ts";
+export type * from "./tables/file-writes.ts";
+export type * from "./tables/firings.ts";
+export type * from "./tables/groups.ts";
+export type * from "./tables/landings.ts";
+export type * from "./tables/messages.ts";
+export type * from "./tables/nodes.ts";
+export type * from "./tables/pool.ts";
+export type * from "./tables/queues.ts";
+export type * from "./tables/receipts.ts";
+export type * from "./tables/runs.ts";
+export type * from "./tables/schedules.ts";
+export type * from "./tables/seen.ts";
+export type * from "./tables/sessions.ts";
+export type * from "./tables/signals.ts";
+export type * from "./tables/steps.ts";
+export type * from "./tables/subagents.ts";
+export type * from "./tables/tasks.ts";
+export type * from "./tables/turns.ts";
+export type * from "./tables/usage.ts";
+export type * from "./tables/worktrees.ts";
+export type { StoreReads, StoreTx } from "./tables.ts";
 
 export interface Store {
   readonly read: StoreReads;
@@ -101,60 +89,22 @@ export type StoreHealth = {
   database?: DatabaseFacts;
 };
 
-export type StoreReads = {
-  readonly sessions: SessionReads;
-  readonly messages: MessageReads;
-  readonly turns: TurnReads;
-  readonly events: EventReads;
-  readonly seen: SeenReads;
-  readonly asks: AskReads;
-  readonly queues: QueueReads;
-  readonly tasks: TaskReads;
-  readonly groups: GroupReads;
-  readonly broadcasts: BroadcastReads;
-  readonly runs: RunReads;
-  readonly steps: StepReads;
-  readonly signals: SignalReads;
-  readonly subagents: SubagentReads;
-  readonly pool: PoolReads;
-  readonly schedules: ScheduleReads;
-  readonly firings: FiringReads;
-  readonly boundaries: BoundaryReads;
-  readonly worktrees: WorktreeReads;
-  readonly clients: ClientReads;
-  readonly landings: LandingReads;
-  readonly receipts: ReceiptReads;
-  readonly channels: ChannelReads;
-  readonly fileWrites: FileWriteReads;
-  readonly nodes: NodeReads;
-  readonly blobs: BlobReads;
-};
-
-export type StoreTx = {
-  readonly sessions: SessionTable;
-  readonly messages: MessageTable;
-  readonly turns: TurnTable;
-  readonly events: EventTable;
-  readonly seen: SeenTable;
-  readonly asks: AskTable;
-  readonly queues: QueueTable;
-  readonly tasks: TaskTable;
-  readonly groups: GroupTable;
-  readonly broadcasts: BroadcastTable;
-  readonly runs: RunTable;
-  readonly steps: StepTable;
-  readonly signals: SignalTable;
-  readonly subagents: SubagentTable;
-  readonly pool: PoolTable;
-  readonly schedules: ScheduleTable;
-  readonly firings: FiringTable;
-  readonly boundaries: BoundaryTable;
-  readonly worktrees: WorktreeTable;
-  readonly clients: ClientTable;
-  readonly landings: LandingTable;
-  readonly receipts: ReceiptTable;
-  readonly channels: ChannelTable;
-  readonly fileWrites: FileWriteTable;
-  readonly nodes: NodeTable;
-  readonly blobs: BlobTable;
-};
+/** The lease of this process in the database. After it is lost, the store refuses every write. */
+export interface StoreMembership {
+  readonly node: string;
+  readonly incarnation: number;
+  /** The time of the database's clock, which all nodes share. Sends no statement: it is as exact as the last renewal was quick. */
+  now(): number;
+  /** Renews the lease. Resolves with false if another node has taken over. Rejects if the database cannot be reached. */
+  renew(): Promise<boolean>;
+  /** Ends the lease now, so that other nodes take over without waiting. */
+  leave(): Promise<void>;
+  /** Refuses every write from now on. */
+  fence(): void;
+  /** Calls the listener when a write was refused because another node has taken over. Returns its undo. */
+  onFenced(listener: () => void): () => void;
+  /** Sends texts to every node, including this one, outside a transaction. They may be lost. */
+  say(texts: readonly string[]): Promise<void>;
+  /** Calls the listener with each text that a node sent (`say` and `tx.nodes.tell`). Texts may be lost. Returns its undo. */
+  onHint(listener: (hint: string) => void): () => void;
+}

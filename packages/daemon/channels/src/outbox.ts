@@ -8,7 +8,7 @@
 import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import type { ChannelOutboxRow, ChannelTable, Store } from "@aegis/store/store.ts";
+import type { ChannelOutboxChange, ChannelOutboxRow, Store } from "@aegis/store/store.ts";
 import { ChannelFault } from "./fault.ts";
 import type { ChannelHealth } from "./health.ts";
 import { Wake } from "./wake.ts";
@@ -145,7 +145,7 @@ export class Outbox {
     const state = fault.mayHaveArrived || repeated ? "sending" : "waiting";
     const later = (ms: number) => ({ state, attempts, error: fault.message, not_before: now + ms }) as const;
     let tell = () => {};
-    const change = (): OutChange => {
+    const change = (): ChannelOutboxChange => {
       switch (fault.kind) {
         case "rejected":
           return givenUp(fault, now, attempts);
@@ -184,8 +184,6 @@ export class Outbox {
       log.warn("a delivery was abandoned", { channel, key: row.key, error: fault.message });
   }
 }
-
-type OutChange = Parameters<ChannelTable["updateOut"]>[1];
 
 function givenUp(fault: ChannelFault, now: number, attempts: number) {
   return { state: "failed", attempts, error: fault.message, settled_at: now } as const;

@@ -15,7 +15,7 @@ import { homeOf } from "@aegis/lib/home.ts";
 import { silentLogger } from "@aegis/lib/log.ts";
 import type { Processes } from "@aegis/lib/process.ts";
 import { leftProcesses, unrecordedProcesses } from "@aegis/lib/project-processes.ts";
-import type { OpenSession } from "@aegis/store/session-tables.ts";
+import type { OpenSession } from "@aegis/store/store.ts";
 import type { Examination } from "@aegis/store-postgres/examine.ts";
 import { inspect, refuseUnusable } from "@aegis/store-sqlite/inspect.ts";
 import { newestVersion } from "@aegis/store-sqlite/migrate.ts";

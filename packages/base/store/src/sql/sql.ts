@@ -8,19 +8,23 @@ export type Value = null | number | string;
 export type Eventually<T> = T | Promise<T>;
 
 /**
- * A connection, or one unit's part of a transaction. Placeholders are `?`, or `?1`, `?2`; a key of a JSON column is
- * read with `column ->> '$.key'`. Statements otherwise use the SQL that SQLite and PostgreSQL share. SQLite reads the
- * tables of a `CROSS JOIN` in their order, and sorts by `+column` rather than read a whole table in that order.
- *
- * A statement that fails makes its whole unit fail, except for `attempt`. An insert that may find its row taken says
- * `ON CONFLICT DO NOTHING` and looks at the number of rows (see `insertRow`).
+ * Reads of a connection or of one unit. Placeholders are `?`, or `?1`, `?2`; a key of a JSON column is read with
+ * `column ->> '$.key'`. Statements otherwise use the SQL that SQLite and PostgreSQL share. SQLite reads the tables of a
+ * `CROSS JOIN` in their order, and sorts by `+column` rather than read a whole table in that order.
  */
-export interface Sql {
+export interface ReadSql {
   readonly dialect: Dialect;
   /** The node that writes; null for an embedded database. */
   readonly node: string | null;
   get<Row>(text: string, ...values: Value[]): Eventually<Row | undefined>;
   all<Row>(text: string, ...values: Value[]): Eventually<Row[]>;
+}
+
+/**
+ * One unit's part of a transaction. A statement that fails makes the whole unit fail, except for `attempt`. An insert
+ * that may find its row taken says `ON CONFLICT DO NOTHING` and looks at the number of rows.
+ */
+export interface Sql extends ReadSql {
   /** Returns the number of rows that it changed. */
   run(text: string, ...values: Value[]): Eventually<number>;
   /** Like `run`, but a reference to a missing row throws a `ConstraintError` and leaves the unit usable. */
@@ -30,15 +34,9 @@ export interface Sql {
    * not, the store undoes the unit and runs it again. False means that nothing was sent.
    */
   presume?(text: string, ...values: Value[]): Promise<boolean>;
+  /** Numbers an event, stores it, and keeps it for the feed. */
+  append(event: NewEvent, at: number): Eventually<Event>;
 }
-
-/** Numbers an event, stores it, and keeps it for the feed. */
-export type Append = (event: NewEvent, at: number) => Eventually<Event>;
-
-/** For tables that only read. */
-export const neverAppend: Append = () => {
-  throw new AegisError("internal", "an event was appended outside a transaction");
-};
 
 /** The few texts for which the databases share no syntax or no index. */
 export type Dialect = {
@@ -71,29 +69,4 @@ export function onConstraint(error: unknown, reference?: string): unknown {
   if (error.kind === "reference" && reference !== undefined)
     return new AegisError("not_found", reference, { cause: error });
   return new AegisError("internal", `the store refused a row: ${error.message}`, { cause: error });
-}
-
-/** The text of an insert that changes no row if an equal key exists. */
-export function insertInto(table: string, columns: readonly string[]): string {
-  const places = columns.map(() => "?").join(", ");
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places}) ON CONFLICT DO NOTHING`;
-}
-
-/** Throws `conflict` if the row, or one that excludes it, exists, and `not_found` if it refers to a missing row. */
-export async function insertRow(
-  sql: Sql,
-  text: string,
-  values: readonly Value[],
-  meaning: { taken: string | (() => Promise<string>); reference?: string },
-): Promise<void> {
-  if ((await sql.presume?.(text, ...values)) === true) return;
-  let rows: number;
-  try {
-    rows = await (meaning.reference === undefined ? sql.run(text, ...values) : sql.attempt(text, ...values));
-  } catch (error) {
-    throw onConstraint(error, meaning.reference);
-  }
-  if (rows > 0) return;
-  const { taken } = meaning;
-  throw new AegisError("conflict", typeof taken === "string" ? taken : await taken());
 }
