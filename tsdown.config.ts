@@ -58,6 +58,7 @@ export default defineConfig([
       "plugin-worker": "packages/core/plugins/src/worker/main.ts",
       "plugin-guard": "packages/core/plugins/src/worker/guard-main.ts",
       "plugin-script": "packages/daemon/installer/src/plugin/script-main.ts",
+      "sandbox-launcher": "packages/base/sandbox/src/bubblewrap/launcher.ts",
     },
     clean: true,
     // Last, because `clean` empties the whole folder.

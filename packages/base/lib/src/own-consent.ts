@@ -11,6 +11,7 @@ const reasons = {
   approved: "an agent named the command of a check, and has the right to run it or a person approved it",
   check: "a person named the command that checks work",
   notify: "the user asked for desktop notifications, which a program of the desktop shows",
+  sandbox: "the sandbox runs a program of Aegis to prove that it confines programs",
   validate: "a plugin is loaded because a person named it to `aegis plugin validate --load`",
 } as const;
 

@@ -2,11 +2,12 @@
  * Starts and stops child processes. No other module does. Each child has its own process group, its stderr is drained,
  * and `stop` verifies that it is gone.
  */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
-import type { Readable, Writable } from "node:stream";
+import { Server } from "node:net";
+import { type Readable, Writable } from "node:stream";
 import type { Clock } from "./clock.ts";
 import { Consent } from "./consent.ts";
 import { isErrno } from "./files.ts";
@@ -42,7 +43,22 @@ export interface Processes {
   close(options?: { below: boolean }): Promise<void>;
 }
 
-export type Command = { argv: readonly [string, ...string[]]; env: Record<string, string>; cwd: string };
+export type Command = {
+  argv: readonly [string, ...string[]];
+  env: Record<string, string>;
+  cwd: string;
+  /** For a program that confines another one; see `@aegis/sandbox`. */
+  launch?: Launch;
+};
+
+/** What the started program gets beside its three streams: a channel on descriptor 3, and `input` on descriptor 4. */
+export type Launch = {
+  input: Uint8Array;
+  /** Receives each listener that the program hands over, with its port. */
+  onListener: (port: number, listener: Server) => void;
+  /** Called when the program has ended or could not start. */
+  onEnd: () => void;
+};
 
 export interface Child {
   readonly pid: number;
@@ -85,7 +101,7 @@ const stderrFlushMs = 250;
 
 type Started = { process: Spawned; pid: number; began: number };
 
-type Spawned = ChildProcessByStdio<Writable, Readable, Readable>;
+type Spawned = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
 /** The maximum grace period when the daemon closes. */
 const closeGraceMs = 1000;
@@ -154,12 +170,16 @@ async function startProcess(
   ledger: Ledger,
 ): Promise<Started> {
   const [file, ...args] = command.argv;
+  const { launch } = command;
+  const channel =
+    launch === undefined ? [] : launch.onListener === null ? ["pipe" as const] : ["ipc" as const, "pipe" as const];
   const child = spawn(file, args, {
     cwd: command.cwd,
     env: { ...command.env, [ownerVariable]: options.owner, [childVariable]: id },
     detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+    stdio: ["pipe", "pipe", "pipe", ...channel],
+  }) as Spawned;
+  if (launch !== undefined) serveLaunch(child, launch, options.log);
   const { pid } = child;
   if (pid === undefined) throw await startError(child, command.cwd);
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -173,6 +193,20 @@ async function startProcess(
   }
   child.on("error", (error) => options.log.warn("a child reported an error", { pid, error: errorText(error) }));
   return { process: child, pid, began: info?.began ?? 0 };
+}
+
+function serveLaunch(child: Spawned, launch: Launch, log: Logger): void {
+  const input = child.stdio[4];
+  if (input instanceof Writable) {
+    input.on("error", (error) => log.debug("a launcher did not read its input", { error: errorText(error) }));
+    input.end(launch.input);
+  }
+  child.on("message", (message, handle) => {
+    const port = typeof message === "object" && message !== null && "port" in message ? message.port : null;
+    if (handle instanceof Server && typeof port === "number") launch.onListener(port, handle);
+  });
+  child.once("exit", launch.onEnd);
+  child.once("error", launch.onEnd);
 }
 
 /** The system also names the program if the working folder is what is missing. */
