@@ -174,6 +174,19 @@ const changes: readonly Change[] = [
     edits: [["packages/daemon/daemon/src/build.ts", "    hooks: Hooks;", "    madeUpPart: { stop(): void };\n"]],
     demands: ["packages/daemon/daemon/src/build.ts"],
   },
+  {
+    // A part that does not say what it recovers, at a start and when it takes over from a lost node.
+    row: "a lifecycle part",
+    name: "MadeUpSteps",
+    edits: [
+      [
+        "packages/daemon/daemon/src/parts.ts",
+        "/** In a cluster, the parts of the node",
+        "type MadeUpSteps = { name: string; start(): void };\nexport const madeUpPart = (one: MadeUpSteps): Part => one;\n",
+      ],
+    ],
+    demands: ["packages/daemon/daemon/src/parts.ts"],
+  },
 ];
 
 /** The errors of the compiler, each with the lines that explain it. */

@@ -92,6 +92,7 @@ export function testDriver(
 export type TestRuntime = Runtime & {
   store: Store;
   driver: TestDriver;
+  /** As a start does before it wakes sessions. */
   recover(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -156,7 +157,12 @@ export async function testRuntime(
     end.abort();
     await under.close();
   });
-  return { ...runtime, store, driver, recover: () => runtime.lifecycle.recover(), stop };
+  const recover = async () => {
+    await runtime.lifecycle.recover();
+    for (const part of [runtime.subagents, runtime.pool, runtime.groups, runtime.broadcasts]) await part.resume();
+    runtime.subagents.start();
+  };
+  return { ...runtime, store, driver, recover, stop };
 }
 
 /** Every event of a type so far. */

@@ -1,7 +1,6 @@
 /** Reacts to what other nodes store: wakes sessions of this node, ends closed ones, and starts tasks. */
 import type { Event } from "@aegis/contract/event.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
-import type { Queues } from "@aegis/delegation/queues/queues.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { Conversations } from "@aegis/sessions/conversations.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
@@ -11,10 +10,11 @@ import type { Store } from "@aegis/store/store.ts";
 export type FollowOptions = {
   store: Store;
   log: Logger;
-  sessions: Sessions;
-  turns: Turns;
-  conversations: Conversations;
-  queues: Queues;
+  sessions: Pick<Sessions, "wake">;
+  turns: Pick<Turns, "interrupt">;
+  conversations: Pick<Conversations, "close">;
+  /** More tasks of the queue may start here. */
+  nudgeQueue: (queue: string) => Promise<void>;
   node: string;
 };
 
@@ -44,7 +44,7 @@ export function followOthers(options: FollowOptions): () => void {
 }
 
 async function react(events: readonly Event[], options: FollowOptions): Promise<void> {
-  const { store, log, sessions, turns, conversations, queues, node } = options;
+  const { store, log, sessions, turns, conversations, nudgeQueue, node } = options;
   const wanted = new Set<SessionId>();
   const pumped = new Set<string>();
   for (const event of events) {
@@ -60,6 +60,6 @@ async function react(events: readonly Event[], options: FollowOptions): Promise<
     } else if (event.session !== null) wanted.add(event.session);
     else if ("queue" in event.data && typeof event.data.queue === "string") pumped.add(event.data.queue);
   }
-  for (const queue of pumped) await queues.nudge(queue);
+  for (const queue of pumped) await nudgeQueue(queue);
   for (const session of wanted) if ((await store.read.sessions.get(session))?.node === node) sessions.wake(session);
 }

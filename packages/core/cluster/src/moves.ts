@@ -1,11 +1,14 @@
 /** Moves sessions from one node to another inside a transaction of the caller. */
 
-import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { recordMemoryLoss } from "@aegis/sessions/memory.ts";
 import type { SessionRow, StoreReads, StoreTx } from "@aegis/store/store.ts";
 
-export type MovesOptions = { clock: Clock; drivers: DriverTable };
+export type MovesOptions = {
+  clock: Clock;
+  /** Whether the memory of a session of this harness is in the event log. */
+  resumesAnywhere: (harness: string) => boolean;
+};
 
 /** The open sessions of a node. */
 export async function sessionsOf(tx: Pick<StoreReads, "sessions">, node: string): Promise<SessionRow[]> {
@@ -13,9 +16,9 @@ export async function sessionsOf(tx: Pick<StoreReads, "sessions">, node: string)
 }
 
 /** Whether the session loses nothing on another machine: its memory is in the event log, and it has no worktree. */
-export async function canMove(tx: StoreTx, session: SessionRow, { drivers }: MovesOptions): Promise<boolean> {
+export async function canMove(tx: StoreTx, session: SessionRow, { resumesAnywhere }: MovesOptions): Promise<boolean> {
   if ((await tx.worktrees.get(session.id)) !== null) return false;
-  if (drivers.find(session.harness)?.capabilities.resume === "anywhere") return true;
+  if (resumesAnywhere(session.harness)) return true;
   return (await tx.turns.list(session.id, 1)).length === 0;
 }
 

@@ -3,45 +3,31 @@
  * was doing, as a start after a crash does, and moves what can continue here.
  */
 import type { SessionId } from "@aegis/contract/ids.ts";
-import type { Broadcasts } from "@aegis/delegation/groups/broadcasts.ts";
-import type { Groups } from "@aegis/delegation/groups/groups.ts";
-import type { Pool } from "@aegis/delegation/pool/pool.ts";
-import type { Queues } from "@aegis/delegation/queues/queues.ts";
-import type { Subagents } from "@aegis/delegation/subagents/subagents.ts";
-import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { hasLabels, labelsOf, nodeFor } from "@aegis/nodes/placement.ts";
-import type { Schedules } from "@aegis/schedules/schedules.ts";
-import type { Asks } from "@aegis/sessions/asks/asks.ts";
 import type { Conversations } from "@aegis/sessions/conversations.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
-import { recoverIn } from "@aegis/sessions/recover.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { NodeRow, SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
-import type { Workflows } from "@aegis/workflows/workflows.ts";
-import { followAgreement } from "./agreement.ts";
+import { type AgreementOptions, followAgreement } from "./agreement.ts";
 import { tellAway } from "./away.ts";
 import type { Lease } from "./lease.ts";
-import { canMove, move, moveWithoutMemory, sessionsOf } from "./moves.ts";
+import { canMove, type MovesOptions, move, moveWithoutMemory, sessionsOf } from "./moves.ts";
+import type { RecoveringPart } from "./recovery.ts";
 
 export type TakeOverOptions = {
   store: Store;
   clock: Clock;
   log: Logger;
-  drivers: DriverTable;
-  asks: Asks;
-  broadcasts: Broadcasts;
-  conversations: Conversations;
-  groups: Groups;
-  inbox: Inbox;
-  pool: Pool;
-  queues: Queues;
-  schedules: Schedules;
-  sessions: Sessions;
-  subagents: Subagents;
-  workflows: Workflows;
-  lease: Lease;
+  resumesAnywhere: MovesOptions["resumesAnywhere"];
+  conversations: Pick<Conversations, "close">;
+  inbox: Pick<Inbox, "admitIn">;
+  schedules: AgreementOptions["schedules"];
+  sessions: Pick<Sessions, "wakeAll">;
+  /** In the order of a start. */
+  parts: readonly RecoveringPart[];
+  lease: Pick<Lease, "steadyMs">;
   node: string;
   leaseMs: number;
   /** After this time, sessions of a lost node go on without their memory. */
@@ -54,6 +40,8 @@ export class TakeOver {
   readonly #options: TakeOverOptions;
   readonly #stop = new AbortController();
   #watching: Promise<void> = Promise.resolve();
+  /** What is left to be done for work that was taken over. A step that fails is repeated at the next look. */
+  #owed: (() => unknown)[] = [];
 
   constructor(options: TakeOverOptions) {
     this.#options = options;
@@ -104,6 +92,7 @@ export class TakeOver {
 
   async #look(): Promise<void> {
     const { store, lease, leaseMs, giveUpMs, node } = this.#options;
+    await this.#settleOwed();
     const nodes = await store.read.nodes.list();
     await followAgreement(nodes, this.#options);
     // After an outage of the database, every node gets the time to renew its lease.
@@ -121,27 +110,38 @@ export class TakeOver {
   }
 
   async #takeOver(lost: NodeRow): Promise<void> {
-    const { store, log, sessions, queues, subagents } = this.#options;
+    const { store, log, parts } = this.#options;
     const taken = await store.transact((tx) => this.#settle(tx, lost));
     if (taken === null) return;
-    const { tasks, unchecked, ...counts } = taken;
-    log.warn("took over the work of a lost node", { node: lost.name, ...counts });
-    await sessions.wakeAll();
-    await queues.adopt(tasks);
-    await subagents.adopt(unchecked);
-    await queues.settingsChanged();
-    await this.#resume();
+    log.warn("took over the work of a lost node", { node: lost.name, moved: taken.moved, away: taken.away });
+    this.#owed.push(...taken.owed);
+    for (const { recovery } of parts) this.#owed.push(() => recovery?.resume?.());
+    await this.#settleOwed();
+  }
+
+  async #settleOwed(): Promise<void> {
+    const { log } = this.#options;
+    const steps = this.#owed;
+    this.#owed = [];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        this.#owed.push(step);
+        log.warn("a part did not continue the work of a lost node; trying again", { error: errorText(error) });
+      }
+    }
   }
 
   /** Null if the node renewed its lease, joined again, or another node was faster. */
   async #settle(tx: StoreTx, { name, incarnation }: NodeRow) {
-    const { clock, node, pool, queues, subagents } = this.#options;
+    const { clock, node, parts } = this.#options;
     if (!(await tx.nodes.declareLost(name, incarnation))) return null;
-    // In the order of a start: an ended subagent gets no message again, and an interrupted worker does not continue.
-    const { unchecked } = await subagents.recoverIn(tx, name);
-    await pool.recoverIn(tx, name);
-    const turns = await recoverIn(tx, name, clock);
-    const tasks = await queues.recoverIn(tx, name);
+    const owed: (() => unknown)[] = [];
+    for (const { recovery } of parts) {
+      const then = await recovery?.recoverIn?.(tx, name);
+      if (then !== undefined) owed.push(then);
+    }
     let [moved, away] = [0, 0];
     for (const session of await sessionsOf(tx, name)) {
       const target = (await canMove(tx, session, this.#options)) ? await nodeFor(tx, node, labelsOf(session)) : null;
@@ -157,18 +157,7 @@ export class TakeOver {
     await tx.nodes.freeRuns(name);
     const data = { node: name, by: node, moved, away };
     await tx.events.append({ type: "node.lost", session: null, data }, clock.now());
-    return { turns: turns.turns, moved, away, tasks, unchecked };
-  }
-
-  /** What a start does after its recovery. Each step may be repeated. */
-  async #resume(): Promise<void> {
-    const { asks, broadcasts, groups, schedules, subagents, workflows } = this.#options;
-    await groups.resume();
-    await broadcasts.resume();
-    await subagents.forward();
-    await asks.resume();
-    workflows.adoptFreed();
-    await schedules.resumeFirings();
+    return { moved, away, owed };
   }
 
   /** Sessions that no node could take when their node was lost move when a node with their labels has joined. */

@@ -58,15 +58,14 @@ export class Schedules {
     this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#timer.nudge() });
   }
 
-  /** Continues what an earlier daemon left, then starts the timer. */
+  /** Decides slots from now on. */
   async start(): Promise<void> {
     await this.#inLine(() => this.#standUp());
-    await this.#firings.resume();
     this.#timer.start();
   }
 
-  /** Takes up the firings that this node has got from another one. */
-  resumeFirings(): Promise<void> {
+  /** Continues the firings of this node that have not ended. */
+  resume(): Promise<void> {
     return this.#firings.resume();
   }
 

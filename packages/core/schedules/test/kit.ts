@@ -107,6 +107,7 @@ export async function kit(
     await runtime.queues.start();
     await runtime.workflows.launch();
     await schedules.start();
+    await schedules.resume();
   };
   await boot();
   return {

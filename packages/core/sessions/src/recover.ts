@@ -5,41 +5,30 @@
 import type { MessageId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import { nodeOf } from "@aegis/nodes/node-of.ts";
-import type { Store, StoreTx, TurnRow } from "@aegis/store/store.ts";
+import type { StoreTx, TurnRow } from "@aegis/store/store.ts";
 import { joinedLater } from "./interrupted-turn.ts";
 import { wholeWords } from "./last-text.ts";
-
-export type RecoverOptions = { store: Store; clock: Clock };
 
 /**
  * Counts of messages: `redelivered` were never delivered to a harness, `undecided` were, `lost` belonged to a closed
  * session.
  */
-export type Recovered = { turns: number; redelivered: number; undecided: number; lost: number };
+export type RecoveredTurns = { turns: number; redelivered: number; undecided: number; lost: number };
 
 const cutReason = "Aegis stopped while this turn was running";
 
-type RecoveredTurn = Omit<Recovered, "turns">;
+type RecoveredTurn = Omit<RecoveredTurns, "turns">;
 
-/** Ends every open turn of this node as `lost`. Idempotent, so it may run again after a crash. */
-export async function recover({ store, clock }: RecoverOptions): Promise<Recovered> {
-  let total = nothing;
-  for (const turn of await store.read.turns.open(nodeOf(store)))
-    total = plus(total, await store.transact((tx) => recoverTurn(tx, turn, clock)));
-  return total;
-}
-
-/** The same for the turns of a node that is gone, as part of a transaction of the caller. */
-export async function recoverIn(tx: StoreTx, node: string, clock: Clock): Promise<Recovered> {
+/** Ends every open turn of the node as `lost`. Idempotent. */
+export async function recoverTurnsIn(tx: StoreTx, node: string | null, clock: Clock): Promise<RecoveredTurns> {
   let total = nothing;
   for (const turn of await tx.turns.open(node)) total = plus(total, await recoverTurn(tx, turn, clock));
   return total;
 }
 
-const nothing: Recovered = { turns: 0, redelivered: 0, undecided: 0, lost: 0 };
+const nothing: RecoveredTurns = { turns: 0, redelivered: 0, undecided: 0, lost: 0 };
 
-function plus(total: Recovered, { redelivered, undecided, lost }: RecoveredTurn): Recovered {
+function plus(total: RecoveredTurns, { redelivered, undecided, lost }: RecoveredTurn): RecoveredTurns {
   return {
     turns: total.turns + 1,
     redelivered: total.redelivered + redelivered,

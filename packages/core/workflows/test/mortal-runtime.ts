@@ -69,7 +69,7 @@ export async function boot(dir: string, sqlite: Store, lives: number, reply: Tes
 /** As the daemon does, and as a person who sees what is still asked. */
 async function takeUp({ runtime, store }: Alive, request: RunRequest): Promise<void> {
   await runtime.lifecycle.recover();
-  await runtime.asks.resume();
+  for (const part of [runtime.asks, runtime.groups, runtime.broadcasts]) await part.resume();
   await runtime.sessions.wakeAll();
   await runtime.workflows.launch();
   for (const ask of await store.read.asks.list({ status: "open", limit: 10 })) {

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import { followOthers } from "@aegis/cluster/follow.ts";
 import { Lease } from "@aegis/cluster/lease.ts";
 import { Nodes } from "@aegis/cluster/nodes.ts";
-import { TakeOver, type TakeOverOptions } from "@aegis/cluster/take-over.ts";
+import { TakeOver } from "@aegis/cluster/take-over.ts";
+import type { Queues } from "@aegis/delegation/queues/queues.ts";
+import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { canonicalJson } from "@aegis/lib/canonical-json.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
@@ -12,6 +14,10 @@ import type { LiveText } from "@aegis/nodes/live-text.ts";
 import type { Commands } from "@aegis/nodes/requests.ts";
 import type { ClusterSettings } from "@aegis/project/cluster.ts";
 import type { Settings } from "@aegis/project/settings.ts";
+import type { Schedules } from "@aegis/schedules/schedules.ts";
+import type { Conversations } from "@aegis/sessions/conversations.ts";
+import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
+import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { Part } from "./lifecycle.ts";
@@ -33,15 +39,26 @@ export type ClusterParts = {
   remote: RemoteCalls;
   /** Stores the settings of this node for other nodes to compare. */
   describe(): Promise<void>;
-  /** Recovers first and starts before sessions are woken. */
+  /** Prepares first and starts before sessions are woken. */
   first: Part;
   /** Starts last: takes over work of other nodes. */
   last: Part;
 };
 
-export type BuildClusterOptions = Omit<TakeOverOptions, "lease" | "node" | "leaseMs" | "giveUpMs"> & {
+export type BuildClusterOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  drivers: DriverTable;
   member: Membership;
+  inbox: Inbox;
+  sessions: Sessions;
   turns: Turns;
+  conversations: Conversations;
+  queues: Queues;
+  schedules: Schedules;
+  /** The parts whose work is taken over, in the order of a start. */
+  parts: readonly Part[];
   commandsOfNodes: Commands;
   liveText: LiveText | null;
   settings: () => Settings;
@@ -86,22 +103,40 @@ export function keepLease(
 }
 
 export function buildCluster(options: BuildClusterOptions): ClusterParts | null {
-  const { store, clock, log, settings, url, commandsOfNodes } = options;
+  const { store, clock, log, settings, url, commandsOfNodes, drivers } = options;
+  const { inbox, sessions, turns, conversations, queues, schedules, parts, liveText, channelsNode } = options;
   const { membership } = store;
   if (membership === undefined) return null;
   const { node, incarnation } = membership;
-  const { leaseMs, giveUpMs } = options.member.settings;
-  const takeOver = new TakeOver({ ...options, node, leaseMs, giveUpMs, lease: options.member.lease });
+  const { settings: clusterSettings, lease } = options.member;
+  const { leaseMs, giveUpMs } = clusterSettings;
+  const takeOver = new TakeOver({
+    store,
+    clock,
+    log,
+    resumesAnywhere: (harness) => drivers.find(harness)?.capabilities.resume === "anywhere",
+    conversations,
+    inbox,
+    schedules,
+    sessions,
+    parts,
+    lease,
+    node,
+    leaseMs,
+    giveUpMs,
+  });
+  const nudgeQueue = (queue: string) => queues.nudge(queue);
   const describe = () =>
     store.transact((tx) => tx.nodes.describe(node, { url: url(), config_hash: settingsHash(settings()) }));
   let unfollow = () => {};
   return {
     nodes: new Nodes({ store, clock, node, takeOver }),
-    remote: new RemoteCalls({ store, commands: commandsOfNodes, channelsNode: options.channelsNode }),
+    remote: new RemoteCalls({ store, commands: commandsOfNodes, channelsNode }),
     describe,
     first: {
       name: "node",
-      async recover() {
+      recovery: null,
+      async prepare() {
         const adopted = await store.transact(async (tx) => {
           await tx.nodes.freeRuns(node);
           await tx.events.append({ type: "node.joined", session: null, data: { node, incarnation } }, clock.now());
@@ -111,20 +146,26 @@ export function buildCluster(options: BuildClusterOptions): ClusterParts | null 
       },
       async start() {
         await describe();
-        unfollow = followOthers({ ...options, node });
+        unfollow = followOthers({ store, log, sessions, turns, conversations, nudgeQueue, node });
         commandsOfNodes.start(membership);
-        await options.liveText?.start();
+        await liveText?.start();
       },
       stop: () => unfollow(),
     },
-    last: { name: "take-over", start: () => takeOver.start(), stop: () => takeOver.stop() },
+    last: { name: "take-over", recovery: null, start: () => takeOver.start(), stop: () => takeOver.stop() },
   };
 }
 
-/** A database that comes from a cluster: its sessions belong to the only process. */
-export async function adoptAll(store: Store): Promise<void> {
-  const nodes = [...(await store.read.nodes.sessions()).keys()];
-  if (nodes.some((node) => node !== null)) await store.transact((tx) => tx.nodes.adoptSessions(null));
+/** For a database that comes from a cluster: its sessions belong to the only process. */
+export function onlyNode(store: Store): Part {
+  return {
+    name: "node",
+    recovery: null,
+    async prepare() {
+      const nodes = [...(await store.read.nodes.sessions()).keys()];
+      if (nodes.some((node) => node !== null)) await store.transact((tx) => tx.nodes.adoptSessions(null));
+    },
+  };
 }
 
 /** The settings that every node of a project must share. */

@@ -22,7 +22,6 @@ import { SkillRouting } from "@aegis/sessions/inbox/routing.ts";
 import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import { Openings } from "@aegis/sessions/openings.ts";
 import { priceFinder } from "@aegis/sessions/pricing.ts";
-import { type Recovered, recover } from "@aegis/sessions/recover.ts";
 import { Sessions } from "@aegis/sessions/sessions.ts";
 import type { ToolTable } from "@aegis/sessions/tools/tools.ts";
 import { Turns } from "@aegis/sessions/turns.ts";
@@ -62,8 +61,8 @@ export type SessionParts = {
   /** Null without a cluster. */
   liveText: LiveText | null;
   sessions: Sessions;
-  /** Ends the turns and removes the file writes that a dead daemon left unfinished. */
-  recoverTurns(): Promise<Recovered>;
+  /** File writes that are not complete yet. */
+  writes: StagedWrites;
 };
 
 export function buildSessions(options: BuildSessionsOptions): SessionParts {
@@ -174,10 +173,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     commandsOfNodes: commands,
     liveText,
     sessions,
-    async recoverTurns() {
-      await writes.recover();
-      return recover({ store, clock });
-    },
+    writes,
   };
 }
 

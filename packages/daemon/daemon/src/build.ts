@@ -40,7 +40,7 @@ import type { Store } from "@aegis/store/store.ts";
 import { createTransact } from "@aegis/store/transact.ts";
 import { buildChannels, type ChannelParts } from "./build-channels.ts";
 import { buildChecks, type CheckParts } from "./build-checks.ts";
-import { buildCluster, type ClusterParts, type Membership } from "./build-cluster.ts";
+import { buildCluster, type ClusterParts, type Membership, onlyNode } from "./build-cluster.ts";
 import { buildClaims, buildCopies, type CopyParts, type LandingParts } from "./build-copies.ts";
 import { buildHooks, type Hooks } from "./build-hooks.ts";
 import { buildPlugins, type PluginParts } from "./build-plugins.ts";
@@ -201,11 +201,13 @@ export function buildRuntime(options: BuildOptions): Runtime {
     hooks,
     judge,
     channels,
-    cluster:
-      member === undefined ? null : buildCluster({ ...options, ...sessionParts, ...work, asks, member, channelsNode }),
     harnesses: (abort: AbortSignal) => probeAll(drivers, abort),
   };
-  return { ...runtime, lifecycle: new Lifecycle(partsOf({ runtime, log })) };
+  const parts = partsOf({ runtime, clock, log });
+  const cluster =
+    member === undefined ? null : buildCluster({ ...options, ...sessionParts, ...work, member, parts, channelsNode });
+  const all = cluster === null ? [onlyNode(store), ...parts] : [cluster.first, ...parts, cluster.last];
+  return { ...runtime, cluster, lifecycle: new Lifecycle(all, store) };
 }
 
 function askTimeoutMs({ config }: TrustedSettings): number | null {

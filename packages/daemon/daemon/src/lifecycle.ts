@@ -1,11 +1,17 @@
 /** Starts and stops the parts of a daemon. Every part names its steps, and one array defines their order. */
+import type { RecoveringPart } from "@aegis/cluster/recovery.ts";
 import { aborted } from "@aegis/lib/until-aborted.ts";
+import { nodeOf } from "@aegis/nodes/node-of.ts";
+import type { Store } from "@aegis/store/store.ts";
 
-/** A part of the daemon that works on its own. All steps are optional. */
-export type Part = {
+/**
+ * A part of the daemon that works on its own. All steps are optional; a part says with `recovery: null` that no stored
+ * work of a node belongs to it.
+ */
+export type Part = RecoveringPart & {
   name: string;
-  /** Ends or resumes the work that an earlier daemon left unfinished. No turn starts yet. */
-  recover?(): unknown;
+  /** Reads or repairs what is on this machine. No turn starts yet, and the work that an earlier daemon left is not settled. */
+  prepare?(): unknown;
   /** Starts work. The parts of plugins are registered and the API answers. */
   start?(): unknown;
   /** Starts nothing new and lets running work finish until the deadline. */
@@ -17,18 +23,33 @@ export type Part = {
 /** Parts recover and start in their order, and stop and settle in the reverse order. */
 export class Lifecycle {
   readonly #parts: readonly Part[];
+  readonly #store: Store;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: readonly Part[]) {
+  constructor(parts: readonly Part[], store: Store) {
     this.#parts = parts;
+    this.#store = store;
   }
 
+  /** Settles the work that an earlier daemon left unfinished. */
   async recover(): Promise<void> {
-    for (const part of this.#parts) await part.recover?.();
+    const node = nodeOf(this.#store);
+    for (const part of this.#parts) {
+      await part.prepare?.();
+      const { recovery } = part;
+      if (recovery?.recoverIn === undefined) continue;
+      const { recoverIn } = recovery;
+      const then = await this.#store.transact((tx) => recoverIn(tx, node));
+      await then();
+    }
   }
 
+  /** Starts work, and continues what `recover` has settled. */
   async start(): Promise<void> {
-    for (const part of this.#parts) await part.start?.();
+    for (const part of this.#parts) {
+      await part.start?.();
+      await part.recovery?.resume?.();
+    }
   }
 
   /**

@@ -19,7 +19,6 @@ import { isId, type MessageId, type SessionId, type TurnId } from "@aegis/contra
 import type { Message, Sender } from "@aegis/contract/message.ts";
 import type { PooledAgentView } from "@aegis/contract/subagent.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { SessionProcesses } from "@aegis/nodes/session-processes.ts";
 import type { Closed } from "@aegis/sessions/close.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
@@ -154,15 +153,8 @@ export class Pool {
     return this.#options.max();
   }
 
-  /** Ends all leases after a stop. Returns their number. */
-  async recover(): Promise<number> {
-    const { store } = this.#options;
-    for (const { session } of await store.read.pool.list()) this.#pooled.add(session);
-    return store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
-  }
-
-  /** The same for holders on one node, as part of a transaction of the caller. */
-  async recoverIn(tx: StoreTx, node: string | null): Promise<number> {
+  /** Ends the leases whose holders were on the node. */
+  async recoverIn(tx: StoreTx, node: string | null): Promise<void> {
     const held = await tx.pool.list();
     const released = new Set(await tx.pool.releaseAll(node));
     for (const { session, key, lease } of held) {
@@ -170,7 +162,11 @@ export class Pool {
       const data = { key, holder: lease.holder };
       await tx.events.append({ type: "pool.released", session, data }, this.#options.clock.now());
     }
-    return released.size;
+  }
+
+  /** Looks after all sessions of the pool. */
+  async resume(): Promise<void> {
+    for (const { session } of await this.#options.store.read.pool.list()) this.#pooled.add(session);
   }
 
   /** Releases all waiting callers. */

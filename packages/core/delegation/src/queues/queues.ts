@@ -20,7 +20,7 @@ import { type DefinitionsOptions, QueueDefinitions } from "./definitions.ts";
 import { Dispatcher, freeing } from "./dispatcher.ts";
 import { Endings } from "./endings.ts";
 import { roomOfNode } from "./node-room.ts";
-import { type RecoveredTasks, recoverTasksIn, type Settled } from "./recover.ts";
+import { recoverTasksIn, type SettledTasks } from "./recover.ts";
 import { type RightsOptions, workerLabels } from "./rights.ts";
 import { QueueViews, type TaskFilter, unknownTask } from "./views.ts";
 import { Workers } from "./workers.ts";
@@ -86,20 +86,15 @@ export class Queues {
     options.store.onCommit((events) => this.#dispatcher.notice(events), [...freeing]);
   }
 
-  /** Settles tasks that an earlier daemon left. Must run before any session is woken. */
-  async recover(): Promise<RecoveredTasks> {
-    const { store } = this.#options;
-    const settled = await store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
-    await this.adopt(settled);
-    return settled;
-  }
-
-  /** Settles the tasks of one node as part of a transaction of the caller, which calls `adopt` after the commit. */
-  recoverIn(tx: StoreTx, node: string | null): Promise<Settled> {
+  /**
+   * Settles the tasks of one node as part of a transaction of the caller, which calls `adopt` after the commit. Must run
+   * before any session is woken.
+   */
+  recoverIn(tx: StoreTx, node: string | null): Promise<SettledTasks> {
     return recoverTasksIn(tx, node, { ...this.#options, definitions: this.#definitions, endings: this.#endings });
   }
 
-  async adopt({ adopt, closed }: Settled): Promise<void> {
+  async adopt({ adopt, closed }: SettledTasks): Promise<void> {
     for (const { task, worker, settings, since } of adopt) this.#workers.adopt(task, worker, settings, since);
     for (const one of closed) await this.#options.sessions.leave(one);
   }

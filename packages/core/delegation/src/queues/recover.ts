@@ -21,19 +21,23 @@ export type RecoverOptions = {
   sessions: Sessions;
 };
 
-export type RecoveredTasks = { adopted: number; interrupted: number; restarted: number };
-
 /** A task whose worker continues. A worker that has not begun gets its whole time, then `since` is null. */
-type Adopted = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
+type AdoptedTask = { task: Task; worker: SessionId; settings: QueueSettings | null; since: number | null };
 
-export type Settled = RecoveredTasks & { adopt: Adopted[]; closed: Closed[] };
+export type SettledTasks = {
+  adopted: number;
+  interrupted: number;
+  restarted: number;
+  adopt: AdoptedTask[];
+  closed: Closed[];
+};
 
 /**
  * Settles the tasks of one node inside a transaction of the caller, which then watches the adopted ones and lets the
  * closed sessions leave. Safe to run again.
  */
-export async function recoverTasksIn(tx: StoreTx, node: string | null, options: RecoverOptions): Promise<Settled> {
-  const settled: Settled = { adopted: 0, interrupted: 0, restarted: 0, adopt: [], closed: [] };
+export async function recoverTasksIn(tx: StoreTx, node: string | null, options: RecoverOptions): Promise<SettledTasks> {
+  const settled: SettledTasks = { adopted: 0, interrupted: 0, restarted: 0, adopt: [], closed: [] };
   for (const task of await tx.tasks.dispatched(node)) {
     const adopted = await recoverTask(tx, options, task);
     if (typeof adopted === "string") settled[adopted] += 1;
@@ -52,7 +56,7 @@ async function recoverTask(
   tx: StoreTx,
   options: RecoverOptions,
   task: Task,
-): Promise<"interrupted" | "restarted" | Adopted> {
+): Promise<"interrupted" | "restarted" | AdoptedTask> {
   const { definitions, endings, sessions } = options;
   const { worker } = task;
   const session = worker === null ? null : await tx.sessions.get(worker);

@@ -4,7 +4,7 @@ import type { MessageId, SessionId } from "@aegis/contract/ids.ts";
 import type { Message, Sender } from "@aegis/contract/message.ts";
 import type { KillOutcome, SubagentStatus, SubagentView, Tree, TreeBudgetView } from "@aegis/contract/subagent.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import { isHere, nodeOf } from "@aegis/nodes/node-of.ts";
+import { isHere } from "@aegis/nodes/node-of.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { SessionRow, StoreReads, StoreTx, SubagentRow } from "@aegis/store/store.ts";
 import type { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
@@ -21,10 +21,8 @@ import { awaitingDelivery, preamble } from "./words.ts";
 export type SubagentsOptions = Omit<WatchOptions, "endings"> &
   SpawnOptions & { inbox: Inbox; maxHops: () => number; receipts: ReceiptViews };
 
-export type RecoveredSubagents = { finished: number; interrupted: number };
-
 /** `unchecked` have said their last word, and their check is still to run. */
-export type SettledSubagents = RecoveredSubagents & { unchecked: SubagentRow[] };
+export type SettledSubagents = { finished: number; interrupted: number; unchecked: SubagentRow[] };
 
 export type Sent = {
   caller: SessionId;
@@ -176,17 +174,10 @@ export class Subagents {
   }
 
   /**
-   * Ends the subagents that a stop interrupted. A complete last answer is kept, or checked once `start` is called. Runs
-   * before any other recovery, so that no message of an ended subagent is sent again. Idempotent.
+   * Ends the subagents that the stop of a node interrupted. A complete last answer is kept; the caller passes those
+   * that are to be checked to `adopt` after the commit. Runs before any other recovery, so that no message of an ended
+   * subagent is sent again. Idempotent.
    */
-  async recover(): Promise<RecoveredSubagents> {
-    const { store } = this.#options;
-    const { unchecked, ...total } = await store.transact((tx) => this.recoverIn(tx, nodeOf(store)));
-    this.#unchecked.push(...unchecked);
-    return total;
-  }
-
-  /** The same for the subagents of one node, as part of a transaction of the caller. */
   async recoverIn(tx: StoreTx, node: string | null): Promise<SettledSubagents> {
     const { sessions } = this.#options;
     const total: SettledSubagents = { finished: 0, interrupted: 0, unchecked: [] };
@@ -208,10 +199,22 @@ export class Subagents {
     return total;
   }
 
-  /** Watches subagents of a lost node that run here now. Those that are away are checked when their node is back. */
-  async adopt(rows: readonly SubagentRow[]): Promise<void> {
+  /** The next `resume` has them checked. */
+  adopt({ unchecked }: SettledSubagents): void {
+    this.#unchecked.push(...unchecked);
+  }
+
+  /**
+   * Repeats unread announcements and watches adopted subagents that run here. Those that are away are checked when their
+   * node is back.
+   */
+  async resume(): Promise<void> {
     const { store } = this.#options;
-    for (const row of rows) if (isHere(store, await store.read.sessions.get(row.session))) this.#watch.add(row);
+    await this.forward();
+    for (let [row] = this.#unchecked; row !== undefined; [row] = this.#unchecked) {
+      if (isHere(store, await store.read.sessions.get(row.session))) this.#watch.add(row);
+      this.#unchecked.shift();
+    }
   }
 
   /** Passes on results that were sent to a session that cannot read them any more. */
@@ -226,10 +229,8 @@ export class Subagents {
     }
   }
 
-  /** Repeats unread announcements and starts to archive ended subagents. Runs after the other recoveries. */
-  async start(): Promise<void> {
-    await this.forward();
-    for (const row of this.#unchecked) this.#watch.add(row);
+  /** Archives ended subagents from now on. */
+  start(): void {
     this.#inBackground("old subagents are no longer archived", this.#sweepForEver());
   }
 
