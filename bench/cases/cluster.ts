@@ -45,12 +45,12 @@ export const cluster: Bench = {
       figure(
         { name: `units, ${manyWriters} writers`, unit: "/s", against: byHand },
         compareRounds(rounds.many, rounds.hand),
-        { ratioAtLeast: 5 },
+        { ratioAtLeast: 3 },
       ),
       figure(
         { name: `units, 3 nodes, ${manyWriters} writers each`, unit: "/s", against: `1 node, ${manyWriters} writers` },
         compareRounds(rounds.nodes, rounds.many),
-        { ratioAtLeast: 1 },
+        { ratioAtLeast: 0.8 },
       ),
       figure(
         {
@@ -59,7 +59,7 @@ export const cluster: Bench = {
           against: `1 project, ${manyWriters} writers`,
         },
         compareRounds(rounds.projects, rounds.many),
-        { ratioAtLeast: 1.8 },
+        { ratioAtLeast: 1.3 },
       ),
       await feedDelay(first, nodes[1] ?? first, hand, quick ? 30 : 300),
     ];

@@ -33,12 +33,6 @@ export function isTransient(error: unknown): boolean {
   return isErrno(code) || transient.some((prefix) => code.startsWith(prefix));
 }
 
-/** Whether the connection is gone, and with it the transaction. */
-export function isLostConnection(error: unknown): boolean {
-  const code = codeOf(error);
-  return isConnectionLoss(error) || (code !== null && (isErrno(code) || /^(08|57P|25P03)/.test(code)));
-}
-
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }

@@ -7,6 +7,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import { type Migration, newestVersion } from "@aegis/store-sqlite/migrate.ts";
 import { migrations } from "@aegis/store-sqlite/migrations/list.ts";
 import type { Client } from "pg";
+import { requireMigrationRights, requireRights, requireSchemaRights } from "./rights.ts";
 
 export const schemaVersion = newestVersion(migrations);
 
@@ -49,13 +50,19 @@ export async function prepareSchema(client: Client, schema: string): Promise<voi
 /** The same inside a transaction that holds the lock of the migrations. */
 export async function prepareTables(client: Client, schema: string): Promise<void> {
   const known = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
-  if (known.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+  if (known.rowCount === 0) {
+    await requireSchemaRights(client, schema);
+    await client.query(`CREATE SCHEMA ${schema}`);
+  }
   const before = await readVersion(client, schema);
   refuseNewer(schema, before);
   const steps = migrations.filter(({ version }) => version > before.version).map(postgresText);
   if (before.version === 0)
     steps.push("CREATE TABLE aegis_schema (version BIGINT NOT NULL, compatible BIGINT NOT NULL)", own);
-  if (steps.length > 0) await client.query(steps.join(";\n"));
+  if (steps.length > 0) {
+    await requireMigrationRights(client, schema);
+    await client.query(steps.join(";\n"));
+  }
   // Also written without a change: a full disk or a missing right is noticed now.
   const [version, compatible] = before.version > schemaVersion ? [before.version, before.compatible] : current;
   await client.query(
@@ -85,31 +92,6 @@ export async function readVersion(client: Client, schema: string): Promise<Versi
       hint: "restore the schema from a backup; nothing was changed",
     });
   return version;
-}
-
-/** Another role may own the tables. Throws `unavailable` with the statements that let this role use them. */
-async function requireRights(client: Client, schema: string): Promise<void> {
-  const { rows } = await client.query<{ role: string; usable: boolean; table: string | null }>(
-    `SELECT quote_ident(current_user) AS role, has_schema_privilege(oid, 'USAGE') AS usable, (
-        SELECT relname::text FROM pg_class WHERE relnamespace = pg_namespace.oid AND relkind = 'r' AND NOT (
-          SELECT bool_and(has_table_privilege(pg_class.oid, needed))
-          FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed)
-        ORDER BY relname LIMIT 1) AS table
-      FROM pg_namespace WHERE nspname = $1`,
-    [schema],
-  );
-  const [found] = rows;
-  if (found === undefined || (found.usable && found.table === null)) return;
-  const { role, usable, table } = found;
-  const what = usable ? `the table ${schema}.${table}` : `the schema ${schema}`;
-  const grants = [
-    ...(usable ? [] : [`GRANT USAGE ON SCHEMA ${schema} TO ${role}`]),
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
-  ];
-  throw new AegisError("unavailable", `the role ${role} may not use ${what}`, {
-    hint: `let the owner of the tables run: ${grants.join("; ")}`,
-  });
 }
 
 /** Throws `unavailable` if code of this version does not work with the schema. */

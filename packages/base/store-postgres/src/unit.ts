@@ -1,12 +1,11 @@
 /**
- * One unit's handle on the shared transaction. Units of a transaction start together and take turns: until its turn, a
- * unit only gets as far as its first reads, which are sent immediately and answered when its turn comes. It is valid
- * only while the unit runs, so that a late call cannot write into another unit's part.
+ * One unit's handle on the shared transaction. It is valid only while the unit runs, so that a late call cannot write
+ * into another unit's part.
  */
 
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event, NewEvent } from "@aegis/contract/event.ts";
-import { ConstraintError, type Eventually, onConstraint, type Sql, type Value } from "@aegis/store/sql/sql.ts";
+import { ConstraintError, onConstraint, type Sql, type Value } from "@aegis/store/sql/sql.ts";
 import type { QueryResult } from "pg";
 import { postgresDialect } from "./dialect.ts";
 import { postgresError } from "./errors.ts";
@@ -17,10 +16,8 @@ const isRead = /^\s*SELECT\b/i;
 /** Events are stored together, so those that were appended must be stored before one of these reads them. */
 const readsEvents = /\bevents\b/;
 
-type Answer = Pick<QueryResult, "rows" | "rowCount">;
-
 export type UnitOptions = {
-  node: string | null;
+  transaction: Transaction;
   /** Names the server for people. */
   where: string;
 };
@@ -30,27 +27,22 @@ export class Unit implements Sql {
   readonly node: string | null;
   /** The events that the unit appended; published once the commit is durable. */
   readonly events: Event[] = [];
+  readonly #transaction: Transaction;
   readonly #where: string;
-  readonly #turn = Promise.withResolvers<Transaction>();
-  /** Set when its turn has come. */
-  #transaction: Transaction | null = null;
-  /** Sends its first reads. */
-  #early: Transaction | null = null;
-  #outcome: Promise<unknown> = Promise.resolve();
   #failure: unknown = null;
   #ended = false;
   #entered = false;
   #hasWritten = false;
-  /** Calls of the unit that are not over, and those of them that were sent in its turn. */
+  /** A savepoint since which the unit wrote nothing. */
+  #cleanPoint: "unit" | "attempt" | null = null;
   #busy = 0;
-  #sent = 0;
   #attempt: Promise<unknown> | null = null;
   #giveUp: ((error: AegisError) => void) | null = null;
 
-  constructor({ node, where }: UnitOptions) {
+  constructor({ transaction, where }: UnitOptions) {
+    this.#transaction = transaction;
     this.#where = where;
-    this.node = node;
-    this.#turn.promise.catch(() => {});
+    this.node = transaction.node;
   }
 
   get hasWritten(): boolean {
@@ -59,7 +51,7 @@ export class Unit implements Sql {
 
   /** Whether the transaction may hold something of the unit, or was aborted by it, and must go back to before it. */
   get mustBeUndone(): boolean {
-    return this.#hasWritten || this.#failure !== null || this.#sent > 0;
+    return this.#hasWritten || this.#failure !== null || this.#busy > 0;
   }
 
   /**
@@ -70,23 +62,22 @@ export class Unit implements Sql {
     return this.#failure;
   }
 
-  /** Starts the work before its turn. `early` is the transaction whose first turn has not come. */
-  start(work: () => Promise<unknown>, early: Transaction): void {
-    this.#early = early;
-    this.#outcome = this.#settle(work);
-    this.#outcome.catch(() => {});
-  }
-
-  /** Its turn has come. Resolves with the work's outcome. */
-  takeTurn(transaction: Transaction): Promise<unknown> {
-    this.#transaction = transaction;
-    this.#turn.resolve(transaction);
-    return this.#outcome;
-  }
-
-  /** Its turn does not come. */
-  refuse(error: unknown): void {
-    this.#turn.reject(error);
+  /**
+   * Resolves with the work's outcome. Rejects work that waits for something else than the store: it would block every
+   * other writer.
+   */
+  async settle<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const stuck = Promise.withResolvers<never>();
+      this.#giveUp = stuck.reject;
+      this.#watch();
+      const value = await Promise.race([work(), stuck.promise]);
+      if (this.#failure !== null) throw this.#failure;
+      return value;
+    } finally {
+      this.#ended = true;
+      this.#giveUp = null;
+    }
   }
 
   /** Counts work of the store on behalf of this unit. Returns a function that ends it. */
@@ -110,23 +101,20 @@ export class Unit implements Sql {
     return (await this.#run(text, values, true)).rowCount ?? 0;
   }
 
-  /** PostgreSQL aborts the transaction on a failed statement, so this one needs a way back to before it. */
+  /** PostgreSQL aborts the transaction on a failed statement, so this one needs a savepoint before it. */
   async attempt(text: string, ...values: Value[]): Promise<number> {
-    this.#check();
-    const transaction = this.#transaction ?? (await this.#waitForTurn());
     while (this.#attempt !== null) await this.#attempt;
     this.#check();
     const done = Promise.withResolvers<void>();
     this.#attempt = done.promise;
-    const { back, sent } = transaction.protectAttempt(!this.#hasWritten);
-    this.#entered = true;
-    this.#track(sent);
+    const point = this.#savepoint();
     try {
-      return (await this.#send(transaction, text, values, true)).rowCount ?? 0;
+      return (await this.#send(text, values, true)).rowCount ?? 0;
     } catch (error) {
       const translated = postgresError(error, this.#where);
       if (!(translated instanceof ConstraintError) || translated.kind !== "reference") throw this.#failed(translated);
-      this.#track(back());
+      this.#track(this.#transaction.sendPlain(`ROLLBACK TO ${point}`));
+      this.#cleanPoint = point;
       throw translated;
     } finally {
       this.#attempt = null;
@@ -134,94 +122,62 @@ export class Unit implements Sql {
     }
   }
 
-  async presume(text: string, ...values: Value[]): Promise<boolean> {
-    this.#check();
-    const transaction = this.#transaction ?? (await this.#waitForTurn());
-    while (this.#attempt !== null) await this.#attempt;
-    this.#check();
-    if (!transaction.mayPresume) return false;
-    transaction.presume(() => this.#send(transaction, text, values, true));
-    return true;
-  }
-
   /** Does not wait for the server: the project's lock makes the number certain. */
-  append(event: NewEvent, at: number): Eventually<Event> {
+  append(event: NewEvent, at: number): Event {
     this.#check();
-    if (this.#transaction !== null) return this.#append(this.#transaction, event, at);
-    return this.#waitForTurn().then((transaction) => this.#append(transaction, event, at));
-  }
-
-  #append(transaction: Transaction, event: NewEvent, at: number): Event {
-    this.#check();
-    const numbered = transaction.append({ at, ...event }, JSON.stringify(event.data));
+    const numbered = this.#transaction.append({ at, ...event }, JSON.stringify(event.data));
     this.events.push(numbered);
     return numbered;
   }
 
-  /**
-   * Resolves with the work's outcome. Rejects work that waits for something else than the store: it would block every
-   * other writer.
-   */
-  async #settle(work: () => Promise<unknown>): Promise<unknown> {
-    try {
-      const stuck = Promise.withResolvers<never>();
-      this.#giveUp = stuck.reject;
-      this.#watch();
-      const value = await Promise.race([work(), stuck.promise]);
-      if (this.#failure !== null) throw this.#failure;
-      return value;
-    } finally {
-      this.#ended = true;
-      this.#giveUp = null;
-    }
-  }
-
-  async #run(text: string, values: Value[], writes: boolean): Promise<Answer> {
-    this.#check();
-    const early = this.#transaction === null && !writes ? (this.#early?.early.ask(text, values) ?? null) : null;
-    const transaction = this.#transaction ?? (await this.#waitForTurn());
+  async #run(text: string, values: Value[], writes: boolean): Promise<QueryResult> {
     while (this.#attempt !== null) await this.#attempt;
     this.#check();
     try {
-      const rows = this.#early === transaction ? (early?.rows ?? null) : null;
-      if (early !== null && rows !== null && transaction.isCurrent(early)) return { rows, rowCount: rows.length };
-      return await this.#send(transaction, text, values, writes);
+      return await this.#send(text, values, writes);
     } catch (error) {
       throw this.#failed(postgresError(error, this.#where));
     }
   }
 
-  async #waitForTurn(): Promise<Transaction> {
+  async #send(text: string, values: readonly Value[], writes: boolean): Promise<QueryResult> {
+    this.#enter(false);
+    if (readsEvents.test(text)) this.#storeEvents();
+    if (writes) this.#wrote();
     const end = this.begin();
     try {
-      return await this.#turn.promise;
+      return await this.#transaction.send(text, values);
     } finally {
       end();
     }
   }
 
-  async #send(transaction: Transaction, text: string, values: readonly Value[], writes: boolean): Promise<QueryResult> {
-    const end = this.begin();
-    this.#sent += 1;
-    try {
-      return await transaction.burst(() => {
-        if (!this.#entered || (writes && !this.#hasWritten)) this.#track(transaction.protect(writes));
-        this.#entered = true;
-        if (readsEvents.test(text)) this.#storeEvents(transaction);
-        if (writes) this.#hasWritten = true;
-        return transaction.send(text, values);
-      });
-    } finally {
-      this.#sent -= 1;
-      end();
-    }
+  /** Before the first statement. */
+  #enter(isNeeded: boolean): void {
+    if (this.#entered && !isNeeded) return;
+    this.#entered = true;
+    this.#track(this.#transaction.enterUnit(isNeeded));
+    if (this.#transaction.hasSavepoint) this.#cleanPoint = "unit";
   }
 
-  #storeEvents(transaction: Transaction): void {
-    const answer = transaction.storeEvents();
+  /** Makes sure that a savepoint exists since which the unit wrote nothing. Returns its name. */
+  #savepoint(): "unit" | "attempt" {
+    if (!this.#hasWritten) this.#enter(true);
+    if (this.#cleanPoint !== null) return this.#cleanPoint;
+    this.#track(this.#transaction.sendPlain("SAVEPOINT attempt"));
+    return "attempt";
+  }
+
+  #storeEvents(): void {
+    const answer = this.#transaction.storeEvents();
     if (answer === null) return;
-    this.#hasWritten = true;
+    this.#wrote();
     this.#track(answer);
+  }
+
+  #wrote(): void {
+    this.#hasWritten = true;
+    this.#cleanPoint = null;
   }
 
   #track(answer: Promise<unknown> | null): void {

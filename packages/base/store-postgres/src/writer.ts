@@ -1,15 +1,10 @@
 /**
- * Group commit under the project's lock. Units that are queued when the writer runs share one transaction, in which
- * each can be undone alone. The lock makes the units of all nodes serial, which also makes event numbers free of gaps
- * and equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip,
- * and the first reads of all units of a transaction cost one together.
- *
- * Units that share a transaction do not wait for the answers to their inserts either: they go on as if each had inserted
- * its row. The answers are examined before the commit. If one of them is another, the transaction is rolled back, and
- * its units run again and wait for each answer. No caller hears of the first run.
+ * Group commit under the project's lock. Units that are queued when the writer runs share one transaction, in which each
+ * can be undone alone. The lock makes the units of all nodes serial, which also makes event numbers free of gaps and
+ * equal to the order of commits. Statements are pipelined: only those whose answer a unit needs cost a round trip.
  *
  * PostgreSQL decides the outcome of a commit whose answer was lost (`pg_xact_status`). Until that is known, callers
- * wait; a unit whose commit was requested is never run again.
+ * wait; the writer never runs a unit twice.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { AegisError } from "@aegis/contract/errors.ts";
@@ -38,15 +33,7 @@ type Job = {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
-/** A job with its part of a transaction. */
-type Share = { job: Job; unit: Unit };
-type Done = Share & { value: unknown };
-type Plan = {
-  /** Starts units that have not started, so that their first reads are sent in this transaction. */
-  start: (transaction: Transaction) => void;
-  isShared: boolean;
-  mayPresume: boolean;
-};
+type Done = { job: Job; value: unknown; unit: Unit };
 
 export type WriterOptions = {
   connections: Connections;
@@ -110,83 +97,35 @@ export class Writer {
   }
 
   async #runBatch(jobs: readonly Job[]): Promise<void> {
-    if (jobs.length > 1 && (await this.#runTogether(jobs, true))) return;
-    await this.#runTogether(jobs, false);
-  }
-
-  /** Returns false if a presumption of a unit was wrong. Nothing is stored and no job has ended then. */
-  async #runTogether(jobs: readonly Job[], mayPresume: boolean): Promise<boolean> {
-    const { connections, scope, membership } = this.#options;
-    const shares = jobs.map((job): Share => {
-      return { job, unit: new Unit({ node: membership?.node ?? null, where: connections.where }) };
-    });
-    let isStarted = false;
-    const start = (transaction: Transaction) => {
-      if (isStarted) return;
-      isStarted = true;
-      for (const { job, unit } of shares) unit.start(() => scope.run(unit, () => job.work(unit)), transaction);
-    };
-    const plan = { start, isShared: shares.length > 1, mayPresume };
-    /** Ends jobs whose outcome does not depend on the commit. */
-    const ends: (() => void)[] = [];
     let done: Done[] = [];
     let transaction: Transaction | null = null;
     try {
-      for (const share of shares) {
-        transaction ??= await this.#begin(plan);
-        const outcome = await this.#runUnit(transaction, share, done, ends);
-        if (outcome === "presumed wrongly") return await this.#giveUp(transaction, shares);
-        if (outcome === "goes on") continue;
+      for (const job of jobs) {
+        transaction ??= await this.#begin();
+        if (await this.#runUnit(transaction, job, done)) continue;
         // Rolled back with nothing in it: the units before only read.
-        const read = done;
-        ends.push(() => resolveAll(read));
+        resolveAll(done);
         [transaction, done] = [null, []];
       }
-      if (transaction !== null && !(await this.#isRight(transaction, done)))
-        return await this.#giveUp(transaction, shares);
     } catch (error) {
       // The transaction is gone, and its commit was never requested: nothing of it is stored.
       this.#drop();
-      for (const end of ends) end();
       const ended = new Set(done.map(({ job }) => job));
       for (const { job } of done) job.reject(error);
-      // One that was rejected before, or had its turn, ignores this.
-      for (const { job, unit } of shares) {
-        if (ended.has(job)) continue;
-        job.reject(error);
-        unit.refuse(error);
-      }
-      return true;
+      // A job that was rejected before ignores this.
+      for (const job of jobs) if (!ended.has(job)) job.reject(error);
+      return;
     }
-    for (const end of ends) end();
     if (transaction !== null) await this.#commit(transaction, done);
-    return true;
-  }
-
-  /** Whether everything that the units presumed is so. Sends the events of units that ended with what it waits for. */
-  async #isRight(transaction: Transaction, done: readonly Done[] = []): Promise<boolean> {
-    if (!transaction.hasPresumed) return true;
-    if (done.length > 0 && failureOf(done) === undefined) transaction.presumeEvents();
-    return transaction.isPresumedRightly().catch((lost: unknown) => {
-      throw postgresError(lost, this.#options.connections.where);
-    });
-  }
-
-  /** Ends the first run of units, which no caller hears of. */
-  async #giveUp(transaction: Transaction, shares: readonly Share[]): Promise<false> {
-    await transaction.sendPlain("ROLLBACK").catch(() => this.#drop());
-    const over = new AegisError("internal", "this transaction is over: its units run again");
-    for (const { unit } of shares) unit.refuse(over);
-    return false;
   }
 
   /** Retries while the server is away or another writer holds the lock for too long. */
-  async #begin(plan: Plan): Promise<Transaction> {
+  async #begin(): Promise<Transaction> {
     const { clock, log, connections } = this.#options;
     const until = performance.now() + beginForMs;
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.#enter(plan);
+        return await this.#enter();
       } catch (error) {
         this.#drop();
         if (!isTransient(error) || performance.now() >= until || this.#ending.aborted)
@@ -197,57 +136,40 @@ export class Writer {
     }
   }
 
-  /**
-   * One round trip: begins, waits for the lock, and reads what the units need to know. The first reads of the units go
-   * along with it.
-   */
-  async #enter(plan: Plan): Promise<Transaction> {
+  /** One round trip: begins, waits for the lock, and reads what the units need to know. */
+  async #enter(): Promise<Transaction> {
     const { connections, membership } = this.#options;
-    const { start, isShared, mayPresume } = plan;
     if (membership?.isOver.aborted) throw membership.fenced();
     this.#client ??= await this.#connect();
     const client = this.#client;
-    const transaction = new Transaction({
-      client,
-      statements: this.#statements,
-      timeline: this.#timeline,
-      isShared,
-      mayPresume,
-      node: membership?.node ?? null,
+    const begun = client.query("BEGIN");
+    const locked = client.query({
+      name: "aegis_lock",
+      text: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+      values: [connections.schema],
     });
-    const [[, , { rows }], early] = await transaction.burst(() => {
-      const begun = client.query("BEGIN");
-      const locked = client.query({
-        name: "aegis_lock",
-        text: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
-        values: [connections.schema],
-      });
-      const read = client.query<{ id: string; seq: number; held: boolean }>({
-        name: "aegis_enter",
-        text: `SELECT pg_current_xact_id()::text AS id, (SELECT coalesce(max(seq), 0) FROM events) AS seq,
-          $1::text IS NULL OR EXISTS (
-            SELECT 1 FROM nodes WHERE name = $1 AND incarnation = $2::bigint AND alive = 1) AS held`,
-        values: [membership?.node ?? null, membership?.incarnation ?? null],
-      });
-      start(transaction);
-      // The unit whose read failed is to fail alone, so each read is sent again in its turn.
-      const early = transaction.early.send(client).then(
-        () => "answered" as const,
-        () => "failed" as const,
-      );
-      return Promise.all([Promise.all([begun, locked, read]), early]);
+    const read = client.query<{ id: string; seq: number; held: boolean }>({
+      name: "aegis_enter",
+      text: `SELECT pg_current_xact_id()::text AS id, (SELECT coalesce(max(seq), 0) FROM events) AS seq,
+        $1::text IS NULL OR EXISTS (
+          SELECT 1 FROM nodes WHERE name = $1 AND incarnation = $2::bigint AND alive = 1) AS held`,
+      values: [membership?.node ?? null, membership?.incarnation ?? null],
     });
+    const [, , { rows }] = await Promise.all([begun, locked, read]);
     const [row] = rows;
     if (row === undefined) throw new AegisError("internal", "the database gave no transaction id");
     // The lock makes this certain until the commit: only a transaction of another node can end the membership.
     if (!row.held && membership !== null) throw membership.fenced();
     this.#options.requireHistory(row.seq);
-    if (early === "failed") {
-      await transaction.sendPlain("ROLLBACK");
-      return this.#enter(plan);
-    }
-    transaction.begun(row);
-    return transaction;
+    const { id, seq } = row;
+    return new Transaction({
+      client,
+      statements: this.#statements,
+      id,
+      seq,
+      node: membership?.node ?? null,
+      timeline: this.#timeline,
+    });
   }
 
   async #connect(): Promise<Client> {
@@ -259,35 +181,29 @@ export class Writer {
     return client;
   }
 
-  /** Throws if the transaction is lost. */
-  async #runUnit(
-    transaction: Transaction,
-    { job, unit }: Share,
-    done: Done[],
-    ends: (() => void)[],
-  ): Promise<"goes on" | "rolled back" | "presumed wrongly"> {
-    const { connections } = this.#options;
+  /** Returns whether the transaction can go on. Throws if it is lost. */
+  async #runUnit(transaction: Transaction, job: Job, done: Done[]): Promise<boolean> {
+    const { connections, scope } = this.#options;
+    const unit = new Unit({ transaction, where: connections.where });
     try {
-      const value = await unit.takeTurn(transaction);
+      const value = await unit.settle(() => scope.run(unit, () => job.work(unit)));
       transaction.keep(unit.hasWritten);
       done.push({ job, value, unit });
-      return "goes on";
+      return true;
     } catch (error) {
-      // The failure may come of a presumption, also of an earlier unit.
-      if (!(await this.#isRight(transaction))) return "presumed wrongly";
       // The failure of an earlier unit aborts the transaction also for this one.
-      const reason = failureOf(done) ?? error;
-      ends.push(() => job.reject(reason));
+      job.reject(failureOf(done) ?? error);
       if (!unit.mustBeUndone) {
-        transaction.forget();
-        return "goes on";
+        transaction.forget(false);
+        return true;
       }
       const goesOn = transaction.hasSavepoint;
       // Fails if the connection is lost, and with it the units before this one.
-      await (goesOn ? transaction.undo() : transaction.sendPlain("ROLLBACK")).catch((lost: unknown) => {
+      await transaction.sendPlain(goesOn ? "ROLLBACK TO unit" : "ROLLBACK").catch((lost: unknown) => {
         throw postgresError(lost, connections.where);
       });
-      return goesOn ? "goes on" : "rolled back";
+      transaction.forget(true);
+      return goesOn;
     }
   }
 
@@ -301,12 +217,10 @@ export class Writer {
     const { connections, publish, log } = this.#options;
     const isSound = failureOf(done) === undefined;
     try {
-      const [, result] = await transaction.burst(() => {
-        const stored = isSound ? transaction.storeEvents() : null;
-        const ended = transaction.sendPlain(isSound ? "COMMIT" : "ROLLBACK");
-        if (isSound && events.length > 0) transaction.tell(connections.schema);
-        return Promise.all([stored, ended]);
-      });
+      const stored = isSound ? transaction.storeEvents() : null;
+      const ended = transaction.sendPlain(isSound ? "COMMIT" : "ROLLBACK");
+      if (isSound && events.length > 0) transaction.tell(connections.schema);
+      const [, result] = await Promise.all([stored, ended]);
       // A transaction that was aborted on the way answers COMMIT with ROLLBACK.
       if (result.command !== "COMMIT")
         throw failureOf(done) ?? new AegisError("internal", `${connections.where} rolled back a transaction`);

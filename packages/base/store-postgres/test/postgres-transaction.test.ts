@@ -4,131 +4,69 @@ import { expect, it } from "vitest";
 import { Statements } from "../src/statements.ts";
 import { Transaction } from "../src/transaction.ts";
 
-const insert = (id: string) => ["INSERT INTO notes (id) VALUES (?)", [id]] as const;
-const read = (id: string) => ["SELECT id FROM notes WHERE id = ?", [id]] as const;
+const notice = { type: "session.notice", session: null, at: 1, data: {} } as never;
 
-function setUp(isShared = true) {
+function setUp() {
   const sent: string[] = [];
   const query = (statement: string | { text: string; values: unknown[] }) => {
     if (typeof statement === "string") sent.push(statement);
     else sent.push(`${statement.text.split(" ")[0]} ${statement.values.join()}`);
     return Promise.resolve({ rows: [], rowCount: 1 } as unknown as QueryResult);
   };
-  const stream = { cork() {}, uncork() {} };
-  const client = { query, connection: { stream } } as unknown as Client;
   const transaction = new Transaction({
-    client,
+    client: { query } as unknown as Client,
     statements: new Statements(),
+    id: "1",
+    seq: 4,
     node: null,
     timeline: null,
-    isShared,
-    mayPresume: false,
   });
-  /** One unit that inserts these rows and is kept. */
-  const unit = (...ids: string[]) => {
-    transaction.protect(true);
-    for (const id of ids) transaction.send(...insert(id));
-    transaction.keep(true);
+  /** Inserts a row in a new unit. */
+  const insert = (id: string) => {
+    transaction.enterUnit(false);
+    transaction.send("INSERT INTO notes (id) VALUES (?)", [id]);
   };
-  return { transaction, sent, unit };
+  return { transaction, sent, insert };
 }
 
-it("sets one savepoint for many units", () => {
-  const { unit, sent } = setUp();
-  unit("a");
-  unit("b");
-  unit("c");
-  expect(sent).toEqual(["SAVEPOINT unit", "INSERT a", "INSERT b", "INSERT c"]);
-});
-
-it("sets none for a unit that is alone", () => {
-  const { unit, sent, transaction } = setUp(false);
-  unit("a");
-  expect(sent).toEqual(["INSERT a"]);
-  expect(transaction.hasSavepoint).toBe(false);
-});
-
-it("repeats the writes before a unit that it undoes, each of them once", async () => {
-  const { unit, sent, transaction } = setUp();
-  const undone = async () => {
-    transaction.protect(true);
-    transaction.send(...insert("failing"));
-    sent.length = 0;
-    await transaction.undo();
-    return sent.splice(0);
-  };
-  unit("a");
-  expect(await undone()).toEqual(["ROLLBACK TO unit", "INSERT a"]);
-  unit("b");
-  expect(sent).toEqual(["RELEASE unit; SAVEPOINT unit", "INSERT b"]);
-  expect(await undone()).toEqual(["ROLLBACK TO unit", "INSERT b"]);
-});
-
-it("does not repeat a write whose result a unit has read", async () => {
-  const { unit, sent, transaction } = setUp();
-  unit("a");
-  unit("b");
-  transaction.send(...read("x"));
-  transaction.keep(false);
-  expect(transaction.protect(false)).toBeNull();
-  transaction.send(...read("b"));
-  transaction.keep(false);
-  sent.length = 0;
-  transaction.protect(true);
-  transaction.send(...insert("c"));
-  await transaction.undo();
-  expect(sent).toEqual(["RELEASE unit; SAVEPOINT unit", "INSERT c", "ROLLBACK TO unit"]);
-});
-
-it("goes back to before an attempt, also inside a unit", async () => {
-  const { unit, sent, transaction } = setUp();
-  unit("a");
-  transaction.send(...insert("b"));
-  sent.length = 0;
-  const first = transaction.protectAttempt(false);
-  transaction.send(...insert("missing"));
-  await first.back();
-  expect(sent.splice(0)).toEqual(["INSERT missing", "ROLLBACK TO unit", "INSERT a", "INSERT b"]);
-  transaction.send(...read("b"));
-  const second = transaction.protectAttempt(false);
-  transaction.send(...insert("missing"));
-  await second.back();
-  transaction.protectAttempt(false);
+it("sets a savepoint before each unit that follows one that wrote", () => {
+  const { transaction, sent, insert } = setUp();
+  for (const id of ["a", "b", "c"]) {
+    insert(id);
+    transaction.keep(true);
+  }
   expect(sent).toEqual([
-    ...["SELECT b", "SAVEPOINT attempt", "INSERT missing", "ROLLBACK TO attempt"],
-    "RELEASE attempt; SAVEPOINT attempt",
+    "INSERT a",
+    ...["SAVEPOINT unit", "INSERT b"],
+    ...["RELEASE unit; SAVEPOINT unit", "INSERT c"],
   ]);
 });
 
-it("uses an answer that was read early only while nothing before its unit changed it", async () => {
-  const { unit, transaction } = setUp();
-  const early = transaction.early.ask(...read("b"));
-  if (early === null) throw new Error("it must be in its turn");
-  unit("a");
-  expect(transaction.isCurrent(early)).toBe(true);
-  unit("b");
-  expect(transaction.isCurrent(early)).toBe(false);
+it("uses the savepoint again of a unit that wrote nothing or was undone", () => {
+  const { transaction, sent, insert } = setUp();
+  insert("a");
+  transaction.keep(true);
+  transaction.enterUnit(false);
+  transaction.keep(false);
+  insert("b");
+  transaction.forget(true);
+  insert("c");
+  expect(sent).toEqual(["INSERT a", "SAVEPOINT unit", "INSERT b", "INSERT c"]);
 });
 
-it("numbers events without the ones of undone units, and stores events again that it undid", async () => {
-  const { sent, transaction } = setUp();
-  const notice = { type: "session.notice", session: null, at: 1, data: {} } as never;
-  transaction.begun({ id: "1", seq: 4 });
+it("numbers events without the ones of undone units, and stores events again that it undid", () => {
+  const { transaction, sent } = setUp();
   expect(transaction.append(notice, "a").seq).toBe(5);
   transaction.keep(false);
   expect(transaction.append(notice, "b").seq).toBe(6);
-  transaction.forget();
-  transaction.protect(false);
+  transaction.forget(false);
   transaction.storeEvents();
   transaction.append(notice, "c");
-  await transaction.undo();
-  transaction.append(notice, "d");
+  transaction.forget(true);
+  expect(transaction.append(notice, "d").seq).toBe(6);
   transaction.keep(false);
   transaction.storeEvents();
-  const inserts = sent.filter((text) => text.startsWith("INSERT"));
-  expect(inserts.map((text) => text.split(",").filter((part) => /^(INSERT )?\d$/.test(part))[0])).toEqual([
-    "INSERT 5",
-    "INSERT 5",
-  ]);
-  expect(inserts[1]).toContain("a,d");
+  const numbers = sent.map((text) => /^INSERT ([\d,]*),1,/.exec(text)?.[1]?.split(",").slice(0, 2));
+  expect(numbers).toEqual([["5"], ["5", "6"]]);
+  expect(sent[1]).toContain("a,d");
 });

@@ -57,10 +57,7 @@ export class RowWriter implements Sql {
     row: Omit<NoInfer<Row>, NoInfer<Numbered>> & Partial<NoInfer<Hidden>>,
     { taken, reference }: Meaning,
   ): Promise<void> {
-    const text = table.addText;
-    const values = this.#values(table.written, row);
-    if ((await this.#sql.presume?.(text, ...values)) === true) return;
-    if ((await this.#write(text, values, reference)) > 0) return;
+    if (await this.add(table, row, reference)) return;
     throw new AegisError("conflict", typeof taken === "string" ? taken : await taken());
   }
 

@@ -29,11 +29,6 @@ export interface Sql extends ReadSql {
   run(text: string, ...values: Value[]): Eventually<number>;
   /** Like `run`, but a reference to a missing row throws a `ConstraintError` and leaves the unit usable. */
   attempt(text: string, ...values: Value[]): Eventually<number>;
-  /**
-   * Sends an insert without waiting for its answer. True means: the unit goes on as if it had inserted a row. If it has
-   * not, the store undoes the unit and runs it again. False means that nothing was sent.
-   */
-  presume?(text: string, ...values: Value[]): Promise<boolean>;
   /** Numbers an event, stores it, and keeps it for the feed. */
   append(event: NewEvent, at: number): Eventually<Event>;
 }
