@@ -80,6 +80,7 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
   const inbox = new Inbox({
     store,
     clock,
+    redact: (text) => text,
     turns: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
   });
   let commits = 0;

@@ -143,7 +143,7 @@ describe("after kill -9", () => {
     expect(firing).toMatchObject({ status: "ok", result: "released a" });
     expect(await firings(client)).toHaveLength(1);
     const { sessions } = await client.call("listSessions", { query: { closed: true } });
-    expect(sessions.filter((session) => session.title === "schedule s")).toHaveLength(1);
+    expect(sessions.filter((session) => session.title === "hold a")).toHaveLength(1);
   });
 
   it("a task that was in progress ends, once", async () => {

@@ -331,6 +331,8 @@ export type DriverEvent =
   | { type: "accepted" }
   | { type: "text_delta"; message: string; text: string }
   | { type: "thinking_delta"; message: string; text: string }
+  /** What the harness calls the conversation now. */
+  | { type: "title"; title: string }
   | { [T in keyof TurnItems]: { type: T } & TurnItems[T] }[keyof TurnItems]
   | TurnEnded;
 

@@ -127,7 +127,7 @@ export class Effects {
     const { store, sessions, inbox } = this.#options;
     await store.transact(async (tx) => {
       if ((await tx.sessions.get(id)) !== null) return;
-      await sessions.createIn(tx, { id, agent, title: `schedule ${name}` });
+      await sessions.createIn(tx, { id, agent });
       await inbox.admitIn(tx, {
         id: derivedId("msg", id),
         session: id,

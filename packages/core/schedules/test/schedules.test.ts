@@ -80,7 +80,7 @@ describe("what a firing starts", () => {
     expect(prompt).toMatch(/^> from schedule:s · 2026-01-05T01:00:\d\dZ\ndo it$/);
     expect(await at.runtime.sessions.view(first?.effect as SessionId, "x")).toMatchObject({
       state: "closed",
-      title: "schedule s",
+      title: "do it",
     });
   });
 

@@ -17,6 +17,7 @@ import type { StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
 import type { FindPrice, ModelPrice } from "./pricing.ts";
 
+import { reportedTitle } from "./titles.ts";
 import { defaultTurnLimits, Said, TurnBounds } from "./turn-output.ts";
 
 /** The limit of a turn's last message. A truncated message ends with a line that says so. */
@@ -28,9 +29,9 @@ const abortDeadlineMs = 10_000;
 type SaidText = Extract<DriverEvent, { type: "text" | "thinking" }>;
 /** A write that joins a transaction. It may run again if the transaction is retried. */
 export type HeldWrite = (tx: StoreTx) => Promise<void>;
-type DurableItem = Exclude<DriverEvent, TurnEnded | { type: "accepted" | "text_delta" | "thinking_delta" }>;
+type DurableItem = Exclude<DriverEvent, TurnEnded | { type: "accepted" | "title" | "text_delta" | "thinking_delta" }>;
 /** Events about the harness itself, which do not prove that it has read the prompt. */
-const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["mode", "notice", "raw", "context"]);
+const saysNothing: ReadonlySet<DriverEvent["type"]> = new Set(["title", "mode", "notice", "raw", "context"]);
 
 /** Filters an agent's text before it is stored or shown. */
 export interface OutgoingText {
@@ -228,6 +229,10 @@ export class TurnRecorder {
           await tx.events.append({ type: "turn.accepted", session, data: { turn } }, this.#options.clock.now());
         });
         return;
+      case "title":
+        return this.#transact((tx) =>
+          reportedTitle(tx, session, this.#options.redact(event.title), this.#options.clock.now()),
+        );
       case "usage": {
         const { type: _, ...used } = event;
         return this.#spend(await this.priced(used));

@@ -23,7 +23,7 @@ import { type SkillRouting, withReason } from "./inbox/routing.ts";
 import { type LastText, lastText } from "./last-text.ts";
 import type { NewSession } from "./new-session.ts";
 import { findSession, liveRow, publicSession, publicTurn, unknownSession } from "./rows.ts";
-import { cleanTitle, mayRetitle } from "./titles.ts";
+import { cleanTitle, mayRetitle, retitle } from "./titles.ts";
 import type { Turns } from "./turns.ts";
 import { startWaiting } from "./waiting-sessions.ts";
 
@@ -175,12 +175,7 @@ export class Sessions {
           `the title was set by the ${row.title_source}; the ${source} cannot replace it`,
         );
       }
-      const titleSource = title === "" ? null : source;
-      await tx.sessions.update(id, { title, title_source: titleSource });
-      await tx.events.append(
-        { type: "session.titled", session: id, data: { title, source: titleSource } },
-        this.#options.clock.now(),
-      );
+      await retitle(tx, { session: row, title, source, now: this.#options.clock.now() });
     });
   }
 

@@ -3,7 +3,7 @@
  * turn that starts here gets exactly one end.
  */
 import { newId, type SessionId } from "@aegis/contract/ids.ts";
-import type { Message, Sender } from "@aegis/contract/message.ts";
+import type { Message } from "@aegis/contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "@aegis/drivers/driver.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { Drains, SerialByKey } from "@aegis/lib/serial.ts";
@@ -14,7 +14,6 @@ import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
 import { nextBatch, unansweredMessages } from "./interrupted-turn.ts";
 import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
-import { autoTitle } from "./titles.ts";
 
 type Running = { recorder: TurnRecorder; controller: AbortController; delivery: Delivery; done: Promise<void> };
 
@@ -23,8 +22,6 @@ type Running = { recorder: TurnRecorder; controller: AbortController; delivery: 
  * longer.
  */
 const steerWaitMs = 5_000;
-/** Senders that are people: their words may become the title of a session. */
-const personKinds: ReadonlySet<Sender["kind"]> = new Set<Sender["kind"]>(["human", "telegram", "channel"]);
 
 export type TurnsOptions = DeliveryOptions &
   Omit<RecorderOptions, "session" | "turn"> & {
@@ -208,7 +205,6 @@ export class Turns {
     const firstUnseen = next.findIndex((message) => unseen.has(message.id));
     const batch = firstUnseen === -1 ? next : next.slice(0, firstUnseen);
     if (batch.length === 0) return "unseen";
-    if (session.title_source === null) await this.#titleFrom(tx, id, batch);
     const unanswered = await unansweredMessages(tx, id);
     const hasPast = (await tx.turns.list(id, 1)).length > 0;
     // In the new turn, they are the messages with which it starts.
@@ -249,17 +245,6 @@ export class Turns {
       await tx.events.append({ type: "session.state", session, data: { state: "working", error: null } }, now);
     }
     return { session, turn, messages, unanswered: [], hasPast: false, interrupted: null };
-  }
-
-  async #titleFrom(tx: StoreTx, session: SessionId, batch: readonly Message[]): Promise<void> {
-    const first = batch.find(({ sender }) => personKinds.has(sender.kind));
-    const title = first ? autoTitle(first.body) : "";
-    if (title === "") return;
-    await tx.sessions.update(session, { title, title_source: "auto" });
-    await tx.events.append(
-      { type: "session.titled", session, data: { title, source: "auto" } },
-      this.#options.clock.now(),
-    );
   }
 
   async #perform(begun: Begun, work: (turn: Omit<Running, "done">) => Promise<TurnEnded>): Promise<void> {

@@ -12,7 +12,7 @@ import { memoryDir } from "@aegis/test/helpers/temp-dir.ts";
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { describe, expect, it } from "vitest";
 import { handleCandidates } from "../src/handles.ts";
-import { autoTitle, cleanTitle } from "../src/titles.ts";
+import { cleanTitle } from "../src/titles.ts";
 
 const human = { kind: "human" } as const;
 const polite = () =>
@@ -64,9 +64,8 @@ describe("titles", () => {
     const { session } = await runtime.sessions.create({
       prompt: "Count the TODOs in this project and tell me where they are",
     });
-    await turnsEnded(runtime, 1);
     const title = async () => (await runtime.sessions.view(session.id, "me")).title;
-    expect(await title()).toBe("Count the TODOs in this project and…");
+    expect(await title()).toBe("Count the TODOs in this project and tell me where they are");
     await runtime.sessions.setTitle(session.id, "by the agent", "agent");
     await runtime.sessions.setTitle(session.id, "by a person", "human");
     await expect(runtime.sessions.setTitle(session.id, "again", "agent")).rejects.toThrow(/set by the human/);
@@ -75,11 +74,35 @@ describe("titles", () => {
     expect(await title()).toBe("free again");
   });
 
+  it("come from the first request of any sender before its turn, and from the harness when it reports one", async () => {
+    const gate = gated();
+    const driver = testDriver(async function* (turn) {
+      yield { type: "title", title: `The work ${driver.turns.length}` };
+      yield* gate.reply(turn);
+    });
+    const runtime = await testRuntime(await memoryDir(), driver);
+    const { session: asker } = await runtime.sessions.create({ handle: "keen-planck" });
+    const { session } = await runtime.sessions.create({});
+    const sender = { kind: "agent", session: asker.id, handle: "keen-planck" } as const;
+    await runtime.inbox.admit({ session: session.id, sender, body: "**Check** the parser\n\nand more" });
+    gate.open(0);
+    await turnsEnded(runtime, 1);
+    await runtime.sessions.setTitle(session.id, "Mine", "human");
+    await runtime.inbox.admit({ session: session.id, sender: human, body: "again" });
+    gate.open(1);
+    await turnsEnded(runtime, 2);
+    const titles = (await eventsOfType(runtime.store, "session.titled")).map(({ data }) => data);
+    expect(titles).toEqual([
+      { title: "Check the parser", source: "auto" },
+      { title: "The work 1", source: "agent" },
+      { title: "Mine", source: "human" },
+    ]);
+  });
+
   it("are one clean line", () => {
     expect(cleanTitle('  "Quoted"\nmore ')).toBe("Quoted");
     expect(cleanTitle("tabs\tand\u0007 bells")).toBe("tabs and bells");
     expect(cleanTitle("x".repeat(200))).toHaveLength(80);
-    expect(autoTitle("a ".repeat(60)).length).toBeLessThanOrEqual(40);
   });
 });
 

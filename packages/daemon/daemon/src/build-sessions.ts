@@ -156,6 +156,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const inbox: Inbox = new Inbox({
     store,
     clock,
+    redact: options.redact,
     routing,
     maxHops,
     perMinute: () => config().messages.max_per_minute,

@@ -131,7 +131,9 @@ export class TurnMapper {
       }
       case "user_message_chunk":
       case "available_commands_update":
+        break;
       case "session_info_update":
+        if (update.title) this.#emit({ type: "title", title: update.title });
         break;
     }
   }

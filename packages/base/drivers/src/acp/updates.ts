@@ -72,7 +72,7 @@ export const updateSchema = z.discriminatedUnion("sessionUpdate", [
   z.object({ sessionUpdate: z.literal("current_mode_update"), currentModeId: z.string() }),
   z.object({ sessionUpdate: z.literal("config_option_update"), configOptions: configOptionsSchema }),
   z.object({ sessionUpdate: z.literal("available_commands_update") }),
-  z.object({ sessionUpdate: z.literal("session_info_update") }),
+  z.object({ sessionUpdate: z.literal("session_info_update"), title: text }),
   z.object({
     sessionUpdate: z.literal("notice"),
     severity: z.string(),

@@ -9,7 +9,7 @@ import { callsOf, resultsOf } from "./items.ts";
 
 /** Notifications that are not part of a turn. */
 const quiet = new Set([
-  ...["thread/started", "thread/status/changed", "thread/readState/changed", "thread/name/updated", "thread/closed"],
+  ...["thread/started", "thread/status/changed", "thread/readState/changed", "thread/closed"],
   ...["thread/goal/cleared", "thread/goal/updated", "thread/queue/changed", "thread/prediction/updated"],
   ...["thread/settings/updated", "thread/compacted", "turn/started", "turn/completed", "turn/diff/updated"],
   ...["item/commandExecution/outputDelta", "item/commandExecution/terminalInteraction", "item/fileChange/outputDelta"],
@@ -48,6 +48,8 @@ export class Translator {
         return [];
       case "turn/plan/updated":
         return [{ type: "plan", entries: listAt(params, "plan").map(planEntry) }];
+      case "thread/name/updated":
+        return titled(textAt(params, "threadName"));
       case "model/rerouted":
         return this.modelNow(textAt(params, "toModel"));
       case "mcpServer/startupStatus/updated":
@@ -118,6 +120,10 @@ export class Translator {
     if (parent !== null) return [];
     return [{ type: "thinking_delta", message: `${idOf(params)}:${part}`, text: deltaOf(params) }];
   }
+}
+
+function titled(title: string | null): DriverEvent[] {
+  return title === null || title === "" ? [] : [{ type: "title", title }];
 }
 
 function raw(value: unknown): DriverEvent {

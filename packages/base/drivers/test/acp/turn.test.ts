@@ -44,11 +44,12 @@ describe("items", () => {
     expect(eventsOf(events, "text").map((event) => event.text)).toEqual(["one more", "two"]);
   });
 
-  test("plan, modes, context and usage come in our words", async () => {
+  test("plan, title, modes, context and usage come in our words", async () => {
     const at = await seat({ recipe: { quirks: { ...noQuirks, modeEcho: "[MODE_UPDATE] " } } });
     const conversation = await at.open();
     const events = await at.run(conversation, "planAndMode");
     expect(eventsOf(events, "plan")).toMatchObject([{ entries: [{ text: "do it", status: "in_progress" }] }]);
+    expect(eventsOf(events, "title")).toEqual([{ type: "title", title: "Do it" }]);
     expect(eventsOf(events, "mode").map((event) => event.mode)).toEqual(["all", "yolo"]);
     expect(eventsOf(events, "context")).toMatchObject([{ used: 10, size: 100 }]);
     expect(eventsOf(events, "text")).toEqual([]);

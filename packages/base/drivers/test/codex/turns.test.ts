@@ -43,8 +43,9 @@ test("a patch is one call per file, each with its change", async () => {
   expect(eventsOf(events, "tool_result").map((result) => result.diff?.path)).toEqual(["/w/a", "/w/b"]);
 });
 
-test("a plan is kept", async () => {
+test("a plan and the name of the thread are kept", async () => {
   const { events } = await say("do:plan");
+  expect(eventsOf(events, "title")).toEqual([{ type: "title", title: "Look, then leap" }]);
   expect(eventsOf(events, "plan")[0]?.entries).toEqual([
     { text: "look", status: "completed" },
     { text: "leap", status: "in_progress" },

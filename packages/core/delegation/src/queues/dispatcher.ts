@@ -162,7 +162,6 @@ export class Dispatcher {
       const place = await workerPlace(tx, task, settings, this.#options);
       const { row } = await this.#options.sessions.createIn(tx, {
         agent: settings.agent,
-        title: `queue ${task.queue} task ${task.id}`,
         prompt: task.payload,
         sender: { kind: "queue", name: task.queue, task: task.id, status: null },
         place: place ?? undefined,

@@ -17,10 +17,13 @@ import {
 } from "@aegis/contract/message.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText } from "@aegis/lib/log.ts";
+import type { Redact } from "@aegis/lib/redact.ts";
 import { textDigest } from "@aegis/lib/text-digest.ts";
+import { titleFrom } from "@aegis/lib/title.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { Steered } from "@aegis/nodes/session-processes.ts";
 import type { SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
+import { retitle } from "../titles.ts";
 import { type SkillRouting, withReason } from "./routing.ts";
 import { SenderLimits } from "./sender-limits.ts";
 
@@ -52,6 +55,8 @@ export type Admitted = { message: Message; duplicate: boolean; session: SessionR
 export type InboxOptions = {
   store: Store;
   clock: Clock;
+  /** Removes known secrets from the text before a title is cut out of it. */
+  redact: Redact;
   maxHops?: () => number;
   /** The message rate limit of an agent. */
   perMinute?: () => number;
@@ -146,8 +151,15 @@ export class Inbox {
     };
     await tx.messages.insert(message);
     await tx.events.append({ type: "message.admitted", session: session.id, data: { message } }, now);
+    if (session.title_source === null) await this.#title(tx, session, message);
     const busy = session.state === "working" || pending > 0;
     return { message, duplicate: false, session, position: busy ? pending + 1 : 0 };
+  }
+
+  /** The first request names the session. */
+  async #title(tx: StoreTx, session: SessionRow, { sender, body, admitted_at: now }: Message): Promise<void> {
+    const title = sender.kind === "substrate" ? "" : titleFrom(this.#options.redact(body));
+    if (title !== "") await retitle(tx, { session, title, source: "auto", now });
   }
 
   /** Says that the session's node is lost: the sender must not expect an answer soon. */
