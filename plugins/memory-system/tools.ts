@@ -68,6 +68,7 @@ export const memory_search = tool(
   {
     description: "Search the memory.",
     input: z.object({ query: z.string().min(1), limit: z.int().min(1).max(100).default(10) }),
+    permission: "read",
     readOnly: true,
     timeout,
   },
@@ -84,7 +85,13 @@ export const memory_search = tool(
 );
 
 export const memory_read = tool(
-  { description: "Read the full text of one memory.", input: z.object({ slug }), readOnly: true, timeout },
+  {
+    description: "Read the full text of one memory.",
+    input: z.object({ slug }),
+    permission: "read",
+    readOnly: true,
+    timeout,
+  },
   async ({ slug }, context) => {
     const { type, name, description, content, held } = await new Memory(context.projectRoot).get(slug);
     if (held) throw new Error(`"${slug}" is held for a person's review`);

@@ -163,7 +163,8 @@ it("does not run the check of a queue before its user agrees, and fails a task w
 });
 
 it.each(["", "."])("does not take the folder for the user's own if HOME is %j", async (home) => {
-  const code = 'import { tool } from "aegis";\nexport const t = tool({ description: "d" }, () => "x");\n';
+  const code =
+    'import { tool } from "aegis";\nexport const t = tool({ description: "d", permission: "read" }, () => "x");\n';
   const project = await aegisProject({ ".aegis/plugins/evil.ts": code }, { trusted: false });
   project.env.HOME = home;
   const { stdout } = await project.aegis("trust", "--list");

@@ -61,10 +61,10 @@ const pluginFiles = {
   ...toolUser,
   ".aegis/plugins/big.ts":
     'import { hook, tool } from "aegis";\n' +
-    `export const big_tool = tool({ description: "d" }, () => "b".repeat(${big}));\n` +
-    `export const huge_tool = tool({ description: "d" }, () => "h".repeat(${2 * big}));\n` +
-    `export const angry_tool = tool({ description: "d" }, () => { throw new Error("e".repeat(${big})); });\n` +
-    'export const small_tool = tool({ description: "d" }, () => "small");\n' +
+    `export const big_tool = tool({ description: "d", permission: "read" }, () => "b".repeat(${big}));\n` +
+    `export const huge_tool = tool({ description: "d", permission: "read" }, () => "h".repeat(${2 * big}));\n` +
+    `export const angry_tool = tool({ description: "d", permission: "read" }, () => { throw new Error("e".repeat(${big})); });\n` +
+    'export const small_tool = tool({ description: "d", permission: "read" }, () => "small");\n' +
     `export const after = hook("after_tool_call", ({ tool }) => (tool === "small_tool" ? "s".repeat(${big}) : null));\n`,
 };
 

@@ -17,9 +17,9 @@ import { waitUntil } from "../helpers/wait-until.ts";
 
 const tools = `
 import { reducer, tool } from "aegis";
-export const sql = tool({ description: "d", required_agent: "dba" }, () => "rows");
-export const peek = tool({ description: "d", visible_to: ["dba"] }, () => "peeked");
-export const count = tool({ description: "d" }, () => "7");
+export const sql = tool({ description: "d", permission: "read", required_agent: "dba" }, () => "rows");
+export const peek = tool({ description: "d", permission: "read", visible_to: ["dba"] }, () => "peeked");
+export const count = tool({ description: "d", permission: "read" }, () => "7");
 export const longest = reducer("longest", (replies) => replies.map(({ text }) => text).sort((a, b) => b.length - a.length)[0]);
 `;
 
@@ -51,7 +51,7 @@ const only = {
 };
 const greedy = {
   ".aegis/plugins/greedy.ts":
-    'import { tool } from "aegis";\nexport const mine = tool({ name: "bash", description: "d" }, () => "mine");\n',
+    'import { tool } from "aegis";\nexport const mine = tool({ name: "bash", description: "d", permission: "read" }, () => "mine");\n',
 };
 const outside = { "x.md": "---\ndescription: secret\n---\nSECRET\n" };
 

@@ -16,8 +16,8 @@ const faulty =
   "}\n" +
   'export const before = hook("pre_turn", () => deep());\n' +
   'export const sleepy = hook("pre_turn", { timeout: 0.05 }, () => new Promise(() => {}));\n' +
-  'export const slow_tool = tool({ description: "d", timeout: 0.2 }, () => new Promise(() => {}));\n' +
-  'export const bad_tool = tool({ description: "d" }, () => { throw new Error("tool trouble"); });\n';
+  'export const slow_tool = tool({ description: "d", permission: "read", timeout: 0.2 }, () => new Promise(() => {}));\n' +
+  'export const bad_tool = tool({ description: "d", permission: "read" }, () => { throw new Error("tool trouble"); });\n';
 
 it("counts failures of hooks with their stack, and calls a timeout a timeout", async () => {
   const project = await testProject({ ...toolUser, ".aegis/plugins/faulty.ts": faulty });
@@ -59,7 +59,7 @@ it("picks up a plugin whose folder was made first and filled later", async () =>
   const project = await testProject({ ...toolUser, ".aegis/plugins/first.ts": "export const nothing = 1;\n" });
   const { client } = await project.start();
   const said = (text: string) =>
-    `import { tool } from "aegis";\nexport const ${text} = tool({ description: "d" }, () => "${text}");\n`;
+    `import { tool } from "aegis";\nexport const ${text} = tool({ description: "d", permission: "read" }, () => "${text}");\n`;
   const isThere = async (name: string) => (await client.call("listPlugins")).plugins.some((one) => one.name === name);
   // Each folder is seen empty before it is filled: the daemon has looked again by then.
   const looked = async () => {

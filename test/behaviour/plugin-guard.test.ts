@@ -57,10 +57,10 @@ const nest = (code: string, options = {}, Class = Worker) =>
 ${Object.entries(attacks)
   .map(
     ([name, body]) =>
-      `export const ${name} = tool({ description: "d" }, async () => { ${body}; return "not refused"; });`,
+      `export const ${name} = tool({ description: "d", permission: "read" }, async () => { ${body}; return "not refused"; });`,
   )
   .join("\n")}
-export const harmless = tool({ description: "d" }, async () => {
+export const harmless = tool({ description: "d", permission: "read" }, async () => {
   const child = spawn("sleep", ["1000"], { detached: true });
   process.kill(child.pid, 0);
   process.kill(process.pid, 0);
@@ -69,7 +69,7 @@ export const harmless = tool({ description: "d" }, async () => {
   await nest("process.exitCode = 0");
   return "ended by " + signal;
 });
-export const start_server = tool({ description: "d" }, () => spawn("setsid", ["sleep", "1000"], { stdio: "ignore" }).pid);
+export const start_server = tool({ description: "d", permission: "read" }, () => spawn("setsid", ["sleep", "1000"], { stdio: "ignore" }).pid);
 `;
 
 const shared = sharedDaemon({ ...toolUser, ".aegis/plugins/rude/main.ts": source });

@@ -18,8 +18,8 @@ while (!existsSync(new URL("../../gates/${name}", import.meta.url))) await new P
 `;
 const quick =
   'import { tool } from "aegis";\n' +
-  'export const quick_tool = tool({ description: "d", parameters: { value: "string" } }, ({ value }) => "quick " + value);\n';
-const late = `${waitsFor("late")}export const late_tool = tool({ description: "d" }, () => "late");\n`;
+  'export const quick_tool = tool({ description: "d", permission: "read", parameters: { value: "string" } }, ({ value }) => "quick " + value);\n';
+const late = `${waitsFor("late")}export const late_tool = tool({ description: "d", permission: "read" }, () => "late");\n`;
 const guard = `${waitsFor("guard")}
 if (existsSync(new URL("../../broken", import.meta.url))) throw new Error("no key for the guard");
 export const gate = hook("pre_tool_use", { timeout: 5 }, ({ input }) =>
@@ -109,9 +109,9 @@ it("registers what the code declares now if it declares something else than befo
   const changing =
     'import { existsSync } from "node:fs";\nimport { hook, tool } from "aegis";\n' +
     'const is = existsSync(new URL("../../gates/more", import.meta.url));\n' +
-    'export const old_tool = tool({ description: "d" }, () => "old");\n' +
+    'export const old_tool = tool({ description: "d", permission: "read" }, () => "old");\n' +
     'export const before = hook("pre_turn", () => ({ rewriteUser: is ? "use new_tool x" : "use old_tool x" }));\n' +
-    'export const new_tool = is ? tool({ description: "d" }, () => "new") : undefined;\n';
+    'export const new_tool = is ? tool({ description: "d", permission: "read" }, () => "new") : undefined;\n';
   const project = await startedOnce({ changing });
   await project.open("more");
   const { client } = await project.start();

@@ -12,7 +12,7 @@ import { waitUntil } from "../helpers/wait-until.ts";
 
 const greeter = (text: string) =>
   'import { hook, tool, command, skill, agent, reducer, workflow } from "aegis";\n' +
-  `export const greet = tool({ description: "d" }, () => ${JSON.stringify(text)});\n` +
+  `export const greet = tool({ description: "d", permission: "read" }, () => ${JSON.stringify(text)});\n` +
   `export const first = hook("pre_turn", () => ({ prependSystem: ${JSON.stringify(`from ${text}`)} }));\n` +
   'export const slash = command({ name: "hi", description: "d" }, () => "hi");\n' +
   'export const page = skill({ name: "greeting", description: "how to greet", content: "Say hello." });\n' +
@@ -87,7 +87,7 @@ it("a changed file counts at once, a broken one changes nothing, and twice loade
 it("calls in progress end on the generation that they began on", async () => {
   const slow = (text: string) =>
     'import { tool } from "aegis";\nimport { existsSync } from "node:fs";\n' +
-    `export const wait = tool({ description: "d" }, async (_input, ctx) => { ctx.log("info", "waiting"); while (!existsSync(ctx.projectRoot + "/go")) await new Promise((r) => setTimeout(r, 20)); return ${JSON.stringify(text)}; });\n`;
+    `export const wait = tool({ description: "d", permission: "read" }, async (_input, ctx) => { ctx.log("info", "waiting"); while (!existsSync(ctx.projectRoot + "/go")) await new Promise((r) => setTimeout(r, 20)); return ${JSON.stringify(text)}; });\n`;
   const { project, daemon } = await started({ ".aegis/plugins/slow.ts": slow("old") });
   const { client } = daemon;
   const session = await createSession(client);

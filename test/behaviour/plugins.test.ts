@@ -9,7 +9,7 @@ import { createSession, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 const say = (name: string, text: string) =>
-  `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d" }, async () => ${JSON.stringify(text)});\n`;
+  `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d", permission: "read" }, async () => ${JSON.stringify(text)});\n`;
 
 const shared = sharedDaemon(
   {
@@ -19,15 +19,15 @@ const shared = sharedDaemon(
     "package.json": '{ "type": "commonjs" }',
 
     ".aegis/plugins/plain.js":
-      'import { tool } from "aegis";\nexport const plain_js = tool({ description: "d" }, () => "plain");\n',
+      'import { tool } from "aegis";\nexport const plain_js = tool({ description: "d", permission: "read" }, () => "plain");\n',
     ".aegis/plugins/common.cjs":
-      'const { tool } = require("aegis");\nexports.common_js = tool({ description: "d" }, () => "common");\n',
+      'const { tool } = require("aegis");\nexports.common_js = tool({ description: "d", permission: "read" }, () => "common");\n',
     ".aegis/plugins/folder/deep/_hidden/never.ts": "throw new Error('a hidden module was loaded');\n",
     ".aegis/plugins/folder/_install.ts": "throw new Error('an install script was loaded');\n",
     ".aegis/plugins/folder/deep/one.ts":
       'import { tool, z } from "aegis";\nimport { Level } from "./_level";\n' +
-      'export const b_second = tool({ description: "d", input: z.object({ value: z.coerce.number().max(5) }) }, ({ value }) => value + Level.High);\n' +
-      'export const a_first = tool({ description: "d", parameters: { value: { type: "string", description: "v" } } }, (input) => input);\n',
+      'export const b_second = tool({ description: "d", permission: "read", input: z.object({ value: z.coerce.number().max(5) }) }, ({ value }) => value + Level.High);\n' +
+      'export const a_first = tool({ description: "d", permission: "read", parameters: { value: { type: "string", description: "v" } } }, (input) => input);\n',
     ".aegis/plugins/folder/deep/_level.ts": "export enum Level { Low, High = 10 }\n",
     ".aegis/plugins/settings/plugin.toml":
       '[plugin]\nname = "settings"\nversion = "1.2.3"\n[config_schema.level]\ntype = "integer"\n[config_schema.name]\ntype = "string"\ndefault = "unset"\n[config_schema.key_env]\ntype = "string"\n',
@@ -39,7 +39,7 @@ const shared = sharedDaemon(
     ".aegis/plugins/throws.ts": 'import { tool } from "aegis";\n\nthrow new Error("not today");\n',
     ".aegis/plugins/syntax.ts": "export const a = 1;\nexport const b: = 2;\n",
     ".aegis/plugins/decorated.ts":
-      'import { tool } from "aegis";\nconst mail = "@nobody"; // @ignored\nconst decorate = (it: unknown, _context: unknown): unknown => it;\n\n@decorate\nclass Counter {}\nexport const count = tool({ description: mail }, () => String(Counter));\n',
+      'import { tool } from "aegis";\nconst mail = "@nobody"; // @ignored\nconst decorate = (it: unknown, _context: unknown): unknown => it;\n\n@decorate\nclass Counter {}\nexport const count = tool({ description: mail, permission: "read" }, () => String(Counter));\n',
     ".aegis/plugins/missing.ts": 'import { x } from "./_not_there.ts";\nexport const y = x;\n',
     ".aegis/plugins/exits.ts": "process.exit(3);\n",
     ".aegis/plugins/loops.ts": "while (true) {}\n",
@@ -53,10 +53,10 @@ const shared = sharedDaemon(
     ".aegis/plugins/twin-b.ts": say("twin_tool", "b"),
     ".aegis/plugins/one-bad.ts":
       'import { tool, type PluginAPI } from "aegis";\n' +
-      'export const good_one = tool({ description: "d" }, () => "good");\n' +
-      'export const first = tool({ name: "twice", description: "d" }, () => 1);\n' +
-      'export const second = tool({ name: "twice", description: "d" }, () => 2);\n' +
-      'export const bad_schema = tool({ description: "d", input: { type: "object", properties: { a: { $ref: "https://elsewhere.example/x" } } } }, () => 3);\n' +
+      'export const good_one = tool({ description: "d", permission: "read" }, () => "good");\n' +
+      'export const first = tool({ name: "twice", description: "d", permission: "read" }, () => 1);\n' +
+      'export const second = tool({ name: "twice", description: "d", permission: "read" }, () => 2);\n' +
+      'export const bad_schema = tool({ description: "d", permission: "read", input: { type: "object", properties: { a: { $ref: "https://elsewhere.example/x" } } } }, () => 3);\n' +
       'export function register(api: PluginAPI) {\n  api.registerTool({ name: "no name", description: "d", handler: () => 4 });\n}\n',
     ".aegis/plugins/same-name/plugin.json": '{ "name": "plain", "version": "1.0.0" }',
     ".aegis/plugins/bad-manifest/plugin.toml": '[plugin]\nname = "bad-manifest"\nversion = "../../x"\n',
@@ -70,27 +70,27 @@ const shared = sharedDaemon(
 
     ".aegis/plugins/rude.ts":
       'import { tool } from "aegis";\n' +
-      'export const delete_process = tool({ description: "d" }, () => { Reflect.deleteProperty(globalThis, "process"); return "gone"; });\n' +
-      'export const still_there = tool({ description: "d" }, () => "still there");\n' +
-      'export const flood = tool({ description: "d" }, async () => { for (let i = 0; i < 50_000; i++) console.log("line " + i); return "flooded"; });\n' +
-      'export const leak_timers = tool({ description: "d" }, () => { for (let i = 0; i < 1000; i++) setInterval(() => {}, 10); return "leaked"; });\n' +
-      'export const bad_result = tool({ description: "d" }, () => 10n);\n' +
-      'export const throws_text = tool({ description: "d" }, () => { throw new Error("a tool said no"); });\n',
+      'export const delete_process = tool({ description: "d", permission: "read" }, () => { Reflect.deleteProperty(globalThis, "process"); return "gone"; });\n' +
+      'export const still_there = tool({ description: "d", permission: "read" }, () => "still there");\n' +
+      'export const flood = tool({ description: "d", permission: "read" }, async () => { for (let i = 0; i < 50_000; i++) console.log("line " + i); return "flooded"; });\n' +
+      'export const leak_timers = tool({ description: "d", permission: "read" }, () => { for (let i = 0; i < 1000; i++) setInterval(() => {}, 10); return "leaked"; });\n' +
+      'export const bad_result = tool({ description: "d", permission: "read" }, () => 10n);\n' +
+      'export const throws_text = tool({ description: "d", permission: "read" }, () => { throw new Error("a tool said no"); });\n',
     ".aegis/plugins/dies.ts":
       'import { tool } from "aegis";\n' +
-      'export const die_now = tool({ description: "d" }, () => process.exit(7));\n' +
-      'export const reject_later = tool({ description: "d" }, async () => { setTimeout(() => { void Promise.reject(new Error("nobody caught this")); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n' +
-      'export const alive = tool({ description: "d" }, () => "alive");\n' +
-      'export const throw_later = tool({ description: "d" }, async () => { setTimeout(() => { throw new Error("from a timer"); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n',
+      'export const die_now = tool({ description: "d", permission: "read" }, () => process.exit(7));\n' +
+      'export const reject_later = tool({ description: "d", permission: "read" }, async () => { setTimeout(() => { void Promise.reject(new Error("nobody caught this")); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n' +
+      'export const alive = tool({ description: "d", permission: "read" }, () => "alive");\n' +
+      'export const throw_later = tool({ description: "d", permission: "read" }, async () => { setTimeout(() => { throw new Error("from a timer"); }, 1); await new Promise((r) => setTimeout(r, 60_000)); });\n',
     ".aegis/plugins/hangs.ts":
       'import { tool } from "aegis";\n' +
-      'export const never_returns = tool({ description: "d", timeout: 0.3 }, () => new Promise(() => {}));\n' +
-      'export const endless = tool({ description: "d", timeout: 0.3 }, () => { for (;;) {} });\n' +
-      'export const after_hang = tool({ description: "d" }, () => "fine");\n',
+      'export const never_returns = tool({ description: "d", permission: "read", timeout: 0.3 }, () => new Promise(() => {}));\n' +
+      'export const endless = tool({ description: "d", permission: "read", timeout: 0.3 }, () => { for (;;) {} });\n' +
+      'export const after_hang = tool({ description: "d", permission: "read" }, () => "fine");\n',
     ".aegis/plugins/greedy.ts":
-      'import { tool } from "aegis";\nexport const eat = tool({ description: "d" }, () => { const all: unknown[] = []; for (;;) all.push(new Array(100_000).fill(all.length)); });\n' +
-      'export const full = tool({ description: "d" }, () => "hungry again");\n' +
-      'export const eat_buffers = tool({ description: "d" }, () => { const all: unknown[] = []; for (let n = 0; n < 35; n++) all.push(new Uint8Array(8 << 20).fill(1)); for (;;); });\n',
+      'import { tool } from "aegis";\nexport const eat = tool({ description: "d", permission: "read" }, () => { const all: unknown[] = []; for (;;) all.push(new Array(100_000).fill(all.length)); });\n' +
+      'export const full = tool({ description: "d", permission: "read" }, () => "hungry again");\n' +
+      'export const eat_buffers = tool({ description: "d", permission: "read" }, () => { const all: unknown[] = []; for (let n = 0; n < 35; n++) all.push(new Uint8Array(8 << 20).fill(1)); for (;;); });\n',
     // Both call what they bring by the same name.
     ".aegis/plugins/tone-a.ts":
       'import { hook } from "aegis";\nexport const tone = hook("pre_turn", ({ userMessage }) => (userMessage.includes("tone") ? { prependSystem: "a" } : null));\n',

@@ -111,7 +111,7 @@ cell("schedule", "agent", async () => {
 cell("tool, hook or command of a plugin", "person", async () => {
   const files = {
     ".aegis/plugins/mine.js":
-      "import { tool } from 'aegis';\nexport const t = tool({ description: 'd' }, () => 't');\n",
+      "import { tool } from 'aegis';\nexport const t = tool({ description: 'd', permission: 'read' }, () => 't');\n",
   };
   const project = await aegisProject(files, { trusted: false });
   await project.aegis("up");

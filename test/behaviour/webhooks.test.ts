@@ -172,7 +172,7 @@ describe("incoming webhooks", () => {
 
   it("stores a request that arrives while the daemon still loads plugins", timeout, async () => {
     const waits = "while (!existsSync(process.cwd() + '/gate')) await new Promise((done) => setTimeout(done, 10));\n";
-    const plugin = `import { existsSync } from "node:fs";\nimport { tool } from "aegis";\n${waits}export const t = tool({ description: "d" }, () => "t");\n`;
+    const plugin = `import { existsSync } from "node:fs";\nimport { tool } from "aegis";\n${waits}export const t = tool({ description: "d", permission: "read" }, () => "t");\n`;
     const project = await testProject({ ...incoming, ".aegis/plugins/late.js": plugin });
     const daemon = await project.start({ env });
     expect((await send(daemon, "ci", signed("early"))).status).toBe(200);

@@ -25,7 +25,7 @@ export const after = hook("after_tool_call", ({ tool, result }) =>
   tool === "weather" ? result + ", says the house" : null);
 
 export const weather = tool(
-  { description: "The weather at a place.", parameters: { place: { type: "string", description: "where" } } },
+  { description: "The weather at a place.", permission: "read", parameters: { place: { type: "string", description: "where" } } },
   ({ place }) => "sunny in " + place,
 );
 `;

@@ -1,7 +1,11 @@
 import { command, tool, WorkflowError, workflow, z } from "aegis";
 
 export const next_version = tool(
-  { description: "The version that follows another one.", input: z.object({ version: z.string() }) },
+  {
+    description: "The version that follows another one.",
+    input: z.object({ version: z.string() }),
+    permission: "read",
+  },
   ({ version }) => {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     return `${major}.${minor + 1}.0`;

@@ -64,14 +64,22 @@ it("`plugin link` leaves a trusted plugin trusted, and an untrusted one untruste
   expect(await state()).toBe("changed");
 });
 
-it("a program without a declared permission is for agents with full rights only", async () => {
+it("a tool without a declared permission, program or code, is for agents with full rights only", async () => {
   const undeclared = files[".aegis/plugins/tidy/plugin.json"].replace(',"permission":"read"', "");
   const config = files[".aegis.yaml"].replace("full", "write");
   const { aegis } = await aegisProject({
     ...files,
     ".aegis.yaml": config,
+    "playbook.yaml": files["playbook.yaml"].replace(
+      "rules:\n",
+      "rules:\n  - { name: code, when: '/code/', steps: [{ tool: tidy_code, input: {}, save: out }, { say: '{out}' }] }\n",
+    ),
     ".aegis/plugins/tidy/plugin.json": undeclared,
+    ".aegis/plugins/tidy/main.js":
+      'import { tool } from "aegis";\nexport const tidy_code = tool({ description: "d", readOnly: true }, () => "ran");\n',
   });
-  expect((await aegis("run", "go")).stdout).toContain("its permission is write, the tool needs full");
-  expect((await aegis("plugin", "validate", ".aegis/plugins/tidy")).stderr).toContain("declares no permission");
+  for (const prompt of ["go", "use the code"])
+    expect((await aegis("run", prompt)).stdout).toContain("its permission is write, the tool needs full");
+  const said = (await aegis("plugin", "validate", "--load", ".aegis/plugins/tidy")).stderr;
+  for (const tool of ["tidy", "tidy_code"]) expect(said).toContain(`the tool "${tool}" declares no permission`);
 });

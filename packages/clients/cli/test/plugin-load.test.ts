@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 
 const manifest = (name: string, more = "") => `[plugin]\nname = "${name}"\nversion = "1.0.0"\n${more}`;
 const tool = (name: string, options = "") =>
-  `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d"${options} }, () => "ok");\n`;
+  `import { tool } from "aegis";\nexport const ${name} = tool({ description: "d", permission: "read"${options} }, () => "ok");\n`;
 
 const files = {
   ".aegis.yaml": offlineConfig,
@@ -25,7 +25,7 @@ const files = {
     "partly",
     '[[tools]]\nname = "gone"\ndescription = "d"\npermission = "read"\ncommand = "./bin/gone"\n',
   ),
-  "shelf/partly/main.ts": `${tool("bash")}export const good_tool = tool({ description: "d", required_agent: "nobody" }, () => "mine");\nexport const odd = tool({ description: "d", input: { type: "object", properties: { a: { $ref: "https://elsewhere.example/x" } } } }, () => 1);\n`,
+  "shelf/partly/main.ts": `${tool("bash")}export const good_tool = tool({ description: "d", permission: "read", required_agent: "nobody" }, () => "mine");\nexport const odd = tool({ description: "d", permission: "read", input: { type: "object", properties: { a: { $ref: "https://elsewhere.example/x" } } } }, () => 1);\n`,
   "shelf/claude/.claude-plugin/plugin.json": JSON.stringify({
     name: "claude",
     version: "1.0.0",

@@ -41,7 +41,7 @@ it("links a plugin to this Aegis, but leaves an installed package alone", async 
   await mkdir(other);
   await writeFile(
     join(other, "x.mjs"),
-    'import { tool } from "aegis";\nimport { callTool } from "aegis/testing";\nprocess.stdout.write(await callTool(tool({ description: "x" }, () => "called")));\n',
+    'import { tool } from "aegis";\nimport { callTool } from "aegis/testing";\nprocess.stdout.write(await callTool(tool({ description: "x", permission: "read" }, () => "called")));\n',
   );
   for (let round = 0; round < 2; round++) expect((await aegis("plugin", "link", "q")).code).toBe(0);
   expect(await outputOf("node", ["x.mjs"], other)).toEqual({ ok: true, output: "called" });

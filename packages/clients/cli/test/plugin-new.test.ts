@@ -44,7 +44,7 @@ it("has types that find mistakes", async () => {
     join(place, "wrong.ts"),
     `import { hook, tool, z } from "aegis";
 export const a = hook("pre_turn", (context) => ({ prependSistem: context.userMessage }));
-export const b = tool({ description: "x", input: z.object({ n: z.number() }) }, ({ n }) => n.toUpperCase());
+export const b = tool({ description: "x", permission: "read", input: z.object({ n: z.number() }) }, ({ n }) => n.toUpperCase());
 `,
   );
   const { ok, output } = await outputOf("tsc", ["-p", "."], place);

@@ -12,7 +12,7 @@ const files = {
   ".aegis/plugins/loud/plugin.toml":
     '[plugin]\nname = "loud"\nversion = "0.2.0"\ndescription = "Shouts."\n[config_schema.volume]\ntype = "integer"\nenum = [10, 11]\n',
   ".aegis/plugins/loud/main.ts":
-    'import { hook, tool } from "aegis";\nconsole.log("I am up");\nexport const shout = tool({ description: "Shouts" }, () => "HEY");\nexport const seen = hook("post_turn", () => {});\n',
+    'import { hook, tool } from "aegis";\nconsole.log("I am up");\nexport const shout = tool({ description: "Shouts", permission: "read" }, () => "HEY");\nexport const seen = hook("post_turn", () => {});\n',
   ".aegis/plugins/quiet.ts": "export const nothing = null;\n",
   ".aegis/plugins/broken.ts": 'import { tool } from "aegis";\nthrow new Error("not today");\n',
 };

@@ -42,7 +42,7 @@ export type ToolOptions<Input extends ToolInput = ToolInput> = {
   input?: Input;
   /** Same as `input`, under the name that Conduit uses. */
   parameters?: Input;
-  /** The permission that the tool needs. Default: `read`. */
+  /** The permission that an agent needs to have the tool. Default: `full`. */
   permission?: "none" | "read" | "write" | "full";
   /** In seconds. Default: 30. */
   timeout?: number;
@@ -73,7 +73,7 @@ export type Tool = Definition<"tool"> & {
  * import { tool, z } from "aegis";
  *
  * export const add = tool(
- *   { description: "Adds two numbers.", input: z.object({ a: z.number(), b: z.number() }) },
+ *   { description: "Adds two numbers.", input: z.object({ a: z.number(), b: z.number() }), permission: "read" },
  *   ({ a, b }) => a + b,
  * );
  * ```
@@ -93,6 +93,13 @@ const optionNames: readonly string[] = [
   "readOnly",
 ];
 const permissions: readonly string[] = ["none", "read", "write", "full"];
+/** What a tool needs that declares nothing: its code can do everything that its user can. */
+export const defaultPermission = "full";
+
+export function undeclaredPermission(tool: string): string {
+  return `the tool "${tool}" declares no permission, so only agents with the permission ${defaultPermission} have it; expected read, write or full`;
+}
+
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 /** Also called where tools are registered under the name of their export. */

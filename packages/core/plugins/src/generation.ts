@@ -110,7 +110,7 @@ export class Generation {
       ...skills.diagnostics,
       ...agentNotes(part),
       ...channelNotes(found.name, config.config[channelSettings], contributions),
-      ...contributions.notes.map((message) => ({ level: "info" as const, file: null, line: null, message })),
+      ...contributions.notes.map((note) => ({ ...note, file: null, line: null })),
     ];
     const generation = new Generation(options, part, [...options.notes, ...agents.diagnostics, ...notes]);
     holder.generation = generation;

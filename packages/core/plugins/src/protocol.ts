@@ -89,7 +89,7 @@ export type Contributions = {
   reducers: string[];
   channels: ChannelDeclaration[];
   /** Notes for the author that are not errors. */
-  notes: string[];
+  notes: { level: "info" | "warning"; message: string }[];
   /** Tools that are unusable and were skipped. */
   faults: Fault[];
 };

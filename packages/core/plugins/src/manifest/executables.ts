@@ -2,6 +2,7 @@
 
 import type { ExecutableTool } from "@aegis/contract/plugin.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
+import { defaultPermission, undeclaredPermission } from "@aegis/plugin-api/tool.ts";
 import { isCache } from "../caches.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import type { Fields } from "./source.ts";
@@ -63,15 +64,10 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
   const timeout = entry.timeout ?? defaultTimeoutMs;
   if (typeof timeout !== "number" || !(timeout > 0) || timeout > longestTimeoutMs)
     return refuse([...at, "timeout"], `expected milliseconds, at most a day, found ${found(timeout)}`);
-  // A program can do anything that its user can, so a program without a declared permission counts as `full`.
-  const permission = entry.permission ?? "full";
+  const permission = entry.permission ?? defaultPermission;
   if (permission !== "read" && permission !== "write" && permission !== "full")
     return refuse([...at, "permission"], `expected read, write or full, found ${found(permission)}`);
-  if (entry.permission === undefined || entry.permission === null)
-    notes.warn(
-      at,
-      `the tool "${name}" declares no permission, so only agents with the permission full have it; expected read, write or full`,
-    );
+  if (entry.permission === undefined || entry.permission === null) notes.warn(at, undeclaredPermission(name));
   const guidance = notes.text(entry, "usageGuidance", at);
   const description = notes.text(entry, "description", at);
   if (description === null) notes.warn(at, `the tool "${name}" has no description; agents are unlikely to use it`);

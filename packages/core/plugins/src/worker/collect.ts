@@ -8,7 +8,7 @@ import { definitionMark, isDefinition } from "@aegis/plugin-api/definition.ts";
 import type { Hook } from "@aegis/plugin-api/hook.ts";
 import type { Command, PluginAgent, PluginReducer, Skill } from "@aegis/plugin-api/parts.ts";
 import { type Part, registrar } from "@aegis/plugin-api/register.ts";
-import { type Tool, toolNameProblem } from "@aegis/plugin-api/tool.ts";
+import { defaultPermission, type Tool, toolNameProblem, undeclaredPermission } from "@aegis/plugin-api/tool.ts";
 import { isWorkflow, type Workflow } from "@aegis/plugin-api/workflow.ts";
 import type { Contributions, Place } from "../protocol.ts";
 import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
@@ -52,9 +52,10 @@ export class Collected {
     for (const [name, part] of exports) this.add(part, name === "default" ? null : name, hash);
     const known = exports.length > 0 || typeof namespace.register === "function";
     if (!known && !this.#seen.has(namespace))
-      this.contributions.notes.push(
-        `${file} exports nothing that Aegis knows; a name that begins with _ is not loaded`,
-      );
+      this.contributions.notes.push({
+        level: "info",
+        message: `${file} exports nothing that Aegis knows; a name that begins with _ is not loaded`,
+      });
   }
 
   add(part: Part, exported: string | null, hash: string): void {
@@ -147,13 +148,15 @@ export class Collected {
     if (problem !== null) throw new TypeError(problem);
     this.#refuseTwice("tool", name, this.contributions.tools);
     const { schema, check } = inputSchema(name, options.input ?? options.parameters);
+    if (options.permission === undefined)
+      this.contributions.notes.push({ level: "warning", message: undeclaredPermission(name) });
     this.tools.push({ tool: part, check });
     this.contributions.tools.push({
       name,
       description: options.description,
       schema,
       checksInput: check !== null,
-      permission: options.permission === undefined || options.permission === "none" ? "read" : options.permission,
+      permission: options.permission === "none" ? "read" : (options.permission ?? defaultPermission),
       timeoutMs: options.timeout === undefined ? defaultTimeoutMs : options.timeout * 1000,
       requiredAgent: options.required_agent ?? null,
       visibleTo: [...(options.visible_to ?? [])],
