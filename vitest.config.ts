@@ -16,6 +16,8 @@ const embeddedOnly = [
 const budget = process.env[budgetVariable];
 
 export default defineConfig({
+  // The plugins that ship import "aegis", a name that only tsconfig.json knows here: the package is called aegis-agents.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ["test/**/*.test.ts", "packages/*/*/test/**/*.test.ts"],
     exclude: [

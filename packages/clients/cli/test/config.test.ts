@@ -224,7 +224,7 @@ describe("aegis init", () => {
       default_agent: "claude",
       agents: { claude: { harness: "claude-code", permission: "auto" } },
     });
-    expect(text.out()).toMatch(/Claude Code is installed[\s\S]*Next:\n {2}aegis chat/);
+    expect(text.out()).toMatch(/Claude Code is installed[\s\S]*Next:\n {2}aegis {2,}open the terminal app/);
     await expect(access(join(root, ".gitignore"))).rejects.toThrow("ENOENT");
     // Every example in the file is right once it is switched on.
     const switchedOn = (await read())
