@@ -50,6 +50,8 @@ export type AppOptions = {
   columns?: number;
   rows?: number;
   env?: Record<string, string>;
+  /** The command that opens the app; `aegis` alone if omitted. */
+  args?: string[];
   /** Runs before the app opens. */
   prepare?(project: AegisProject): Promise<unknown>;
 };
@@ -61,9 +63,9 @@ export async function openApp(options: AppOptions = {}): Promise<App> {
 }
 
 export async function appOn(project: AegisProject, options: AppOptions = {}): Promise<App> {
-  const { columns = 80, rows = 24 } = options;
+  const { columns = 80, rows = 24, args = [] } = options;
   const env = { ...project.env, ...options.env };
-  const pty = openPty(process.execPath, [cliPath], { cwd: project.root, env, columns, rows, answers: true });
+  const pty = openPty(process.execPath, [cliPath, ...args], { cwd: project.root, env, columns, rows, answers: true });
   const isThere = async (what: string | RegExp) => {
     const shown = await pty.screen();
     return typeof what === "string" ? shown.includes(what) : what.test(shown);

@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Client } from "@aegis/client/client.ts";
 import { aegisProject, offlineConfig } from "@aegis/test/helpers/aegis.ts";
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { expect, it } from "vitest";
-import { completeLine } from "../src/chat/slash.ts";
 
 type Listed = { commands: { name: string; status: string; source: string }[]; diagnostics: { message: string }[] };
 
@@ -96,20 +94,6 @@ it("of a plugin follow its changes", async () => {
     "the command answers as it is written now",
     async () => (await json<{ text: string }>("run", "/where now")).text === "now out of nobody",
   );
-});
-
-it("are completed while they are typed, and a daemon that does not answer costs nothing", async () => {
-  const commands = [
-    { name: "left", status: "ready" },
-    { name: "lost", status: "untrusted" },
-  ];
-  const client = { call: async () => ({ commands }) } as unknown as Client;
-  expect(await completeLine(client, "/l")).toEqual([["/left"], "/l"]);
-  expect((await completeLine(client, "/"))[0]).toEqual(expect.arrayContaining(["/help", "/left"]));
-  expect(await completeLine(client, "/left a")).toEqual([[], "/left a"]);
-  expect(await completeLine(client, "hello")).toEqual([[], "hello"]);
-  const broken = { call: () => Promise.reject(new Error("gone")) } as unknown as Client;
-  expect(await completeLine(broken, "/l")).toEqual([[], "/l"]);
 });
 
 it("of a Claude Code plugin are there, also when they are called by its name", async () => {

@@ -3,6 +3,7 @@
 import type { Client } from "@aegis/client/client.ts";
 import { needsYou } from "@aegis/client/views/needs-you.ts";
 import type { Event } from "@aegis/contract/event.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from "@earendil-works/pi-tui/dist/keybindings.js";
 import { setCapabilities } from "@earendil-works/pi-tui/dist/terminal-image.js";
 import { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
@@ -15,6 +16,7 @@ import { teamActions } from "./actions/team.ts";
 import { workActions } from "./actions/work.ts";
 import { TerminalApp } from "./app.ts";
 import { Keymap, type UserKeys } from "./keymap.ts";
+import { lastAnswers } from "./last-answers.ts";
 import { createNotifier, type NotifySetting } from "./notify.ts";
 import { imageProtocol } from "./pictures.ts";
 import { Store } from "./store.ts";
@@ -31,8 +33,8 @@ export type TuiOptions = {
   env: Readonly<Record<string, string | undefined>>;
   unicode: boolean;
   settings: TuiSettings;
-  /** Start with a new session of this agent. */
-  agent?: string | undefined;
+  /** The session to show first; null shows the newest one. */
+  session: SessionId | null;
   clock(): number;
   /** Ends the app: a signal, or a closed terminal. */
   signal: AbortSignal;
@@ -66,7 +68,8 @@ export function freeScrollKeys(): void {
   setKeybindings(new KeybindingsManager(TUI_KEYBINDINGS, unbound));
 }
 
-export async function runTui(options: TuiOptions): Promise<void> {
+/** Returns the rows that stay in the scrollback: the last answers, if the person left the screen of a session. */
+export async function runTui(options: TuiOptions): Promise<readonly string[]> {
   const { client, env, clock, stdout } = options;
   const keymap = createKeymap(options.settings.keys);
   freeScrollKeys();
@@ -116,8 +119,10 @@ export async function runTui(options: TuiOptions): Promise<void> {
     onProblem: (error) => app.problem(error),
   });
   const look = { depth: depthOf(env), ascii: !options.unicode };
+  let theme = createTheme({ ...look, scheme: schemeOf(env) });
   const setScheme = (scheme: Scheme) => {
-    app.setTheme(createTheme({ ...look, scheme }));
+    theme = createTheme({ ...look, scheme });
+    app.setTheme(theme);
     tui.requestRender();
   };
   let isOpen = false;
@@ -136,7 +141,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
     client,
     store,
     keymap,
-    theme: createTheme({ ...look, scheme: schemeOf(env) }),
+    theme,
     root: options.root,
     terminal,
     tui,
@@ -172,10 +177,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
         .queryTerminalBackgroundColor({ timeoutMs: 100 })
         .then((colour) => colour !== undefined && isOpen && setScheme(isLight(colour) ? "light" : "dark"));
     running = store.run();
-    if (options.agent !== undefined) {
-      const body = { agent: options.agent };
-      app.attempt(client.call("createSession", { body }).then(({ session }) => app.openSession(session.id)));
-    }
+    if (options.session !== null) app.openSession(options.session);
     await left.promise;
     if (!options.signal.aborted) await terminal.drainInput();
   } finally {
@@ -187,6 +189,10 @@ export async function runTui(options: TuiOptions): Promise<void> {
     restore();
   }
   await running;
+  const { screen, session } = app.ui;
+  const conversation = session === null ? undefined : store.model.conversations[session];
+  if (screen !== "session" || conversation === undefined) return [];
+  return lastAnswers(conversation.transcript, terminal.columns, theme);
 }
 
 /** By the luminance that the eye sees. */

@@ -43,9 +43,29 @@ const own: Partial<Record<ChatCommandName, Own>> = {
     about: "close this session",
     run: (app, _, session) => app.client.call("closeSession", { path: { session } }),
   },
+  install: { about: "install a skill, optionally from a source", run: (app, rest) => install(app, rest) },
+  ask: { about: "show what agents ask", run: (app) => app.show("needs") },
   answer: { about: "answer what agents ask", run: (app) => app.show("needs") },
   quit: { about: "leave; sessions keep working", run: (app) => app.leave() },
 };
+
+/** Installs a skill without findings. What needs consent is shown whole; the command line installs it. */
+async function install(app: App, rest: string): Promise<void> {
+  const [skill = "", from] = rest.split(/\s+/);
+  if (skill === "") throw new RangeError("which skill? /install <skill> [source]");
+  const body = from === undefined ? { source: skill } : { source: from, name: skill };
+  const result = await app.client.call("installSkill", { body });
+  if (result.outcome !== "consent") return app.flash(`${result.outcome} ${result.skill.name}`);
+  const found = result.skill.findings.flatMap(({ severity, rule, file, line, message, excerpt }) => [
+    `${severity} ${file ?? ""}${line === null ? "" : `:${line}`} ${message} (${rule})`,
+    ...(excerpt === "" ? [] : [`  ${excerpt}`]),
+  ]);
+  const source = from === undefined ? skill : `${skill} --from ${from}`;
+  app.text(
+    `${result.skill.name} is not installed`,
+    [...found, "", `To install it anyway: aegis skill install ${source}`].join("\n"),
+  );
+}
 
 export async function slashCommands(app: Pick<App, "client">): Promise<CommandItem[]> {
   const [{ commands }, { skills }] = await Promise.all([

@@ -10,22 +10,22 @@ import type { Style } from "../format/style.ts";
 import { fitLine, visibleLine } from "../format/visible.ts";
 import { usageError } from "../program/failure.ts";
 import { pagesOf } from "../terminal/pager.ts";
-import type { Screen } from "./screen.ts";
+import type { TurnOutput } from "../turn-printer.ts";
 
 type Known = {
   ask: Ask;
   /** The pages that are not shown yet. */
   pages: string[][];
-  /** When the last page was shown; null before that. */
-  shownAt: number | null;
+  /** The last page was shown. */
+  wasShown: boolean;
 };
 
 export type ChatAsksOptions = {
   client: Client;
-  screen: Screen;
+  out: TurnOutput;
   style: Style;
   width: () => number;
-  /** The number of rows per page; null shows everything at once. */
+  /** The number of rows per page for a person who reads along; null shows everything at once. */
   rows: (() => number) | null;
   names: SessionNames;
 };
@@ -44,7 +44,7 @@ export class ChatAsks {
   /** Shows an ask of the current session immediately. For other sessions, only reports that an ask exists. */
   opened(ask: Ask, current: SessionId): void {
     if (ask.status !== "open" || this.#known.has(ask.id)) return;
-    this.#known.set(ask.id, { ask, pages: this.#pages(ask), shownAt: null });
+    this.#known.set(ask.id, { ask, pages: this.#pages(ask), wasShown: false });
     if (ask.session === current) this.#showPage(ask.id);
     else this.#announce(ask);
   }
@@ -55,18 +55,12 @@ export class ChatAsks {
     const { ask } = event.data;
     const whole = await this.#options.client.call("getAsk", { path: { ask: ask.id } }).catch(() => ({ ask }));
     this.opened(whole.ask, current);
-    if (this.#known.has(ask.id)) this.#options.screen.bell();
-  }
-
-  /** Whether the session has an open ask. */
-  waits(session: SessionId): boolean {
-    return this.#open().some((ask) => ask.session === session);
   }
 
   /** Shows the asks of the session that the user switched to. */
   switched(current: SessionId): void {
-    for (const { ask, shownAt } of this.#known.values())
-      if (ask.session === current && shownAt === null) this.#showPage(ask.id);
+    for (const { ask, wasShown } of this.#known.values())
+      if (ask.session === current && !wasShown) this.#showPage(ask.id);
   }
 
   /** `/ask`: shows the next page of an ask, or the whole ask again. */
@@ -76,15 +70,15 @@ export class ChatAsks {
     this.#showPage(known.ask.id);
   }
 
-  /** `/answer`. `typedAt` is when the user began the line; the line cannot answer an ask that opened later. */
-  async answer(rest: string, current: SessionId, typedAt: number): Promise<void> {
+  /** `/answer`. */
+  async answer(rest: string, current: SessionId): Promise<void> {
     const [first = "", ...words] = rest.split(/\s+/);
     const isNamed = words.length > 0 && (first.startsWith("ask_") || byShortId(first, this.#open()).length > 0);
     const known = this.#pick(isNamed ? first : "", current);
     const { ask } = known;
     const text = isNamed ? words.join(" ") : rest;
     if (text === "") throw usageError("which answer?", choicesOf(ask));
-    if (letsHappen(ask, text)) this.#mustHaveBeenSeen(known, isNamed, typedAt);
+    if (letsHappen(ask, text)) this.#mustHaveBeenSeen(known, isNamed);
     this.#answered.add(ask.id);
     try {
       await answerAsk(this.#options.client, ask, text, "chat");
@@ -93,18 +87,19 @@ export class ChatAsks {
       throw error;
     }
     this.#known.delete(ask.id);
-    for (const line of echoLines(ask, text, this.#options.style)) this.#options.screen.line(line);
+    for (const line of echoLines(ask, text, this.#options.style)) this.#options.out.aside(line);
   }
 
-  #mustHaveBeenSeen(known: Known, isNamed: boolean, typedAt: number): void {
+  /** A person must name what is allowed, because another ask may open while the line is typed. */
+  #mustHaveBeenSeen(known: Known, isNamed: boolean): void {
     const { id } = known.ask;
     if (known.pages.length > 0) {
       this.#showPage(id);
       const more = known.pages.length > 0 ? `/ask ${shortAskId(id)} shows the rest` : "answer again";
       throw usageError("not answered: the ask must be shown in full before you can allow it", more);
     }
-    if (!isNamed && known.shownAt !== null && known.shownAt > typedAt)
-      throw usageError("not answered: this ask was opened while you were typing", "read it and answer again");
+    if (!isNamed && this.#options.rows !== null)
+      throw usageError("not answered: the ask must be named to be allowed", `/answer ${shortAskId(id)} <choice>`);
   }
 
   /**
@@ -149,38 +144,39 @@ export class ChatAsks {
   }
 
   #showPage(id: AskId): void {
-    const { screen, style } = this.#options;
+    const { out, style } = this.#options;
     const known = this.#known.get(id);
     if (known === undefined) return;
-    for (const line of known.pages.shift() ?? []) screen.line(line);
+    for (const line of known.pages.shift() ?? []) out.aside(line);
     const left = known.pages.reduce((sum, page) => sum + page.length, 0);
     if (left > 0) {
-      screen.line(style.yellow(`  … ${left} more lines: /ask ${shortAskId(id)}`));
+      out.aside(style.yellow(`  … ${left} more lines: /ask ${shortAskId(id)}`));
       return;
     }
-    known.shownAt = Date.now();
+    known.wasShown = true;
     const { options } = known.ask;
-    screen.line(style.yellow(`  /answer ${options.length === 0 ? "<text>" : visibleLine(options.join(", "))}`));
+    const named = this.#options.rows === null ? "" : `${shortAskId(id)} `;
+    out.aside(style.yellow(`  /answer ${named}${options.length === 0 ? "<text>" : visibleLine(options.join(", "))}`));
   }
 
   #announce(ask: Ask): void {
-    const { screen, style, width, names } = this.#options;
+    const { out, style, width, names } = this.#options;
     const id = shortAskId(ask.id);
     const line = fitLine(`· ${names.label(ask.session)} needs you: ${actionLine(ask)}`, width(), `/ask ${id}`);
-    screen.line(style.yellow(line.includes(`/ask ${id}`) ? line : `${line} (/ask ${id})`));
+    out.aside(style.yellow(line.includes(`/ask ${id}`) ? line : `${line} (/ask ${id})`));
   }
 
   #settled({ data }: EventOf<"ask.settled">): void {
     const known = this.#known.get(data.ask);
     this.#known.delete(data.ask);
     if (this.#answered.delete(data.ask) || known === undefined) return;
-    const { screen, style, names } = this.#options;
+    const { out, style, names } = this.#options;
     const end = askEnd({
       status: data.status,
       answer: data.answer,
       settled_by: data.by ?? null,
       settled_reason: data.reason ?? null,
     });
-    screen.line(style.yellow(`· the ask ${shortAskId(data.ask)} of ${names.label(known.ask.session)} is over: ${end}`));
+    out.aside(style.yellow(`· the ask ${shortAskId(data.ask)} of ${names.label(known.ask.session)} is over: ${end}`));
   }
 }

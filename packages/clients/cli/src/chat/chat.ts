@@ -1,27 +1,25 @@
-/** A conversation with one session at a time; other sessions keep working. Independent of the terminal. */
+/** A conversation with one session at a time, printed line by line; other sessions keep working. */
 import type { Client } from "@aegis/client/client.ts";
 import { type Followed, followEvents } from "@aegis/client/events.ts";
 import { senderName } from "@aegis/client/views/words.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import { type MessageId, newId, type SessionId, type TurnId } from "@aegis/contract/ids.ts";
-import type { SessionState, SessionView } from "@aegis/contract/session.ts";
+import type { SessionView } from "@aegis/contract/session.ts";
 import type { Usage } from "@aegis/contract/turn.ts";
 import { endWords } from "../format/event-line.ts";
-import { SessionNames, sessionLabel } from "../format/session-names.ts";
+import { SessionNames } from "../format/session-names.ts";
 import type { Style } from "../format/style.ts";
 import { truncate } from "../format/text.ts";
 import { usageWords } from "../format/usage.ts";
 import { describeError } from "../program/failure.ts";
 import type { CliContext } from "../terminal/context.ts";
-import { TurnPrinter } from "../turn-printer.ts";
+import { type TurnOutput, TurnPrinter } from "../turn-printer.ts";
 import { ChatAsks } from "./chat-asks.ts";
-import type { Screen } from "./screen.ts";
-import { WorkWatch } from "./work.ts";
 
 export type ChatOptions = {
   client: Client;
-  screen: Screen;
+  out: TurnOutput;
   style: Style;
   env: CliContext["env"];
   /** The current number of terminal columns; it can change. */
@@ -32,12 +30,11 @@ export type ChatOptions = {
 
 export class Chat {
   readonly client: Client;
-  readonly screen: Screen;
+  readonly out: TurnOutput;
   readonly style: Style;
   readonly env: CliContext["env"];
   readonly #width: () => number;
   #session: SessionView;
-  #state: SessionState;
   #printer: TurnPrinter;
   readonly #names: SessionNames;
   /** Messages from this chat that are not answered yet. */
@@ -48,22 +45,18 @@ export class Chat {
   #lastError: string | null = null;
   #context: SessionView["context"] = null;
   #onSettled: (() => void) | null = null;
-  #used = false;
-  readonly #work = new WorkWatch();
 
   constructor(options: ChatOptions, session: SessionView, known: readonly SessionView[]) {
     this.client = options.client;
-    this.screen = options.screen;
+    this.out = options.out;
     this.style = options.style;
     this.env = options.env;
     this.#width = options.width;
     this.#names = new SessionNames([...known, session]);
     this.asks = new ChatAsks({ ...options, names: this.#names });
     this.#session = session;
-    this.#state = session.state;
     this.#context = session.context ?? null;
-    this.#printer = this.#newPrinter();
-    this.#showState();
+    this.#printer = new TurnPrinter(this.out, this.style);
   }
 
   get session(): SessionView {
@@ -72,15 +65,6 @@ export class Chat {
 
   get width(): number {
     return this.#width();
-  }
-
-  get working(): boolean {
-    return this.#state === "working" || this.#open.size > 0;
-  }
-
-  /** False if the session that this chat created never received a message. */
-  get used(): boolean {
-    return this.#used;
   }
 
   /** Follows all events until the signal aborts. */
@@ -103,7 +87,6 @@ export class Chat {
     if (event.type === "ask.opened" || event.type === "ask.settled") {
       this.#printer.finish();
       await this.asks.learn(event, this.#session.id);
-      this.#showState();
     }
     if (event.session === this.#session.id) this.#ours(event, item);
     else this.#others(event);
@@ -112,7 +95,6 @@ export class Chat {
 
   async say(text: string): Promise<void> {
     const id = newId("msg", Date.now());
-    this.#used = true;
     this.#open.add(id);
     this.#mine.add(id);
     try {
@@ -121,12 +103,9 @@ export class Chat {
         body: { id, text },
       });
       if (receipt.session !== this.#session.id) this.#note(receipt.text);
-      else if (receipt.outcome === "queued")
-        this.screen.queued(this.style.dim(truncate(`queued, position ${receipt.position}`, this.width)));
-      if (receipt.outcome !== "queued") this.screen.settled();
+      else if (receipt.outcome === "queued") this.#note(`queued, position ${receipt.position}`);
     } catch (error) {
       this.#answered([id]);
-      this.screen.settled();
       throw error;
     }
   }
@@ -147,44 +126,24 @@ export class Chat {
 
   switchTo(session: SessionView): void {
     this.#printer.finish();
-    this.screen.settled();
-    this.#work.reset();
     this.#session = session;
-    this.#state = session.state;
     this.#context = session.context ?? null;
-    this.#used = true;
     this.#names.add(session);
-    this.#printer = this.#newPrinter();
-    this.#showState();
+    this.#printer = new TurnPrinter(this.out, this.style);
     this.asks.switched(session.id);
   }
 
-  #newPrinter(): TurnPrinter {
-    const { screen } = this;
-    return new TurnPrinter({ text: (text) => screen.text(text), aside: (line) => screen.line(line) }, this.style);
-  }
-
   #ours(event: Event, item: Followed): void {
-    if (this.#work.learn(event) && this.#state === "working" && !this.asks.waits(this.#session.id))
-      this.screen.setWork(this.#work.look(Date.now()));
     if (event.type !== "ask.opened" && event.type !== "ask.settled") this.#printer.show(item);
     switch (event.type) {
       case "session.state":
-        this.#state = event.data.state;
         if (event.data.error !== null && event.data.error !== this.#lastError)
-          this.screen.line(this.style.red(truncate(event.data.error, this.width)));
-        this.#showState();
+          this.out.aside(this.style.red(truncate(event.data.error, this.width)));
         break;
       case "session.renamed":
         this.#session = { ...this.#session, handle: event.data.handle };
-        this.#showState();
-        break;
-      case "session.closed":
-        this.#state = "closed";
-        this.#showState();
         break;
       case "message.admitted":
-        this.#used = true;
         if (this.#mine.has(event.data.message.id)) break;
         this.#note(`← ${senderName(event.data.message)}: ${event.data.message.body}`);
         break;
@@ -194,7 +153,6 @@ export class Chat {
       case "turn.ended":
         if (event.data.reason !== "completed") this.#ending(event.data);
         this.#tellUsage(event.data.usage);
-        this.screen.settled();
         void this.client
           .call("markSeen", { path: { session: this.#session.id }, body: { seq: event.seq } })
           .catch(() => {});
@@ -206,8 +164,8 @@ export class Chat {
   #ending({ reason, error }: Extract<Event, { type: "turn.ended" }>["data"]): void {
     this.#lastError = error?.message ?? null;
     const paint = reason === "failed" ? this.style.red : this.style.yellow;
-    this.screen.line(paint(endWords(reason, error)));
-    if (error?.fix !== undefined) this.screen.line(`  ${error.fix}`);
+    this.out.aside(paint(endWords(reason, error)));
+    if (error?.fix !== undefined) this.out.aside(`  ${error.fix}`);
   }
 
   /** Shown after each turn for which the harness reports usage. */
@@ -273,28 +231,15 @@ export class Chat {
     this.#onSettled = null;
   }
 
-  #showState(): void {
-    const state = {
-      ready: this.style.green,
-      working: this.style.yellow,
-      error: this.style.red,
-      closed: this.style.dim,
-    };
-    const waits = this.asks.waits(this.#session.id);
-    const shown = waits ? this.style.yellow("needs you") : state[this.#state](this.#state);
-    this.screen.setPrompt(`${this.style.cyan(sessionLabel(this.#session))} ${shown} › `);
-    this.screen.setWork(this.#state === "working" && !waits ? this.#work.look(Date.now()) : null);
-  }
-
   #note(text: string): void {
-    this.screen.line(this.style.dim(truncate(text, this.width)));
+    this.out.aside(this.style.dim(truncate(text, this.width)));
   }
 }
 
 /** Shows an error as one line of the chat. */
 export function complain(chat: Chat, error: unknown): void {
   const { message, hint } = describeError(error);
-  chat.screen.line(chat.style.red(hint === undefined ? message : `${message} (${hint})`));
+  chat.out.aside(chat.style.red(hint === undefined ? message : `${message} (${hint})`));
   if (!isAegisError(error) && !(error instanceof Error)) throw error;
 }
 

@@ -20,7 +20,7 @@ import { type Chat, resolveSession } from "./chat.ts";
 type SlashCommand = {
   synopsis: string;
   summary: string;
-  run(chat: Chat, rest: string, typedAt: number): Promise<"stay" | "leave">;
+  run(chat: Chat, rest: string): Promise<"stay" | "leave">;
 };
 
 export const slashCommands: Readonly<Record<ChatCommandName, SlashCommand>> = {
@@ -28,7 +28,7 @@ export const slashCommands: Readonly<Record<ChatCommandName, SlashCommand>> = {
   sessions: { synopsis: "/sessions", summary: "the open sessions", run: sessions },
   switch: { synopsis: "/switch <session>", summary: "switch to another session", run: switchTo },
   spawn: { synopsis: "/spawn [agent]", summary: "start a session and switch to it", run: spawn },
-  interrupt: { synopsis: "/interrupt", summary: "interrupt the current turn (also Ctrl-C)", run: interrupt },
+  interrupt: { synopsis: "/interrupt", summary: "interrupt the current turn", run: interrupt },
   rename: { synopsis: "/rename <handle>", summary: "change this session's handle", run: rename },
   skill: { synopsis: "/skill <name> …", summary: "use a skill; /<name> … does the same", run: callSkill },
   install: { synopsis: "/install <skill>", summary: "install a skill, optionally from a source", run: install },
@@ -41,14 +41,11 @@ export const slashCommands: Readonly<Record<ChatCommandName, SlashCommand>> = {
     run: answer,
   },
   history: { synopsis: "/history", summary: "show this session's history", run: history },
-  quit: { synopsis: "/quit", summary: "exit; the session stays open (also Ctrl-D)", run: async () => "leave" },
+  quit: { synopsis: "/quit", summary: "exit; the session stays open", run: async () => "leave" },
 };
 
-/**
- * Handles a typed line: a command or a message. A message that begins with a slash is typed with two. `typedAt` is when
- * the user began the line.
- */
-export async function handleLine(chat: Chat, line: string, typedAt = Date.now()): Promise<"stay" | "leave"> {
+/** Handles a line: a command or a message. A message that begins with a slash is written with two. */
+export async function handleLine(chat: Chat, line: string): Promise<"stay" | "leave"> {
   const text = line.trim();
   if (text === "") return "stay";
   if (!text.startsWith("/") || text.startsWith("//")) {
@@ -56,7 +53,7 @@ export async function handleLine(chat: Chat, line: string, typedAt = Date.now())
     return "stay";
   }
   const [name = "", ...words] = text.slice(1).split(/\s+/);
-  if (isBuiltIn(name)) return slashCommands[name].run(chat, words.join(" "), typedAt);
+  if (isBuiltIn(name)) return slashCommands[name].run(chat, words.join(" "));
   const outcome = await runTyped(chat.client, text, chat.session.id);
   if (outcome !== null) await follow(chat, outcome);
   else if (await isSkill(chat, name)) await chat.say(text);
@@ -65,13 +62,6 @@ export async function handleLine(chat: Chat, line: string, typedAt = Date.now())
     throw usageError(`there is no /${name}${didYouMean(name, known)}`, "/help lists the commands");
   }
   return "stay";
-}
-
-/** Returns the completions and the line itself. Never throws: a key press must not report errors. */
-export async function completeLine(client: Client, line: string): Promise<[string[], string]> {
-  if (!/^\/\S*$/.test(line)) return [[], line];
-  const all = await completions(client).catch(() => []);
-  return [all.filter((name) => name.startsWith(line)), line];
 }
 
 /** Every slash command except skills. */
@@ -87,9 +77,9 @@ function isBuiltIn(name: string): name is ChatCommandName {
 
 /** Shows the output of a command, and sends the agent the prompt that the command returned. */
 async function follow(chat: Chat, { command, text, prompt }: CommandOutcome): Promise<void> {
-  if (text !== null) chat.screen.text(`${plainText(text).trimEnd()}\n`);
+  if (text !== null) chat.out.text(`${plainText(text).trimEnd()}\n`);
   if (prompt !== null) await chat.say(prompt);
-  if (text === null && prompt === null) chat.screen.line(chat.style.dim(`/${command} is done`));
+  if (text === null && prompt === null) chat.out.aside(chat.style.dim(`/${command} is done`));
 }
 
 /** The daemon resolves a skill by its name, so the chat only checks that the skill exists. */
@@ -105,14 +95,14 @@ export function isForThisTurn(line: string): boolean {
 
 async function help(chat: Chat): Promise<"stay"> {
   for (const { synopsis, summary } of Object.values(slashCommands)) {
-    chat.screen.line(`  ${chat.style.cyan(synopsis.padEnd(24))}${summary}`);
+    chat.out.aside(`  ${chat.style.cyan(synopsis.padEnd(24))}${summary}`);
   }
-  chat.screen.line(`  ${chat.style.cyan("//text".padEnd(24))}send text that starts with a slash`);
+  chat.out.aside(`  ${chat.style.cyan("//text".padEnd(24))}send text that starts with a slash`);
   const { commands } = await chat.client.call("listCommands");
   for (const command of commands) {
     const about = command.status === "ready" ? command.description : `${command.status}: ${command.reason}`;
     const from = chat.style.dim(`(${sourceOf(command)})`);
-    chat.screen.line(`  ${chat.style.cyan(synopsis(command).padEnd(23))} ${oneLine(about)} ${from}`);
+    chat.out.aside(`  ${chat.style.cyan(synopsis(command).padEnd(23))} ${oneLine(about)} ${from}`);
   }
   return "stay";
 }
@@ -120,7 +110,7 @@ async function help(chat: Chat): Promise<"stay"> {
 async function sessions(chat: Chat): Promise<"stay"> {
   const answer = await chat.client.call("listSessions");
   const table = sessionTable(answer.sessions, { style: chat.style, columns: chat.width, now: Date.now() });
-  for (const line of table) chat.screen.line(line);
+  for (const line of table) chat.out.aside(line);
   return "stay";
 }
 
@@ -128,20 +118,20 @@ async function switchTo(chat: Chat, rest: string): Promise<"stay"> {
   if (rest === "") throw usageError("which session?", "/sessions lists them");
   const session = await resolveSession(chat.client, rest);
   chat.switchTo(session);
-  chat.screen.line(chat.style.dim(`switched to ${sessionLabel(session)}`));
+  chat.out.aside(chat.style.dim(`switched to ${sessionLabel(session)}`));
   return "stay";
 }
 
 async function spawn(chat: Chat, rest: string): Promise<"stay"> {
   const { session } = await chat.client.call("createSession", { body: rest === "" ? {} : { agent: rest } });
   chat.switchTo(session);
-  chat.screen.line(chat.style.dim(`started ${sessionLabel(session)}, agent ${session.agent}`));
+  chat.out.aside(chat.style.dim(`started ${sessionLabel(session)}, agent ${session.agent}`));
   return "stay";
 }
 
 async function interrupt(chat: Chat): Promise<"stay"> {
   const { interrupted } = await chat.client.call("interruptSession", { path: { session: chat.session.id } });
-  if (!interrupted) chat.screen.line(chat.style.dim("no turn is running"));
+  if (!interrupted) chat.out.aside(chat.style.dim("no turn is running"));
   return "stay";
 }
 
@@ -162,14 +152,14 @@ async function title(chat: Chat, rest: string): Promise<"stay"> {
     path: { session: chat.session.id },
     body: { title: rest },
   });
-  chat.screen.line(chat.style.dim(session.title === "" ? "removed the title" : `title: ${session.title}`));
+  chat.out.aside(chat.style.dim(session.title === "" ? "removed the title" : `title: ${session.title}`));
   return "stay";
 }
 
 /** Switches to the newest other session. Without one the chat ends. */
 async function close(chat: Chat): Promise<"stay" | "leave"> {
   await chat.client.call("closeSession", { path: { session: chat.session.id } });
-  chat.screen.line(chat.style.dim(`closed ${chat.session.handle}`));
+  chat.out.aside(chat.style.dim(`closed ${chat.session.handle}`));
   const [next] = (await chat.client.call("listSessions")).sessions;
   if (next === undefined) return "leave";
   return switchTo(chat, next.id);
@@ -180,8 +170,8 @@ async function ask(chat: Chat, rest: string): Promise<"stay"> {
   return "stay";
 }
 
-async function answer(chat: Chat, rest: string, typedAt: number): Promise<"stay"> {
-  await chat.asks.answer(rest, chat.session.id, typedAt);
+async function answer(chat: Chat, rest: string): Promise<"stay"> {
+  await chat.asks.answer(rest, chat.session.id);
   return "stay";
 }
 
@@ -190,7 +180,7 @@ async function history(chat: Chat): Promise<"stay"> {
   const names = new SessionNames([chat.session]);
   for (const event of events as Event[]) {
     const line = eventLine(event, { style: chat.style, width: chat.width, names });
-    if (line !== null) chat.screen.line(line);
+    if (line !== null) chat.out.aside(line);
   }
   return "stay";
 }
@@ -203,11 +193,11 @@ async function install(chat: Chat, rest: string): Promise<"stay"> {
   const { yes, override, words } = installWords(rest);
   const [skill, from] = words;
   if (skill === undefined) throw usageError("which skill?", "/install <skill> [source], as in /install pdf");
-  const { client, screen, style } = chat;
-  screen.line(style.dim(`fetching ${from ?? skill} …`));
+  const { client, out, style } = chat;
+  out.aside(style.dim(`fetching ${from ?? skill} …`));
   const body = from === undefined ? { source: skill } : { source: from, name: skill };
   const show = (findings: readonly SkillFinding[]) => {
-    for (const line of findingLines(findings, style)) screen.line(line);
+    for (const line of findingLines(findings, style)) out.aside(line);
   };
   const attempt: Attempt = (consent) => client.call("installSkill", { body: { ...body, ...consent } });
   const result = await withConsent(attempt, {
@@ -221,8 +211,8 @@ async function install(chat: Chat, rest: string): Promise<"stay"> {
       return override;
     },
   });
-  screen.line(outcomeLine(result, style));
-  if (result.outcome === "consent") screen.line(style.yellow(`  /install ${rest} --yes installs it anyway`));
+  out.aside(outcomeLine(result, style));
+  if (result.outcome === "consent") out.aside(style.yellow(`  /install ${rest} --yes installs it anyway`));
   return "stay";
 }
 

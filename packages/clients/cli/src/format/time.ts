@@ -24,14 +24,6 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / day)}d`;
 }
 
-/** A running time: `12s`, `1m05s`, `2h03m`. */
-export function elapsed(ms: number): string {
-  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
-  if (ms < minute) return `${Math.floor(ms / second)}s`;
-  if (ms < hour) return `${Math.floor(ms / minute)}m${two((ms % minute) / second)}s`;
-  return `${Math.floor(ms / hour)}h${two((ms % hour) / minute)}m`;
-}
-
 /** `14:03:27` in the machine's time zone. */
 export function clockTime(at: number): string {
   const date = new Date(at);

@@ -1,18 +1,14 @@
-/**
- * The terminal of a command, created from the process. Only this module, `main.ts` and `keyboard.ts` use the process's
- * terminal.
- */
+/** The terminal of a command, created from the process. Only this module and `main.ts` use the process's terminal. */
 import { dirname, resolve } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
 import type { Connection } from "../daemon/connection.ts";
 import type { DaemonOptions } from "../daemon/daemon-process.ts";
 import type { CliContext } from "./context.ts";
-import { type Keyboard, type KeyboardListener, openKeyboard } from "./keyboard.ts";
 import { createOutput } from "./output.ts";
 
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE";
 
-/** Adds what long-running commands need: signals, and raw output for line editing. */
+/** Adds what long-running commands need: signals, and raw output for full-screen programs. */
 export type Terminal = CliContext & {
   stdout: NodeJS.WritableStream;
   stdinIsTerminal: boolean;
@@ -20,8 +16,6 @@ export type Terminal = CliContext & {
   editable: boolean;
   /** The terminal can show characters beyond ASCII. */
   unicode: boolean;
-  /** Reads the terminal key by key. Requires `editable`. */
-  openKeyboard(listener: KeyboardListener): Keyboard;
   /** Handles Ctrl-C, SIGTERM and a closed output pipe. Returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
   /** Exits the process immediately. */
@@ -82,7 +76,6 @@ export function createTerminal(options: { json: boolean; project: string | undef
     stdinIsTerminal: stdin.isTTY === true,
     editable: !options.json && stdin.isTTY === true && stdout.isTTY === true && env.TERM !== "dumb",
     unicode: env.TERM !== "linux" && /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || ""),
-    openKeyboard: (listener) => openKeyboard(stdin, stdout, listener),
     onStop(listener) {
       // Without a listener, Ctrl-C and SIGTERM must end the process.
       if (listeners.size === 0) {

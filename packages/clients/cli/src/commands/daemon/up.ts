@@ -31,7 +31,8 @@ export const up: Handler<typeof daemonCommands.up> = async (cx, { attach, yes, .
   if (!cx.interactive) tellAttention(cx, status);
   try {
     if (!cx.interactive) return await stream(cx, connection, status);
-    if (cx.editable) return await (await import("../session/app.ts")).runApp(cx, connection, options.agent);
+    if (cx.editable && options.agent === undefined)
+      return await (await import("../session/app.ts")).runApp(cx, connection, null);
     const { chatWith } = await import("../session/chat.ts");
     // A running daemon keeps its default agent, so the chat uses the agent given here.
     return await chatWith(cx, connection, { session: undefined, agent: options.agent });

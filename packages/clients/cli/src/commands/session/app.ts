@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { connect } from "@aegis/client/project/connect.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { configFileName, findProjectRoot, storePath } from "@aegis/lib/daemon-file.ts";
 import { homeOf } from "@aegis/lib/home.ts";
@@ -17,7 +18,7 @@ import { readTerminalSettings, terminalSettingsPath } from "../project/terminal-
 
 export async function openApp(cx: Terminal): Promise<number> {
   if (!(await prepareFolder(cx))) return exitCodes.interrupted;
-  return runApp(cx, await cx.daemon(), undefined);
+  return runApp(cx, await cx.daemon(), null);
 }
 
 /** Offers a configuration for a new folder, and trust for what a folder would run. False if the input ended. */
@@ -37,7 +38,8 @@ async function prepareFolder(cx: Terminal): Promise<boolean> {
   return true;
 }
 
-export async function runApp(cx: Terminal, { root }: Connection, agent: string | undefined): Promise<number> {
+/** Shows this session first; null shows the newest one. */
+export async function runApp(cx: Terminal, { root }: Connection, session: SessionId | null): Promise<number> {
   const home = homeOf(cx.env);
   const settings = await readTerminalSettings(home);
   const { createKeymap, runTui } = await import("@aegis/tui/main.ts");
@@ -53,8 +55,9 @@ export async function runApp(cx: Terminal, { root }: Connection, agent: string |
   setFlagsFromString("--optimize-for-size");
   const screen = openFullScreen(cx);
   let code: number = exitCodes.ok;
+  let answers: readonly string[] = [];
   try {
-    await runTui({
+    answers = await runTui({
       client: await connect(root, { env: cx.env }),
       root,
       stdin: cx.stdin,
@@ -62,7 +65,7 @@ export async function runApp(cx: Terminal, { root }: Connection, agent: string |
       env: cx.env,
       unicode: cx.unicode,
       settings,
-      agent,
+      session,
       clock: () => systemClock.now(),
       signal: screen.signal,
       // Messages for a plain terminal would destroy the screen.
@@ -75,5 +78,6 @@ export async function runApp(cx: Terminal, { root }: Connection, agent: string |
   } finally {
     code = screen.close();
   }
+  for (const line of answers) cx.write(`${line}\n`);
   return code;
 }

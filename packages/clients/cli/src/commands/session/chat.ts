@@ -1,12 +1,9 @@
-/** `aegis chat`: a chat with a session on a terminal, or line by line through a pipe. */
-import { createInterface } from "node:readline";
+/** `aegis chat`: on a terminal the terminal app with this session; elsewhere a chat that is printed line by line. */
 import type { Client } from "@aegis/client/client.ts";
 import type { SessionView } from "@aegis/contract/session.ts";
 import { lines } from "@aegis/lib/jsonl.ts";
 import { Chat, complain, resolveSession } from "../../chat/chat.ts";
-import { plainScreen, ReadlineScreen, type Screen } from "../../chat/screen.ts";
-import { completeLine, handleLine, isForThisTurn } from "../../chat/slash.ts";
-import { type Built, interrupter, lineTaker, typed } from "../../chat/typing.ts";
+import { handleLine, isForThisTurn } from "../../chat/slash.ts";
 import type { Connection } from "../../daemon/connection.ts";
 import { tellAttention } from "../../format/attention.ts";
 import { sessionLabel } from "../../format/session-names.ts";
@@ -26,30 +23,16 @@ export const chat: Handler<typeof sessionCommands.chat> = async (cx, args) => {
   return chatWith(cx, await cx.daemon(), args);
 };
 
-export async function chatWith(cx: Terminal, { client }: Connection, args: ChatArgs): Promise<number> {
-  const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 } });
-  const known = (await client.call("listSessions", { query: { closed: true } })).sessions;
-  const { asks } = await client.call("listAsks");
+export async function chatWith(cx: Terminal, connection: Connection, args: ChatArgs): Promise<number> {
+  const { client } = connection;
   tellAttention(cx, await client.call("status"));
   const session = await openSession(client, args);
-  const following = new AbortController();
-  const build = (screen: Screen) => {
-    const rows = cx.interactive ? () => cx.rows : null;
-    const options = { client, screen, style: cx.style, env: cx.env, width: () => cx.columns, rows };
-    const conversation = new Chat(options, session, known);
-    for (const ask of asks) conversation.asks.opened(ask, session.id);
-    const followed = conversation.follow(after, following.signal).catch((error: unknown) => {
-      conversation.abandon();
-      complain(conversation, error);
-    });
-    return { conversation, followed };
-  };
-  const talk = cx.editable ? typed : typedPlainly;
-  const { conversation, followed } = cx.interactive ? await talk(cx, client, build) : await piped(cx, build);
-  following.abort();
-  await followed;
-  await leave(cx, client, conversation, args.session === undefined ? session : null);
-  return exitCodes.ok;
+  let code: number = exitCodes.ok;
+  let last = session;
+  if (cx.editable) code = await (await import("./app.ts")).runApp(cx, connection, session.id);
+  else last = await printed(cx, client, session);
+  await leave(cx, client, { last, own: args.session === undefined ? session : null });
+  return code;
 }
 
 function openSession(client: Client, args: ChatArgs): Promise<SessionView> {
@@ -58,56 +41,39 @@ function openSession(client: Client, args: ChatArgs): Promise<SessionView> {
   return client.call("createSession", { body }).then((answer) => answer.session);
 }
 
-/** For a terminal that cannot move its cursor. */
-async function typedPlainly(cx: Terminal, client: Client, build: (screen: Screen) => Built): Promise<Built> {
-  const completer = (line: string, done: Completed) =>
-    void completeLine(client, line).then((found) => done(null, found));
-  const input = createInterface({ input: cx.stdin, output: cx.stdout, terminal: true, completer });
-  const screen = new ReadlineScreen(cx, input);
-  const style = cx.style;
-  const built = build(screen);
-  const { conversation } = built;
-  const { session } = conversation;
-  screen.line(style.dim(`Chatting with ${sessionLabel(session)}, agent ${session.agent}. /help lists commands.`));
-  const left = Promise.withResolvers<void>();
-  let begun: number | null = null;
-  const onKey = () => {
-    screen.keyPressed();
-    begun = input.line === "" ? null : (begun ?? Date.now());
-  };
-  const onTerminate = cx.onStop((signal) => signal !== "SIGINT" && left.resolve());
-  cx.stdin.on("keypress", onKey);
-  input.on("close", () => left.resolve());
-  input.on(
-    "SIGINT",
-    interrupter(conversation, () => left.resolve()),
+/** Writes answers to stdout and everything else to stderr. Returns the session that the chat ended with. */
+async function printed(cx: Terminal, client: Client, session: SessionView): Promise<SessionView> {
+  const { last_seq: after } = await client.call("listEvents", { query: { limit: 1 } });
+  const known = (await client.call("listSessions", { query: { closed: true } })).sessions;
+  const { asks } = await client.call("listAsks");
+  const following = new AbortController();
+  const conversation = new Chat(
+    {
+      client,
+      out: { text: cx.write, aside: cx.warn },
+      style: cx.style,
+      env: cx.env,
+      width: () => cx.columns,
+      rows: cx.interactive ? () => cx.rows : null,
+    },
+    session,
+    known,
   );
-  const take = lineTaker(
-    conversation,
-    () => left.resolve(),
-    () => !conversation.working && screen.show(),
-  );
-  input.on("line", (line) => {
-    screen.lineTaken();
-    const typedAt = begun ?? Date.now();
-    begun = null;
-    take(line, typedAt);
+  if (cx.interactive)
+    cx.warn(cx.style.dim(`Chatting with ${sessionLabel(session)}, agent ${session.agent}. /help lists commands.`));
+  for (const ask of asks) conversation.asks.opened(ask, session.id);
+  const followed = conversation.follow(after, following.signal).catch((error: unknown) => {
+    conversation.abandon();
+    complain(conversation, error);
   });
-  screen.show();
-  await left.promise;
-  screen.hide();
-  cx.stdin.off("keypress", onKey);
-  onTerminate();
-  input.close();
-  return built;
+  await answerLines(cx, conversation);
+  following.abort();
+  await followed;
+  return conversation.session;
 }
 
-type Completed = (error: null, found: [string[], string]) => void;
-
 /** Each line waits for the answer to the line before, except lines that apply to that same turn. */
-async function piped(cx: Terminal, build: (screen: Screen) => Built): Promise<Built> {
-  const built = build(plainScreen(cx));
-  const { conversation } = built;
+async function answerLines(cx: Terminal, conversation: Chat): Promise<void> {
   const waiting: string[] = [];
   let ended = false;
   let wake = () => {};
@@ -133,26 +99,36 @@ async function piped(cx: Terminal, build: (screen: Screen) => Built): Promise<Bu
         continue;
       }
       try {
-        if ((await handleLine(conversation, line)) === "leave") return built;
+        if ((await handleLine(conversation, line)) === "leave") return;
         await conversation.answered();
       } catch (error) {
         complain(conversation, error);
       }
     }
     await read;
-    return built;
   } finally {
     undo();
   }
 }
 
 /** Closes a session that was created for this chat and never used. */
-async function leave(cx: Terminal, client: Client, chat: Chat, own: SessionView | null): Promise<void> {
-  if (own !== null && !chat.used) {
-    await client.call("closeSession", { path: { session: own.id } }).catch(() => {});
-    return;
+async function leave(
+  cx: Terminal,
+  client: Client,
+  { last, own }: { last: SessionView; own: SessionView | null },
+): Promise<void> {
+  try {
+    if (own !== null && !(await isUsed(client, own))) await client.call("closeSession", { path: { session: own.id } });
+    if (!cx.interactive) return;
+    const { handle, state } = await resolveSession(client, last.id);
+    if (state !== "closed") cx.warn(cx.style.dim(`${handle} stays open; continue with: aegis chat ${handle}`));
+  } catch {
+    // The daemon is gone. It keeps the session.
   }
-  if (cx.interactive && chat.session.state !== "closed") {
-    cx.warn(cx.style.dim(`${chat.session.handle} stays open; continue with: aegis chat ${chat.session.handle}`));
-  }
+}
+
+/** A session that received no message has events of its own start only. */
+async function isUsed(client: Client, { id }: SessionView): Promise<boolean> {
+  const { events } = await client.call("history", { path: { session: id }, query: { limit: 20 } });
+  return events.some(({ type }) => type.startsWith("message.") || type.startsWith("turn."));
 }

@@ -38,9 +38,9 @@ export const sessionCommands = {
     options: { agent },
     examples: ["aegis chat", "aegis chat lucid-knuth", "aegis chat --agent reviewer"],
     notes: [
-      "Keys: Enter sends; Alt+Enter, Ctrl+J or a trailing \\ starts a new line; Up and Down recall sent",
-      "messages; Tab completes /commands; Ctrl+C interrupts the turn or clears the text, twice exits;",
-      "Ctrl+D exits; Ctrl+Z suspends. A paste is never sent by itself. /help lists the commands.",
+      "On a terminal it opens the session in the terminal app and leaves the last answers in the scrollback.",
+      "Elsewhere each line of input is a message or a /command and waits for the answer to the line before;",
+      "/help lists the commands.",
     ],
     run: (cx, args): Exit => import("./chat.ts").then((it) => it.chat(cx, args)),
   }),
