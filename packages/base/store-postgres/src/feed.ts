@@ -5,9 +5,10 @@
 
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import type { ReadSql } from "@aegis/store/sql/sql.ts";
 import { EventReads } from "@aegis/store/tables/events.ts";
 import type { Client } from "pg";
@@ -127,18 +128,19 @@ export class Feed {
     const { clock, log } = this.#options;
     const { signal } = this.#closing;
     this.#client = null;
-    for (let failures = 1; !signal.aborted; failures += 1) {
-      try {
-        await this.#listen();
-        this.requireHistory(await this.#events.lastSeq());
-        void this.#catchUp();
-        return;
-      } catch (error) {
-        if (this.#lost !== null) return;
-        log.warn("the database does not send events; connecting again", { error: errorText(error) });
-        await clock.sleep(backoffMs(backoff, failures), signal).catch(() => {});
-      }
-    }
+    if (signal.aborted) return;
+    const listen = async () => {
+      await this.#listen();
+      this.requireHistory(await this.#events.lastSeq());
+    };
+    const mayRetry = () => this.#lost === null;
+    const onWait = (error: unknown) =>
+      log.warn("the database does not send events; connecting again", { error: errorText(error) });
+    // Given up when the store is closed or the server has lost commits; both were told before.
+    await retry(listen, { backoff, clock, signal, mayRetry, onWait }).then(
+      () => this.#catchUp(),
+      () => {},
+    );
   }
 
   async #look(): Promise<void> {

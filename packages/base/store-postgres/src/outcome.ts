@@ -5,8 +5,9 @@
 
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import { OutcomeUnknownError } from "@aegis/store/transact.ts";
 import type { Client } from "pg";
 import type { Connections } from "./connections.ts";
@@ -47,20 +48,21 @@ export async function fateOf(
 ): Promise<Fate> {
   const { connections, clock, ending } = options;
   const text = `SELECT pg_xact_status($1::xid8) AS status${timeline === null ? "" : `, ${timelineText}`}`;
-  for (let failures = 1; ; failures += 1) {
-    try {
-      const { rows } = await connections.pool.query<{ status: string | null; timeline?: string }>(text, [id]);
-      const [row] = rows;
-      if (row?.status === "committed" && (row.timeline ?? null) !== timeline) return await isStored(events, options);
-      if (row?.status === "committed" || row?.status === "aborted") return row.status;
-    } catch (error) {
-      // The server does not know the id yet: it is a standby that was promoted without this transaction.
-      if (codeOf(error) === "22023") return "aborted";
-    }
-    if (ending.aborted)
-      return new AegisError("internal", `the store was closed before ${connections.where} could tell the outcome`);
-    await clock.sleep(backoffMs(backoff, failures), ending).catch(() => {});
-  }
+  const ask = async (): Promise<Fate> => {
+    const { rows } = await connections.pool.query<{ status: string | null; timeline?: string }>(text, [id]);
+    const [row] = rows;
+    if (row?.status === "committed" && (row.timeline ?? null) !== timeline) return isStored(events, options);
+    if (row?.status === "committed" || row?.status === "aborted") return row.status;
+    throw new AegisError("internal", "the transaction has not ended yet");
+  };
+  // The server does not know the id: it is a standby that was promoted without this transaction.
+  const isUnknown = (error: unknown) => codeOf(error) === "22023";
+  const mayRetry = (error: unknown) => !isUnknown(error);
+  return retry(ask, { backoff, clock, signal: ending, mayRetry }).catch((error: unknown) =>
+    isUnknown(error)
+      ? "aborted"
+      : new AegisError("internal", `the store was closed before ${connections.where} could tell the outcome`),
+  );
 }
 
 /** What a transaction stored is the only proof of its commit. */

@@ -1,7 +1,8 @@
 /** Reads committed data on the pool. A read is repeated during a short outage of the server. */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import type { ReadSql, Value } from "@aegis/store/sql/sql.ts";
 import { StoreOverError } from "@aegis/store/transact.ts";
 import type { QueryResult } from "pg";
@@ -49,17 +50,15 @@ export class Reader implements ReadSql {
   async #query(text: string, values: Value[]): Promise<QueryResult> {
     const { connections, scope, clock } = this.#options;
     const end = scope.getStore()?.begin();
+    const { signal } = this.#closing;
     const until = performance.now() + repeatForMs;
+    const mayRetry = (error: unknown) => isTransient(error) && performance.now() < until;
+    const ask = () => connections.pool.query(this.#statements.bind(text, values));
     try {
-      for (let failures = 1; ; failures += 1) {
-        if (this.#closing.signal.aborted) throw new StoreOverError("the store is closed");
-        try {
-          return await connections.pool.query(this.#statements.bind(text, values));
-        } catch (error) {
-          if (!isTransient(error) || performance.now() >= until) throw postgresError(error, connections.where);
-          await clock.sleep(backoffMs(backoff, failures), this.#closing.signal).catch(() => {});
-        }
-      }
+      signal.throwIfAborted();
+      return await retry(ask, { backoff, clock, signal, mayRetry });
+    } catch (error) {
+      throw signal.aborted ? new StoreOverError("the store is closed") : postgresError(error, connections.where);
     } finally {
       end?.();
     }

@@ -3,9 +3,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { DatabaseFacts } from "@aegis/contract/api.ts";
 import type { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import { Listeners } from "@aegis/store/listeners.ts";
 import type { Store, StoreHealth, StoreReads, StoreTx } from "@aegis/store/store.ts";
 import { createReads, createTables } from "@aegis/store/tables.ts";
@@ -51,23 +52,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 const backoff: Backoff = { firstMs: 100, longestMs: 2_000 };
 
 /** Checks the server, prepares the schema and joins the cluster. Repeats this while the server is away. */
-async function untilUsable(
+function untilUsable(
   connections: Connections,
   node: NodeOptions | undefined,
   log: Logger,
   waitMs: number,
 ): Promise<Membership | null> {
   const until = performance.now() + waitMs;
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await prepare(connections, node);
-    } catch (error) {
-      if (!isTransient(error) || performance.now() >= until) throw error;
-      // The command that starts the daemon shows this line.
-      log.warn(`waiting for ${connections.where}`, { error: errorText(error) });
-      await systemClock.sleep(backoffMs(backoff, failures));
-    }
-  }
+  return retry(() => prepare(connections, node), {
+    backoff,
+    clock: systemClock,
+    mayRetry: (error) => isTransient(error) && performance.now() < until,
+    // The command that starts the daemon shows this line.
+    onWait: (error) => log.warn(`waiting for ${connections.where}`, { error: errorText(error) }),
+  });
 }
 
 async function prepare(connections: Connections, node: NodeOptions | undefined): Promise<Membership | null> {

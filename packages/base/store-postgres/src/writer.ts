@@ -9,9 +9,10 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import { StoreOverError } from "@aegis/store/transact.ts";
 import type { Client } from "pg";
 import type { Connections } from "./connections.ts";
@@ -121,18 +122,21 @@ export class Writer {
 
   /** Retries while the server is away or another writer holds the lock for too long. */
   async #begin(): Promise<Transaction> {
-    const { clock, log, connections } = this.#options;
+    const { clock, log, connections, membership } = this.#options;
     const until = performance.now() + beginForMs;
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await this.#enter();
-      } catch (error) {
+    const enter = () =>
+      this.#enter().catch((error: unknown) => {
         this.#drop();
-        if (!isTransient(error) || performance.now() >= until || this.#ending.aborted)
-          throw postgresError(error, connections.where);
-        log.warn("the database does not accept a transaction; trying again", { error: errorText(error) });
-        await clock.sleep(backoffMs(backoff, failures), this.#ending).catch(() => {});
-      }
+        throw error;
+      });
+    const mayRetry = (error: unknown) => isTransient(error) && performance.now() < until;
+    const onWait = (error: unknown) =>
+      log.warn("the database does not accept a transaction; trying again", { error: errorText(error) });
+    try {
+      return await retry(enter, { backoff, clock, signal: this.#ending, mayRetry, onWait });
+    } catch (error) {
+      if (membership?.isOver.aborted && isTransient(error)) throw membership.fenced();
+      throw postgresError(error, connections.where);
     }
   }
 

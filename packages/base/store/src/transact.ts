@@ -1,8 +1,9 @@
 /** Writes and other work that must not be lost: a full disk or an unavailable database only delays them. */
 import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
-import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
+import type { Backoff } from "@aegis/lib/backoff.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import { retry } from "@aegis/lib/retry.ts";
 import type { Store, StoreTx } from "./store.ts";
 
 const backoff: Backoff = { firstMs: 200, longestMs: 5_000 };
@@ -12,18 +13,9 @@ export type Transact = <T>(unit: (tx: StoreTx) => Promise<T>) => Promise<T>;
 
 export function createTransact(options: { store: Store; clock: Clock; log: Logger; signal: AbortSignal }): Transact {
   const { store, clock, log, signal } = options;
-  return async (unit) => {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await store.transact(unit);
-      } catch (error) {
-        if (!mayWriteLater(error) || signal.aborted) throw error;
-        const delay = backoffMs(backoff, failures);
-        log.error("the store cannot write; trying again", { error: errorText(error), delay_ms: delay });
-        await clock.sleep(delay, signal);
-      }
-    }
-  };
+  const onWait = (error: unknown, delay: number) =>
+    log.error("the store cannot write; trying again", { error: errorText(error), delay_ms: delay });
+  return (unit) => retry(() => store.transact(unit), { backoff, clock, signal, mayRetry: mayWriteLater, onWait });
 }
 
 export type Repetition = {
@@ -43,21 +35,19 @@ export type Repetition = {
 
 /** Does the work again while it meets a lost database. The work must be idempotent: a part of it may have been done. */
 export async function whileAway<T>(work: () => Promise<T>, repetition: Repetition): Promise<T> {
-  const { clock, log, signal, what, details = {}, forMs = Number.POSITIVE_INFINITY, longestDelayMs } = repetition;
+  const { clock, log, signal, what, details = {}, forMs = Number.POSITIVE_INFINITY } = repetition;
+  const { longestDelayMs = backoff.longestMs } = repetition;
   const mayRepeat = (error: unknown) =>
     error instanceof StoreAwayError || (error instanceof OutcomeUnknownError && repetition.onlyUnstored !== true);
   const until = clock.now() + forMs;
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const delay = backoffMs({ ...backoff, longestMs: longestDelayMs ?? backoff.longestMs }, failures);
-      if (!mayRepeat(error) || signal.aborted || clock.now() + delay > until) throw error;
-      log.warn(`${what} lost the database; trying again`, { ...details, error: errorText(error), delay_ms: delay });
-      await clock.sleep(delay, signal).catch(() => {});
-      if (signal.aborted) throw error;
-    }
-  }
+  return retry(work, {
+    backoff: { ...backoff, longestMs: longestDelayMs },
+    clock,
+    signal,
+    mayRetry: (error, delay) => mayRepeat(error) && clock.now() + delay <= until,
+    onWait: (error, delay) =>
+      log.warn(`${what} lost the database; trying again`, { ...details, error: errorText(error), delay_ms: delay }),
+  });
 }
 
 /** The database does not answer now. Nothing of the unit was stored, or a repetition with the same key finds it. */
