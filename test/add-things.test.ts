@@ -169,6 +169,20 @@ const changes: readonly Change[] = [
     ],
   },
   {
+    row: "a channel for people",
+    name: "made_up_channel",
+    edits: [
+      [
+        "packages/daemon/project/src/config/schema.ts",
+        "  telegram: z",
+        "  made_up_channel: z.strictObject({ token_env: text.optional(), token_file: text.optional() }).optional(),\n",
+      ],
+      ["packages/daemon/project/src/config/schema.ts", '"telegram"] as const', '"made_up_channel", '],
+    ],
+    // The mark of its key is the row of a configuration key.
+    demands: ["packages/daemon/daemon/src/build-channels.ts"],
+  },
+  {
     row: "a lifecycle part",
     name: "madeUpPart",
     edits: [["packages/daemon/daemon/src/build.ts", "    hooks: Hooks;", "    madeUpPart: { stop(): void };\n"]],

@@ -80,7 +80,6 @@ describe("a channel of a plugin", () => {
   channelSuite({
     shared,
     name: "mailbox",
-    sender: { kind: "channel", name: "mailbox" },
     longestText: 2_000,
     chat() {
       const { say, sent, shows } = chat(shared.project);
@@ -99,7 +98,7 @@ describe("a channel of a plugin", () => {
   it("is shown by status with its kind, and names its sessions after the first message", timeout, async () => {
     const { client } = shared.daemon;
     expect((await client.call("listSessions")).sessions[0]?.title).toBe("the first");
-    expect(await channel(client)).toMatchObject({ kind: "plugin" });
+    expect(await channel(client)).toMatchObject({ kind: "people" });
     expect((await client.call("status")).channels.map(({ name }) => name)).toContain("mailbox");
   });
 

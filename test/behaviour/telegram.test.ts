@@ -66,7 +66,12 @@ describe("as a channel", () => {
     texts: async (who) => api.texts(people[who]),
     deliverAgain: async () => api.deliverAgain(),
   };
-  channelSuite({ shared, name: "telegram", sender: { kind: "telegram" }, longestText: 4_096, chat: () => chat });
+  channelSuite({
+    shared,
+    name: "telegram",
+    longestText: 4_096,
+    chat: () => chat,
+  });
 
   it("names the session and its bot, and sends nothing that Telegram refuses", timeout, async () => {
     api.say(ada, "the last");

@@ -1,6 +1,5 @@
 /** What every channel for people promises, in a real daemon. The user of the project allows Ada; Eve is not allowed. */
 
-import type { Sender } from "@aegis/contract/message.ts";
 import { expect, it } from "vitest";
 import type { Daemon } from "../helpers/project.ts";
 import { scaled } from "../helpers/slowness.ts";
@@ -24,14 +23,13 @@ export type ChannelUnderTest = {
   shared: { daemon: Daemon };
   /** The name of the channel. */
   name: string;
-  sender: Sender;
   longestText: number;
   chat(): PlayedChat;
 };
 
 const timeout = { timeout: scaled(90_000) };
 
-export function channelSuite({ shared, name, sender, longestText, chat }: ChannelUnderTest): void {
+export function channelSuite({ shared, name, longestText, chat }: ChannelUnderTest): void {
   const shows = (who: Person, text: string | RegExp) =>
     waitUntil(`${who} sees ${text}`, async () =>
       (await chat().texts(who)).some((one) => (typeof text === "string" ? one === text : text.test(one))),
@@ -56,8 +54,8 @@ export function channelSuite({ shared, name, sender, longestText, chat }: Channe
     await shows("ada", "you said: the second");
     expect(await sessions()).toHaveLength(1);
     expect((await admitted()).map((message) => [message.sender, message.body])).toEqual([
-      [sender, "the first"],
-      [sender, "the second"],
+      [{ kind: "channel", name }, "the first"],
+      [{ kind: "channel", name }, "the second"],
     ]);
     await waitUntil("all is sent", async () => (await view())?.waiting === 0);
     expect(await view()).toMatchObject({ state: "ok", failed: 0 });

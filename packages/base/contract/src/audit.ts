@@ -117,8 +117,8 @@ export const auditSchema = z.object({
     skill_registry: z.string(),
     /** Outgoing webhooks; the address without its path, which may contain a secret. */
     webhooks: z.array(z.object({ name: z.string(), origin: z.string(), allow_private: z.boolean() })),
-    /** The Telegram bot, if one is configured. */
-    telegram: z.boolean(),
+    /** The channels with people that the configuration has. */
+    channels: z.array(z.string()),
   }),
   /** Names only. */
   secrets: z.array(z.object({ name: z.string(), used_by: z.array(z.string()) })),

@@ -17,7 +17,8 @@ export const channelStateSchema = z.enum([
 ]);
 export type ChannelState = z.infer<typeof channelStateSchema>;
 
-export const channelKindSchema = z.enum(["telegram", "webhook_out", "webhook_in", "desktop", "plugin"]);
+/** `people` talk to sessions through the channel, whether Aegis or a plugin provides it. */
+export const channelKindSchema = z.enum(["people", "webhook_out", "webhook_in", "desktop"]);
 export type ChannelKind = z.infer<typeof channelKindSchema>;
 
 /** A person who may use a channel. */
@@ -31,7 +32,7 @@ export const channelPeerSchema = z.object({
 export type ChannelPeerView = z.infer<typeof channelPeerSchema>;
 
 export const channelSchema = z.object({
-  /** `telegram`, `desktop`, `out:<hook>`, `in:<hook>`, or the name of a channel that a plugin brings. */
+  /** The name of a channel with people, `desktop`, `out:<hook>` or `in:<hook>`. */
   name: z.string(),
   kind: channelKindSchema,
   state: channelStateSchema,

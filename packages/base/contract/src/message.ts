@@ -17,8 +17,7 @@ export const senderSchema = z.discriminatedUnion("kind", [
     verified: z.boolean().optional(),
   }),
   z.object({ kind: z.literal("workflow"), name: z.string(), run: z.string(), status: outcome.nullable() }),
-  z.object({ kind: z.literal("telegram") }),
-  /** A person, through a channel that a plugin brings. */
+  /** A person, through a channel. */
   z.object({ kind: z.literal("channel"), name: z.string() }),
   /** A program that works for the user, such as another agent application. Its text is a model's, not the user's. */
   z.object({ kind: z.literal("client"), name: z.string() }),

@@ -171,6 +171,7 @@ function originOf(sender: Sender): string | null {
     case "workflow":
     case "schedule":
     case "client":
+    case "channel":
       return `${sender.kind}:${sender.name}`;
     case "group":
       return `group:${sender.group}`;

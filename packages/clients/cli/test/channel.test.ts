@@ -106,6 +106,10 @@ it("explains what is wrong with a channel", timeout, async () => {
   expect(stdout).toMatch(/FAIL +channels +out:ci: off, the variable CI_SECRET for the secret/);
   expect(stdout).toContain("export CI_SECRET, then restart the daemon");
   expect(code).toBe(1);
+  expect(await project.aegis("channel", "pair")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no channel with people is configured"),
+  });
   const bad = await aegisProject({ ".aegis.yaml": `${offlineConfig}telegram: { token: "1:x" }\n` });
   const refused = await bad.aegis("config", "show");
   expect(refused.stderr + refused.stdout).toMatch(/telegram\.token|unknown key/);

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { silentLogger } from "@aegis/lib/log.ts";
 import { aborted } from "@aegis/lib/until-aborted.ts";
+import { whyMessage } from "@aegis/sessions/inbox/why.ts";
 import { type FakeClock, fakeClock } from "@aegis/test/helpers/fake-clock.ts";
 import { completed, said, type TestRuntime, testDriver, testRuntime } from "@aegis/test/helpers/runtime.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
@@ -68,9 +69,7 @@ async function setup(): Promise<Setup> {
     clock,
     log: silentLogger,
     name: "played",
-    kind: "telegram",
     channel: service,
-    sender: { kind: "telegram" },
     agent: () => undefined,
     threads: () => false,
     users: ["7"],
@@ -119,7 +118,12 @@ describe("a channel for people", () => {
     expect((await test.channel.view()).ignored).toBe(1);
     expect(await host.cursor()).toMatchObject({ position: "2" });
     expect(test.runtime.driver.turns).toHaveLength(1);
-    expect(test.runtime.driver.turns[0]?.prompt.text).toMatch(/^> from telegram · .*\nhello$/);
+    expect(test.runtime.driver.turns[0]?.prompt.text).toMatch(/^> from channel:played · .*\nhello$/);
+    const [message] = messages;
+    if (message === undefined) throw new Error("unreachable: it was admitted");
+    expect(message.sender).toEqual({ kind: "channel", name: "played" });
+    const links = await whyMessage(test.runtime.store.read, message.id, (value) => value);
+    expect(links.at(-1)).toMatchObject({ kind: "person", name: "played" });
   });
 
   it("keeps answers while the network is down for an hour and tries about once a minute", async () => {

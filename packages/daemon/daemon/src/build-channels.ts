@@ -10,6 +10,7 @@ import { SoleHolder } from "@aegis/cluster/sole-holder.ts";
 import type { EventHub } from "@aegis/events/hub.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Config } from "@aegis/project/config/config.ts";
+import { type ChannelKey, channelKeys } from "@aegis/project/config/schema.ts";
 import { pluginValues } from "@aegis/project/plugins/dirs.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
 import type { Store } from "@aegis/store/store.ts";
@@ -53,7 +54,7 @@ export function buildChannels(options: BuildChannelsOptions): ChannelParts {
     if (!holder.holds) return [];
     const { config } = settings();
     return [
-      ...telegram(options, config),
+      ...channelKeys.flatMap((key) => withPeople[key](options, config)),
       ...desktop(options, config),
       ...outgoingHooks(options, config),
       ...incomingHooks(options, config, { serve: routes.add, started: () => channels.started() }),
@@ -82,6 +83,11 @@ export function buildChannels(options: BuildChannelsOptions): ChannelParts {
   return { channels, node: () => holder.node(), listen, start, serveHooks: (mount) => routes.open(mount) };
 }
 
+/** How each channel with people starts that has a key in the configuration. */
+const withPeople: Readonly<Record<ChannelKey, (options: BuildChannelsOptions, config: Config) => ChannelPlan[]>> = {
+  telegram,
+};
+
 function telegram(options: BuildChannelsOptions, { telegram: entry }: Config): ChannelPlan[] {
   if (entry === undefined || (entry.token_env === undefined && entry.token_file === undefined)) return [];
   const { users, chats, agent, notify, topics, stream, api_root: apiRoot } = entry;
@@ -93,7 +99,7 @@ function telegram(options: BuildChannelsOptions, { telegram: entry }: Config): C
       return startTelegram({ ...options, dir: join(options.stateDir, "channel-files"), settings });
     });
   };
-  return [{ name: "telegram", kind: "telegram", fingerprint: JSON.stringify(entry), start }];
+  return [{ name: "telegram", kind: "people", fingerprint: JSON.stringify(entry), start }];
 }
 
 function desktop(options: BuildChannelsOptions, { notify }: Config): ChannelPlan[] {
@@ -156,7 +162,7 @@ function fromPlugins(options: BuildChannelsOptions, { plugins }: Config): Channe
       const dir = join(options.stateDir, "channel-files");
       return startPluginChannel({ ...options, dir, remote, settings: own });
     };
-    return { name, kind: "plugin", fingerprint: JSON.stringify([plugin, load, own]), start };
+    return { name, kind: "people", fingerprint: JSON.stringify([plugin, load, own]), start };
   });
 }
 

@@ -362,7 +362,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         models: [],
         plugin_registries: [],
         webhooks: [],
-        telegram: false,
+        channels: [],
       },
       state: { owner: "you", since: null, adopted: false },
       trust: { file: "/home/ada/.aegis/trust.json", always: false, dev: [], items: [] },

@@ -43,6 +43,9 @@ type Column = {
   readonly isText: boolean;
 };
 
+/** Turns values that an older version stored into those of now. */
+type Readers<Row> = { readonly [K in keyof Row]?: (value: Exclude<Row[K], null | undefined>) => Row[K] };
+
 /**
  * A table with rows of one type. `Hidden` are columns that are written but are no part of a row; `Numbered` is the one
  * that the database fills.
@@ -52,6 +55,7 @@ export class Table<Row extends object, Hidden extends object = object, Numbered 
   /** The columns of a row, for a statement that reads several tables. */
   readonly columns: string;
   readonly #read: readonly Column[];
+  readonly #readers: ReadonlyMap<string, (value: never) => unknown>;
   /** Those that an insert or an update may name. */
   readonly written: readonly Column[];
   /** Changes no row if an equal key exists. */
@@ -62,11 +66,12 @@ export class Table<Row extends object, Hidden extends object = object, Numbered 
   constructor(
     name: string,
     columns: Columns<Omit<Row, Numbered>>,
-    rest: { hidden?: Columns<Hidden>; numbered?: Numbered } = {},
+    rest: { hidden?: Columns<Hidden>; numbered?: Numbered; readers?: Readers<Row> } = {},
   ) {
     const own = Object.entries<string>(columns).map(columnOf);
     this.name = name;
     this.#read = rest.numbered === undefined ? own : [...own, columnOf([String(rest.numbered), "plain"])];
+    this.#readers = new Map(Object.entries(rest.readers ?? {}));
     this.written = [...own, ...Object.entries<string>(rest.hidden ?? {}).map(columnOf)];
     this.columns = this.#read.map((column) => `${name}.${quoted(column)}`).join(", ");
     this.#select = `SELECT ${this.columns} FROM ${name} `;
@@ -100,6 +105,7 @@ export class Table<Row extends object, Hidden extends object = object, Numbered 
       } else if (format === null) row[name] = value;
       else row[name] = format === "flag" ? value === 1 : JSON.parse(String(value));
     }
+    for (const [name, read] of this.#readers) if (row[name] !== null) row[name] = read(row[name] as never);
     return row as Row;
   };
 

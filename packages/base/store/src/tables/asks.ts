@@ -3,6 +3,7 @@ import type { Ask, AskAnswer, AskStatus } from "@aegis/contract/ask.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { AskId, SessionId } from "@aegis/contract/ids.ts";
 import type { NeedsYou } from "@aegis/contract/session.ts";
+import { currentOrigin } from "../sql/old-senders.ts";
 import type { RowWriter } from "../sql/row-writer.ts";
 import type { ReadSql } from "../sql/sql.ts";
 import { Table, TableReads } from "../sql/table.ts";
@@ -43,7 +44,7 @@ const table = new Table<Ask, { choice: string | null; used: boolean }>(
     settled_by: "text",
     settled_reason: "text",
   },
-  { hidden: { choice: "later", used: "flag" } },
+  { hidden: { choice: "later", used: "flag" }, readers: { origin: currentOrigin } },
 );
 
 export class AskReads<S extends ReadSql = ReadSql> extends TableReads<S> {

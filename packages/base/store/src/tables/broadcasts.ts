@@ -2,6 +2,7 @@
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Broadcast, BroadcastMember, ReplyStatus } from "@aegis/contract/group.ts";
 import type { BroadcastId, GroupId, MessageId, SessionId, TurnId } from "@aegis/contract/ids.ts";
+import { currentSender } from "../sql/old-senders.ts";
 import type { RowWriter } from "../sql/row-writer.ts";
 import type { ReadSql } from "../sql/sql.ts";
 import { Table, TableReads } from "../sql/table.ts";
@@ -14,17 +15,21 @@ export type ReplySettlement = {
 };
 
 /** A repeated request is compared with the brief. */
-const table = new Table<Omit<Broadcast, "members">>("broadcasts", {
-  id: "plain",
-  group: "plain",
-  sender: "json name",
-  objective: "whole",
-  output_format: "whole",
-  tool_guidance: "whole",
-  boundaries: "whole",
-  created_at: "plain",
-  settled_at: "plain",
-});
+const table = new Table<Omit<Broadcast, "members">>(
+  "broadcasts",
+  {
+    id: "plain",
+    group: "plain",
+    sender: "json name",
+    objective: "whole",
+    output_format: "whole",
+    tool_guidance: "whole",
+    boundaries: "whole",
+    created_at: "plain",
+    settled_at: "plain",
+  },
+  { readers: { sender: currentSender } },
+);
 const members = new Table<BroadcastMember, { broadcast: BroadcastId }>(
   "broadcast_members",
   {

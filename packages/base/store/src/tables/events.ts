@@ -1,6 +1,7 @@
 /** The event log: numbered without gaps and immutable. */
 import type { Event, EventType, NewEvent } from "@aegis/contract/event.ts";
 import type { RunId, SessionId } from "@aegis/contract/ids.ts";
+import { currentData } from "../sql/old-senders.ts";
 import type { RowWriter } from "../sql/row-writer.ts";
 import type { ReadSql, Value } from "../sql/sql.ts";
 import { TableReads } from "../sql/table.ts";
@@ -94,9 +95,9 @@ export class EventWrites extends EventReads<RowWriter> {
 /** The data is JSON already. */
 function textOf({ seq, at, type, session, data }: Stored): EventText {
   const head = JSON.stringify({ seq, at, type, session });
-  return { seq, json: `${head.slice(0, -1)},"data":${data}}` };
+  return { seq, json: `${head.slice(0, -1)},"data":${currentData(type, data)}}` };
 }
 
 function fromStored({ seq, at, type, session, data }: Stored): Event {
-  return { seq, at, type, session, data: JSON.parse(data) as unknown } as Event;
+  return { seq, at, type, session, data: JSON.parse(currentData(type, data)) as unknown } as Event;
 }

@@ -3,6 +3,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { MessageId, SessionId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message, MessageStatus } from "@aegis/contract/message.ts";
 import { textDigest } from "@aegis/lib/text-digest.ts";
+import { currentSender } from "../sql/old-senders.ts";
 import type { RowWriter } from "../sql/row-writer.ts";
 import type { ReadSql, Value } from "../sql/sql.ts";
 import { Table, TableReads } from "../sql/table.ts";
@@ -32,7 +33,7 @@ const table = new Table<Message, { sent_as: string | null }>(
     admitted_at: "plain",
     turn: "plain",
   },
-  { hidden: { sent_as: "name" } },
+  { hidden: { sent_as: "name" }, readers: { sender: currentSender } },
 );
 
 export class MessageReads<S extends ReadSql = ReadSql> extends TableReads<S> {

@@ -2,7 +2,7 @@
 import type { ChannelView } from "@aegis/contract/channel.ts";
 import { duration } from "./time.ts";
 
-/** `telegram: unreachable for 12m, <detail>`. */
+/** `<channel>: unreachable for 12m, <detail>`. */
 export function channelWords(
   { name, state, since, detail }: Pick<ChannelView, "name" | "state" | "since" | "detail">,
   now: number,

@@ -222,8 +222,6 @@ function origin(sender: Sender): { from: string; label: string } {
       return { from: sender.group, label: "broadcast" };
     case "channel":
       return { from: sender.name, label: "message" };
-    case "telegram":
-      return { from: "telegram", label: "message" };
     default:
       return { from: "aegis", label: "notice" };
   }

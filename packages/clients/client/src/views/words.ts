@@ -69,7 +69,6 @@ export function senderName({ sender }: Pick<Message, "sender">): string {
       return `group ${sender.group}`;
     case "channel":
       return sender.name;
-    case "telegram":
     case "substrate":
       return sender.kind;
   }

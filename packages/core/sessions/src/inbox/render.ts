@@ -55,8 +55,6 @@ function originOf(sender: Sender): string {
     case "workflow":
       if (sender.status === null) return `workflow:${word(sender.name)}`;
       return [`workflow:${word(sender.name)}`, `task#${word(sender.run)}`, ...outcome(sender.status)].join(" · ");
-    case "telegram":
-      return "telegram";
     case "channel":
       return `channel:${word(sender.name)}`;
     case "client":

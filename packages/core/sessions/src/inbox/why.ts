@@ -43,8 +43,8 @@ class Chain {
     switch (sender.kind) {
       case "human":
         return this.#begin("person", null);
-      case "telegram":
-        return this.#begin("person", "Telegram");
+      case "channel":
+        return this.#begin("person", sender.name);
       case "client":
         return this.#begin("client", sender.name);
       case "webhook":

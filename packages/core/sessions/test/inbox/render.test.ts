@@ -24,7 +24,7 @@ describe("headers", () => {
       { kind: "workflow", name: "tdd_cycle", run: "run_1", status: null },
       "> from workflow:tdd_cycle · 2026-01-31T09:05:07Z",
     ],
-    [{ kind: "telegram" }, "> from telegram · 2026-01-31T09:05:07Z"],
+    [{ kind: "channel", name: "telegram" }, "> from channel:telegram · 2026-01-31T09:05:07Z"],
     [{ kind: "webhook", name: "ci" }, "> from webhook:ci · 2026-01-31T09:05:07Z"],
     [{ kind: "schedule", name: "nightly" }, "> from schedule:nightly · 2026-01-31T09:05:07Z"],
     [{ kind: "group", group: "g", broadcast: "brd_1" }, "> from group:g/broadcast:brd_1 · 2026-01-31T09:05:07Z"],

@@ -3,7 +3,7 @@ import type { Ask } from "@aegis/contract/ask.ts";
 import { type AskId, isId } from "@aegis/contract/ids.ts";
 import type { AskCard, Channel } from "../channel.ts";
 
-/** Services limit the data of a button; Telegram to 64 bytes. 96 bits of the digest identify the action. */
+/** Services limit the data of a button, some to 64 bytes. 96 bits of the digest identify the action. */
 const digestLength = 24;
 const longestDetail = 1_500;
 

@@ -20,7 +20,6 @@ import { Typing } from "./typing.ts";
 
 export type ConversationOptions = ChannelBase &
   Omit<TalkOptions, "now" | "deliveries" | "added"> & {
-    kind: ChannelView["kind"];
     /** People whom the configuration lists, by the service's ids. */
     users: readonly string[];
     /** Places that several people share and that the configuration lists. */
@@ -110,14 +109,14 @@ class ConversationChannel implements RunningChannel {
   }
 
   async view(): Promise<ChannelView> {
-    const { store, kind, users } = this.#options;
+    const { store, users } = this.#options;
     const counts = await store.read.channels.outCounts(this.name);
     const paired = await store.read.channels.peers(this.name);
     const listed = users
       .filter((user) => paired.every(({ peer }) => peer !== user))
       .map((peer) => ({ peer, name: "", paired_at: null }));
     const peers = [...paired.map(({ peer, name, paired_at }) => ({ peer, name, paired_at })), ...listed];
-    return { name: this.name, kind, ...this.#health.view(), ...counts, peers };
+    return { name: this.name, kind: "people", ...this.#health.view(), ...counts, peers };
   }
 
   async pair(): Promise<Pairing> {

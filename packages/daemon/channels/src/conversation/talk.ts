@@ -22,8 +22,6 @@ import { type FilesOptions, takeFiles } from "./files.ts";
 export type TalkOptions = FilesOptions & {
   name: string;
   channel: Channel;
-  /** The sender of its messages, as agents see it. */
-  sender: Sender;
   /** The agent of new sessions; undefined for the default agent. */
   agent: () => string | undefined;
   /** Whether each session gets a thread of its own. */
@@ -92,7 +90,8 @@ export class Talk {
     { content, session, agent }: { content: TextContent; session: SessionRow | null; agent: string | undefined },
     signal: AbortSignal,
   ): Promise<void> {
-    const { channel, store, sessions, inbox, agents, sender } = this.#options;
+    const { name, channel, store, sessions, inbox, agents } = this.#options;
+    const sender: Sender = { kind: "channel", name };
     const source = this.#source(item);
     const target = session ?? { handle: "the new session", harness: agents.startable(agent).harness };
     const last = item.attempt >= mostAttempts;

@@ -37,9 +37,7 @@ export function startPluginChannel({ remote, settings, redact, ...parts }: Start
   return startConversation({
     ...parts,
     name,
-    kind: "plugin",
     channel: createPluginChannel(remote, parts.clock, redact),
-    sender: { kind: "channel", name },
     hub: null,
     agent: () => agent,
     threads: () => threads,

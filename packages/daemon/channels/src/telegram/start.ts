@@ -24,9 +24,7 @@ export function startTelegram({ settings, hub, ...parts }: StartTelegramOptions)
   return startConversation({
     ...parts,
     name: "telegram",
-    kind: "telegram",
     channel: createTelegram({ token, root: apiRoot, clock: parts.clock }),
-    sender: { kind: "telegram" },
     hub: stream === "edit" ? hub : null,
     agent: () => agent,
     threads: () => topics,

@@ -9,6 +9,7 @@ import { userName } from "@aegis/lib/home.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
 import { itemKey } from "@aegis/plugins/trust/trust.ts";
 import type { Config } from "@aegis/project/config/config.ts";
+import { channelKeys } from "@aegis/project/config/schema.ts";
 import { looksSecret } from "@aegis/project/config/show.ts";
 import { stateOwner, statePlace } from "@aegis/project/state/decide.ts";
 import { listTrust } from "@aegis/project/trust/agree.ts";
@@ -113,7 +114,7 @@ function networkOf(config: Config, url: string): Audit["network"] {
       origin: to === undefined ? "no address" : new URL(to).origin,
       allow_private,
     })),
-    telegram: config.telegram !== undefined,
+    channels: channelKeys.filter((key) => config[key] !== undefined),
   };
 }
 
@@ -133,15 +134,18 @@ function secretsOf(agents: Audit["agents"], plugins: Audit["plugins"], config: C
 }
 
 /** The variable or the file that holds the secret of each channel. */
-function channelSecrets({ telegram, webhooks }: Config): [string, string][] {
+function channelSecrets(config: Config): [string, string][] {
   const hooks = (["in", "out"] as const).flatMap((way) =>
-    Object.entries(webhooks[way]).map(([name, hook]): [string, string | undefined] => [
+    Object.entries(config.webhooks[way]).map(([name, hook]): [string, string | undefined] => [
       `webhook ${way}:${name}`,
       hook.secret_env ?? hook.secret_file,
     ]),
   );
-  const all: [string, string | undefined][] = [["telegram", telegram?.token_env ?? telegram?.token_file], ...hooks];
-  return all.flatMap(([user, name]) => (name === undefined ? [] : [[user, name]]));
+  const people = channelKeys.map((key): [string, string | undefined] => [
+    key,
+    config[key]?.token_env ?? config[key]?.token_file,
+  ]);
+  return [...people, ...hooks].flatMap(([user, name]) => (name === undefined ? [] : [[user, name]]));
 }
 
 async function trustOf({ root, env, drivers, trust }: OpenProject): Promise<Audit["trust"]> {

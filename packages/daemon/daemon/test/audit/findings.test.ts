@@ -20,7 +20,7 @@ const closed: AuditFacts = {
     plugin_registries: [],
     skill_registry: "https://skills.example",
     webhooks: [],
-    telegram: false,
+    channels: [],
   },
   secrets: [],
   trust: { file: "/home/ada/.aegis/trust.json", always: false, dev: [], items: [] },

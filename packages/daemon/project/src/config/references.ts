@@ -9,6 +9,7 @@ import { didYouMean } from "@aegis/lib/nearest.ts";
 import { soleVariable } from "@aegis/lib/variables.ts";
 import type { Finding } from "./combine.ts";
 import { describeValue, type KeyPath } from "./problem.ts";
+import { channelKeys } from "./schema.ts";
 
 export type KnownNames = {
   harnesses: readonly string[];
@@ -99,16 +100,18 @@ function checkSchedule(path: KeyPath, entry: Entry): Finding[] {
 }
 
 function checkChannels(config: Entry, agents: readonly string[], queues: readonly string[]): Finding[] {
-  const { telegram, webhooks } = config;
+  const { webhooks } = config;
   const hooks = isRecord(webhooks) ? webhooks : {};
   const secrets = ["secret_env", "secret_file"];
   return [
-    ...(isRecord(telegram)
-      ? [
-          ...oneOf(["telegram"], telegram, ["token_env", "token_file"], true),
-          ...checkName(["telegram", "agent"], telegram.agent, "agent", agents),
-        ]
-      : []),
+    ...channelKeys.flatMap((key) => {
+      const channel = config[key];
+      if (!isRecord(channel)) return [];
+      return [
+        ...oneOf([key], channel, ["token_env", "token_file"], true),
+        ...checkName([key, "agent"], channel.agent, "agent", agents),
+      ];
+    }),
     ...entries(hooks, "out").flatMap(([name, entry]) => [
       ...oneOf(["webhooks", "out", name], entry, ["url"], true),
       // A topic of ntfy may be open to everyone; every other receiver must be able to check the signature.

@@ -301,3 +301,11 @@ export const configSchema = z.strictObject({
 /** The validated content of the files, before synonyms and prompt files are resolved. */
 export type ParsedConfig = z.output<typeof configSchema>;
 export type ParsedAgent = z.output<typeof agentEntrySchema>;
+
+/** The keys of the channels with people. Each has the place of its token and the agent of its new sessions. */
+export const channelKeys = ["telegram"] as const satisfies readonly (keyof ParsedConfig)[];
+export type ChannelKey = (typeof channelKeys)[number];
+
+export function isChannelKey(key: string | undefined): key is ChannelKey {
+  return channelKeys.some((known) => known === key);
+}

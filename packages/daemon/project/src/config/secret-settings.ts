@@ -13,6 +13,7 @@ import { diskFiles, readSources } from "./files.ts";
 import { loadProject } from "./load.ts";
 import { formatPath, type KeyPath } from "./problem.ts";
 import type { KnownNames } from "./references.ts";
+import { isChannelKey } from "./schema.ts";
 import { looksSecret } from "./show.ts";
 
 export type SecretQuestion = KnownNames & { root: string; env: Environment };
@@ -67,7 +68,7 @@ function isSecretPlace(path: KeyPath, schemas: Schemas): boolean {
   if (/_(?:env|file)$/.test(last)) return false;
   if (section === "plugins") return schemas.get(name ?? "")?.[key ?? ""]?.secret === true || looksSecret(last);
   if (section === "agents") return (key === "env" || key === "options") && looksSecret(last);
-  return section === "telegram" && looksSecret(last);
+  return isChannelKey(section) && looksSecret(last);
 }
 
 function leavesOf(path: KeyPath, value: unknown): [KeyPath, string][] {

@@ -10,7 +10,7 @@ import { type TrustItem, valueHash } from "@aegis/plugins/trust/trust.ts";
 import { readPath } from "../config/combine.ts";
 import type { Config } from "../config/config.ts";
 import { configEffects, type Effect, workflowEffects } from "../config/effects.ts";
-import { configSchema } from "../config/schema.ts";
+import { configSchema, isChannelKey } from "../config/schema.ts";
 
 export type SettingItem = {
   item: TrustItem;
@@ -79,7 +79,8 @@ function* marked(marks: object, values: unknown, path: readonly string[], patter
 
 /** True if the user agrees to the setting together with its neighbours. */
 function isWhole(pattern: string): boolean {
-  return pattern === "queues.*.rights" || pattern.startsWith("telegram.") || pattern.startsWith("webhooks.");
+  const [section] = pattern.split(".");
+  return pattern === "queues.*.rights" || section === "webhooks" || isChannelKey(section);
 }
 
 function itemOf(name: string, what: string, value: unknown): TrustItem {

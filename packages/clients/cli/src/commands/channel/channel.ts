@@ -7,7 +7,9 @@ import type { Style } from "../../format/style.ts";
 import { plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { Handler } from "../../program/command.ts";
+import { CliError, usageError } from "../../program/failure.ts";
 import { exitCodes } from "../../terminal/context.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 import type { channelCommands } from "./spec.ts";
 
 export const list: Handler<typeof channelCommands.list> = async (cx) => {
@@ -17,7 +19,7 @@ export const list: Handler<typeof channelCommands.list> = async (cx) => {
   if (answer.channels.length === 0)
     return cx.show(
       answer,
-      "No channel is configured; docs/channels.md describes telegram, webhooks and notifications.",
+      "No channel is configured; docs/channels.md describes messengers, webhooks and notifications.",
     );
   const { style } = cx;
   const now = Date.now();
@@ -35,7 +37,7 @@ export const list: Handler<typeof channelCommands.list> = async (cx) => {
 };
 
 export const pair: Handler<typeof channelCommands.pair> = async (cx, args) => {
-  const answer = await cx.call("pairChannel", { path: { channel: args.channel ?? "telegram" } });
+  const answer = await cx.call("pairChannel", { path: { channel: args.channel ?? (await soleChannel(cx)) } });
   const { code, link, channel } = answer.pairing;
   cx.show(answer, () => [
     `Code: ${cx.style.bold(code)}`,
@@ -43,6 +45,21 @@ export const pair: Handler<typeof channelCommands.pair> = async (cx, args) => {
     ...(link === null ? [] : [`or send this message to the bot within 10 minutes: /start ${code}`]),
   ]);
 };
+
+/** The only channel with people that the project has. */
+async function soleChannel(cx: Terminal): Promise<string> {
+  const { channels } = await cx.call("listChannels");
+  const [sole, ...others] = channels.flatMap(({ kind, name }) => (kind === "people" ? [name] : []));
+  if (sole !== undefined && others.length === 0) return sole;
+  if (sole !== undefined)
+    throw usageError(
+      `several channels have people: ${[sole, ...others].join(", ")}`,
+      `name one: aegis channel pair ${sole}`,
+    );
+  throw new CliError(exitCodes.failed, "no channel with people is configured", {
+    hint: "docs/channels.md describes how to add one",
+  });
+}
 
 export const unpair: Handler<typeof channelCommands.unpair> = async (cx, args) => {
   const answer = await cx.call("unpairChannel", { path: { channel: args.channel }, body: { peer: args.peer } });

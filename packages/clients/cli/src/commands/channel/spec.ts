@@ -13,7 +13,7 @@ export const channelCommands = {
   pair: command({
     path: "channel pair",
     summary: "Allow one more person to use a channel: shows a code to send to it",
-    arguments: { channel: argument("[channel]", "a channel with people (default: telegram)") },
+    arguments: { channel: argument("[channel]", "a channel with people (default: the only one)") },
     examples: ["aegis channel pair", "aegis channel pair telegram"],
     notes: ["The code is valid for 10 minutes and for one person. Send it to the channel from your own account."],
     run: (cx, args): Exit => import("./channel.ts").then((it) => it.pair(cx, args)),

@@ -139,7 +139,7 @@ function networkLines({ network }: Audit, { columns }: Look): string[] {
     ...models,
     ...registries,
     `  skills from: ${network.skill_registry}`,
-    ...(network.telegram ? ["  messages and asks go to Telegram"] : []),
+    ...network.channels.map((name) => `  messages and asks go to: ${name} (channel)`),
     ...network.webhooks.map(({ name, origin }) => `  events go to: ${origin} (webhook out:${name})`),
   ].flatMap((line) => indented(line, columns));
 }
