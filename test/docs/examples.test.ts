@@ -12,10 +12,19 @@ import { diskDir } from "../helpers/temp-dir.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
+/** The pages for users, relative to `docs`. */
+async function guides(): Promise<string[]> {
+  const names = await Promise.all(
+    ["", "tutorials"].map(async (folder) =>
+      (await readdir(join(root, "docs", folder))).map((name) => join(folder, name)),
+    ),
+  );
+  return names.flat().filter((name) => name.endsWith(".md"));
+}
+
 async function pages(): Promise<string[]> {
-  const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
   const top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "AGENTS.md", "GLOSSARY.md", "CHANGELOG.md"];
-  return [...top, ...docs.map((name) => join("docs", name))];
+  return [...top, ...(await guides()).map((name) => join("docs", name))];
 }
 
 type Machine = "without a coding CLI" | "with every coding CLI";
@@ -67,6 +76,5 @@ describe.each(await pages())("%s", async (page) => {
 
 it("lists every page in the index", async () => {
   const index = await readFile(join(root, "docs", "README.md"), "utf8");
-  for (const name of await readdir(join(root, "docs")))
-    if (name.endsWith(".md") && name !== "README.md") expect(index).toContain(`](${name})`);
+  for (const name of await guides()) if (name !== "README.md") expect(index).toContain(`](${name})`);
 });
