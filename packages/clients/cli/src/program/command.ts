@@ -6,6 +6,7 @@ import type { CliCommandPath } from "@aegis/contract/cli-commands.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { parseDuration } from "../format/time.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { usageError } from "./failure.ts";
 
 /** What a value names, so that the shell can complete it. */
 export type Completion =
@@ -41,6 +42,8 @@ export type OptionSpec<T = unknown> = {
    * was expected.
    */
   parse?: ((text: string, before: unknown) => unknown) | undefined;
+  /** Not in the help, and not completed. */
+  hidden?: boolean;
   read: Read<T>;
 };
 
@@ -140,6 +143,15 @@ export const option = {
   flag(flags: string, description: string): OptionSpec<boolean> {
     const given = !flags.startsWith("--no-");
     return { flags, description, read: (parsed) => parsed === given };
+  },
+
+  /** An option of an earlier version. Giving it is an error that names what to use instead. */
+  removed(flags: string, wayOut: string): OptionSpec<undefined> {
+    const read = (parsed: unknown) => {
+      if (parsed !== undefined) throw usageError(`there is no ${flags} any more`, wayOut);
+      return undefined;
+    };
+    return { flags, description: wayOut, hidden: true, read };
   },
 
   text(flags: string, description: string, complete?: Completion): OptionSpec<string | undefined> {

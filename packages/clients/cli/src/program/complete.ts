@@ -11,7 +11,7 @@ import { oneLine } from "../format/text.ts";
 import type { CommandSpec, Completion, OptionSpec } from "./command.ts";
 import { commandGroups, commands } from "./table.ts";
 
-type Option = Pick<OptionSpec, "flags" | "description" | "complete">;
+type Option = Pick<OptionSpec, "flags" | "description" | "complete" | "hidden">;
 
 type Candidate = { value: string; description: string };
 
@@ -36,7 +36,7 @@ export function suggest(
   if (openOption !== null) return ofKind(openOption.complete, current);
   if (current.startsWith("-")) {
     const options = [...(command?.options ?? []), ...globalOptions];
-    return known(options.flatMap(optionNames), current);
+    return known(options.filter(({ hidden }) => hidden !== true).flatMap(optionNames), current);
   }
   if (command === undefined) {
     const prefix = path.map((word) => `${word} `).join("");

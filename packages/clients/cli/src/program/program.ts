@@ -126,8 +126,8 @@ function groupFor(program: Command, words: readonly string[]): Command {
   return parent;
 }
 
-function createOption({ flags, description, parse }: OptionSpec): Option {
-  const option = new Option(flags, description);
+function createOption({ flags, description, parse, hidden = false }: OptionSpec): Option {
+  const option = new Option(flags, description).hideHelp(hidden);
   if (parse === undefined) return option;
   return option.argParser((text, before: unknown) => {
     try {

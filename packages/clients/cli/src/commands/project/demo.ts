@@ -20,7 +20,6 @@ import { expectThat, playTour, type Tour } from "./demo-tour.ts";
 import type { projectCommands } from "./spec.ts";
 
 export const demo: Handler<typeof projectCommands.demo> = async (cx, args) => {
-  if (args.cluster) return (await import("./demo-cluster.ts")).demoCluster(cx, args.keep);
   const next = "Your turn: aegis init, then aegis chat.";
   await playTour(cx, () => Stage.create(cx), { keep: args.keep, next, play });
 };

@@ -25,10 +25,13 @@ export const projectCommands = {
     group,
     summary: "Watch a team of offline agents work and survive a crash, in a temporary folder",
     options: {
-      cluster: option.flag("--cluster", "three nodes on a PostgreSQL server, which lose a node and the server"),
+      cluster: option.removed(
+        "--cluster",
+        "the demo of a cluster is a program of its own: examples/cluster/main.ts in the folder of Aegis",
+      ),
       keep: option.flag("--keep", "keep the folder for inspection"),
     },
-    examples: ["aegis demo", "aegis demo --cluster"],
+    examples: ["aegis demo", "aegis demo --keep"],
     run: (cx, args): Exit => import("./demo.ts").then((it) => it.demo(cx, args)),
   }),
   completion: command({
