@@ -1,6 +1,7 @@
 /** A daemon's side of a conversation that records what a driver asks of it. */
 import { readFile } from "node:fs/promises";
 import type {
+  CallVerdict,
   ConversationHost,
   DriverEvent,
   ModelRequest,
@@ -10,7 +11,6 @@ import type {
   ToolOutcome,
   ToolSpec,
   ToolUse,
-  ToolVerdict,
 } from "@aegis/drivers/driver.ts";
 import { writeAtomic } from "@aegis/lib/files.ts";
 import { agreed } from "./consent.ts";
@@ -41,7 +41,7 @@ export type DriverHostOptions = {
   consent?: () => Promise<void>;
   prepareSpawn?: (command: SpawnCommand) => SpawnCommand | Promise<SpawnCommand>;
   /** What plugins say of a tool call. No gate is there when absent. */
-  beforeTool?: (use: ToolUse) => ToolVerdict | Promise<ToolVerdict>;
+  beforeTool?: (use: ToolUse) => CallVerdict | Promise<CallVerdict>;
   /** What Aegis's own gate guards; its verdicts come from `beforeTool` too. */
   guarded?: readonly string[];
   afterTool?: (use: ToolUse, outcome: ToolOutcome) => string | null;

@@ -10,7 +10,7 @@ import type {
   Driver,
   DriverEvent,
   Prompt,
-  Restored,
+  ResumeOutcome,
 } from "@aegis/drivers/driver.ts";
 import { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { type Clock, systemClock } from "@aegis/lib/clock.ts";
@@ -45,7 +45,7 @@ export type TestDriver = Driver & {
   closed: number;
   alive: boolean;
   /** What it says of the next conversations. Its record never has a prompt unless a test says so. */
-  restored: Restored;
+  restored: ResumeOutcome;
 };
 
 /** A driver that asks the test what to say. */

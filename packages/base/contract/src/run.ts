@@ -32,7 +32,7 @@ export const parkedSchema = z.object({
   /** How many checkpoints still match the code: those before that step. */
   checkpoints: z.int().nullable(),
 });
-export type Parked = z.infer<typeof parkedSchema>;
+export type ParkedRun = z.infer<typeof parkedSchema>;
 
 export const runSchema = z.object({
   id: runIdSchema,

@@ -11,7 +11,7 @@ export const scheduleNameSchema = z
 export const onOverlapSchema = z.enum(["skip", "queue", "kill"]);
 export const missedSchema = z.enum(["skip", "once", "all"]);
 export type OnOverlap = z.infer<typeof onOverlapSchema>;
-export type Missed = z.infer<typeof missedSchema>;
+export type MissedPolicy = z.infer<typeof missedSchema>;
 
 /** The action of a schedule: one of three kinds. */
 export const scheduleActionSchema = z.discriminatedUnion("kind", [

@@ -152,7 +152,7 @@ export {
 export { type Method, type Route, type RouteName, routes } from "./routes.ts";
 export {
   type Json,
-  type Parked,
+  type ParkedRun,
   parkedSchema,
   type Run,
   type RunError,
@@ -175,7 +175,7 @@ export {
   firingSchema,
   firingStatusSchema,
   type Lifecycle,
-  type Missed,
+  type MissedPolicy,
   type OnOverlap,
   type ScheduleAction,
   type ScheduleEntry,

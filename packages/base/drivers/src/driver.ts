@@ -142,7 +142,7 @@ export interface ConversationHost {
    * The verdict of plugins and of Aegis before a tool runs. Never rejects: a gate that fails denies. If the call may run
    * and changes files, no other session changes them until `afterTool` or `endTool`.
    */
-  beforeTool(use: ToolUse, signal: AbortSignal): Promise<ToolVerdict>;
+  beforeTool(use: ToolUse, signal: AbortSignal): Promise<CallVerdict>;
   /** The tool result as changed by plugins, or null to keep it. Never rejects. */
   afterTool(use: ToolUse, outcome: ToolOutcome, signal: AbortSignal): Promise<string | null>;
   /** The call ended, however it ended. Needed where `afterTool` may not follow. Safe to repeat. Never rejects. */
@@ -224,7 +224,7 @@ export type ToolUse = {
 export type FilesOf = (input: unknown) => { reads?: readonly string[]; changes?: readonly FileChange[] };
 
 /** `allow` only means no objection: the agent's permission can still require an ask. */
-export type ToolVerdict =
+export type CallVerdict =
   | { decision: "allow"; input?: unknown }
   | { decision: "deny"; reason: string }
   /** `once`: this call only; see `PermissionRequest`. */
@@ -275,11 +275,11 @@ export interface Conversation {
   /** False once the process has ended; the session then reopens the conversation for the next message. */
   readonly alive: boolean;
   /** What the harness had when this conversation was opened. */
-  readonly restored: Restored;
+  readonly restored: ResumeOutcome;
 }
 
 /** The outcome of resuming a conversation. It comes from the attempt itself, not from a report of the harness. */
-export type Restored = {
+export type ResumeOutcome = {
   /** False if the harness began a new conversation: it was not asked to resume, could not, or had lost its record. */
   conversation: boolean;
   /**

@@ -3,15 +3,15 @@
  * digest, so their text need not be stored for this.
  */
 import { printLength, printOf } from "@aegis/lib/text-digest.ts";
-import type { HandOvers, Holding, Restored, SentPrompt } from "./driver.ts";
+import type { HandOvers, Holding, ResumeOutcome, SentPrompt } from "./driver.ts";
 
 /** A new conversation: the harness knows nothing of the prompts of another one. */
-export const begunAnew: Restored = { conversation: false, holds: async () => "no" };
+export const begunAnew: ResumeOutcome = { conversation: false, holds: async () => "no" };
 
 /**
  * A resumed conversation. `read` returns the user messages of the harness's record, or null if there is none to read.
  */
-export function restoredWith(read: () => Promise<readonly string[] | null>): Restored {
+export function restoredWith(read: () => Promise<readonly string[] | null>): ResumeOutcome {
   return { conversation: true, holds: async (prompts) => recordHolds(await read(), prompts) };
 }
 

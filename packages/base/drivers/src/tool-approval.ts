@@ -1,6 +1,6 @@
 /** Decides about a call that a harness asks about: plugins check it first, then the agent's permission or a person. */
 import { isDeepStrictEqual } from "node:util";
-import type { ConversationHost, PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "./driver.ts";
+import type { CallVerdict, ConversationHost, PermissionAnswer, PermissionRequest, ToolUse } from "./driver.ts";
 
 /**
  * `settled` is the answer that the agent's permission gives without a question, or null. An answer that changes the
@@ -35,7 +35,7 @@ export async function judge(
 /** The question to a person that a verdict requires. */
 export function askedFor(
   request: PermissionRequest,
-  verdict: Exclude<ToolVerdict, { decision: "deny" }>,
+  verdict: Exclude<CallVerdict, { decision: "deny" }>,
 ): PermissionRequest {
   const { changes, ...rest } = request;
   const isRewritten = verdict.input !== undefined && !isDeepStrictEqual(verdict.input, request.input);

@@ -127,7 +127,7 @@ export type StepWork<T> = {
    * Part of the transaction that records the start. Side effects made here use the key as idempotency key. The result
    * is available to `perform`, also after a restart. Without `begin`, nothing is written before the end.
    */
-  begin?(tx: StoreTx, key: string): Promise<Begun>;
+  begin?(tx: StoreTx, key: string): Promise<BegunStep>;
   /**
    * Must be idempotent. Must return JSON or nothing. Is called again if it throws `StoreAwayError`, until the run stops:
    * a lost database does not fail a run.
@@ -138,7 +138,7 @@ export type StepWork<T> = {
 };
 
 /** `session` is closed when the run ends. */
-export type Begun = { value: Json; session?: SessionId };
+export type BegunStep = { value: Json; session?: SessionId };
 
 type StepInProgress = {
   /** The idempotency key: the same each time this step is performed. */

@@ -31,13 +31,13 @@ export type GitFetchOptions = {
   network?: Network;
 };
 
-export type GitProblem = "refused" | "no_git" | "no_ref" | "too_large" | "timeout" | "failed";
+export type GitFetchProblem = "refused" | "no_git" | "no_ref" | "too_large" | "timeout" | "failed";
 
 export class GitError extends Error {
   override readonly name = "GitError";
-  readonly problem: GitProblem;
+  readonly problem: GitFetchProblem;
 
-  constructor(problem: GitProblem, message: string, cause?: unknown) {
+  constructor(problem: GitFetchProblem, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.problem = problem;
   }

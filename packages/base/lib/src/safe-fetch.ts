@@ -46,7 +46,7 @@ export type FetchOptions = {
   network?: Network;
 };
 
-export type Fetched = {
+export type FetchResponse = {
   /** The URL after redirects. */
   url: URL;
   status: number;
@@ -70,7 +70,7 @@ export class FetchError extends Error {
 }
 
 /** Resolves for any HTTP status. Throws `FetchError`, or the signal's reason. */
-export async function safeFetch(url: URL | string, options: FetchOptions): Promise<Fetched> {
+export async function safeFetch(url: URL | string, options: FetchOptions): Promise<FetchResponse> {
   const deadline = AbortSignal.timeout(options.timeoutMs);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
   let target = new URL(url);
@@ -123,7 +123,7 @@ async function oneHop(
   url: URL,
   headers: Record<string, string>,
   options: FetchOptions & { signal: AbortSignal },
-): Promise<Fetched> {
+): Promise<FetchResponse> {
   // Resolving a name cannot be stopped, only left behind.
   const addresses = await untilAborted(judgedAddresses(url, options), options.signal);
   const response = await connect(url, headers, addresses, options);
@@ -187,7 +187,7 @@ async function readBody(url: URL, response: IncomingMessage, maxBytes: number): 
   return Buffer.concat(chunks);
 }
 
-function redirectOf(answer: Fetched, from: URL): URL | null {
+function redirectOf(answer: FetchResponse, from: URL): URL | null {
   const { location } = answer.headers;
   if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return null;
   if (!URL.canParse(location, from.href)) throw new FetchError("failed", from, "redirects to an invalid URL");

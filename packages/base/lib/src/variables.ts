@@ -7,10 +7,10 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Variables whose values are not secret and occur in ordinary output. */
 const ordinary = /^(?:HOME|PATH|PWD|USER|LOGNAME|SHELL|LANG|LC_\w+|TERM|TZ|TMPDIR|EDITOR|XDG_\w+)$/;
 
-export type Expanded = { text: string; missing: string[] };
+export type ExpandedText = { text: string; missing: string[] };
 
 /** Unset and empty variables are listed in `missing` and stay unexpanded. */
-export function expandVariables(text: string, env: Environment): Expanded {
+export function expandVariables(text: string, env: Environment): ExpandedText {
   const missing: string[] = [];
   const expanded = text.replace(reference, (written: string, name: string | undefined) => {
     if (name === undefined) return "${";

@@ -6,13 +6,13 @@ import { nodeOf } from "./node-of.ts";
 import type { Commands } from "./requests.ts";
 
 /** Whether a message joined the current turn; otherwise the reason, if there was a turn to join. */
-export type Steered = { joined: true } | { joined: false; why: string | null };
+export type SteerOutcome = { joined: true } | { joined: false; why: string | null };
 
 /** What this node can do with the processes of its own sessions. */
 type LocalProcesses = {
   wake(session: SessionId): void;
   interrupt(session: SessionId): Promise<boolean>;
-  steer(message: Message): Promise<Steered>;
+  steer(message: Message): Promise<SteerOutcome>;
   current(session: SessionId): readonly Message[];
   reopenNext(session: SessionId): void;
 };
@@ -48,10 +48,10 @@ export class SessionProcesses {
   }
 
   /** Adds a pending message to the current turn. */
-  async steer(message: Message): Promise<Steered> {
+  async steer(message: Message): Promise<SteerOutcome> {
     const { local, commands } = this.#options;
     const node = await this.#elsewhere(message.session);
-    return node === null ? local.steer(message) : ((await commands.send(node, "steer", message.id)) as Steered);
+    return node === null ? local.steer(message) : ((await commands.send(node, "steer", message.id)) as SteerOutcome);
   }
 
   /** The messages that the session is answering now. */

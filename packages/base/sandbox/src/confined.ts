@@ -1,11 +1,11 @@
 /** Starts programs confined: the same interface as for programs that are not. */
 import type { Command, Processes } from "@aegis/lib/process.ts";
-import type { Network } from "./network/network.ts";
+import type { SandboxNetwork } from "./network/network.ts";
 import type { SandboxPolicy } from "./policy.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** What one start is confined to. */
-export type Confinement = { policy: SandboxPolicy; network: Network; env: Readonly<Record<string, string>> };
+export type Confinement = { policy: SandboxPolicy; network: SandboxNetwork; env: Readonly<Record<string, string>> };
 
 /**
  * `confinementOf` decides for each start; null starts the program unconfined. A start that must be confined and cannot

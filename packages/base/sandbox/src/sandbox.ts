@@ -3,7 +3,7 @@
  * implements this interface and passes the table of attacks and necessities in `test/`.
  */
 import type { Command } from "@aegis/lib/process.ts";
-import type { Network } from "./network/network.ts";
+import type { SandboxNetwork } from "./network/network.ts";
 import type { SandboxPolicy } from "./policy.ts";
 
 export interface Sandbox {
@@ -13,7 +13,7 @@ export interface Sandbox {
    * Returns the command that runs the given one confined. The program ends together with everything that it started,
    * also when the daemon is killed. Throws `SandboxUnavailable` instead of confining less than the policy says.
    */
-  confine(command: Command, policy: SandboxPolicy, network: Network): Promise<Command>;
+  confine(command: Command, policy: SandboxPolicy, network: SandboxNetwork): Promise<Command>;
 }
 
 export type SandboxReport =

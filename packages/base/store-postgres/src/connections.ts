@@ -5,7 +5,7 @@
 
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { Client, ClientConfig, Pool } from "pg";
-import { connectionOptions, type Driver, sessionSettings } from "./driver.ts";
+import { connectionOptions, type PgDriver, sessionSettings } from "./driver.ts";
 import { notWritable } from "./errors.ts";
 import { type Place, serverUrls, where } from "./url.ts";
 
@@ -34,12 +34,12 @@ export class Connections {
   readonly schema: string;
   /** Names the server for people. */
   readonly where: string;
-  readonly #driver: Driver;
+  readonly #driver: PgDriver;
   readonly #servers: readonly string[];
   readonly #settings: string;
   #current = 0;
 
-  constructor(driver: Driver, place: Place, log: Logger) {
+  constructor(driver: PgDriver, place: Place, log: Logger) {
     const current = () => this.#url;
     const prepare = (client: Client) => this.#prepare(client);
     /** Each new connection of the pool goes to the server that is current then. */

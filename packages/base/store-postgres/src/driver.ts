@@ -4,9 +4,9 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type pg from "pg";
 import { decodeText } from "./text.ts";
 
-export type Driver = typeof pg;
+export type PgDriver = typeof pg;
 
-export async function loadDriver(): Promise<Driver> {
+export async function loadDriver(): Promise<PgDriver> {
   try {
     return (await import("pg")).default;
   } catch (error) {
@@ -25,7 +25,7 @@ export function applicationName(schema: string): string {
 }
 
 /** Without the address of the server. */
-export function connectionOptions(driver: Driver, schema: string): pg.ClientConfig {
+export function connectionOptions(driver: PgDriver, schema: string): pg.ClientConfig {
   return {
     application_name: applicationName(schema),
     connectionTimeoutMillis: connectTimeoutMs,
@@ -52,7 +52,7 @@ export function sessionSettings(schema: string): string {
 const oid = { bigint: 20, text: 25, json: 114, numeric: 1700 } as const;
 
 /** Numbers of Aegis fit into a double. JSON stays text: the tables parse it. */
-function parsersOf(driver: Driver): pg.CustomTypesConfig {
+function parsersOf(driver: PgDriver): pg.CustomTypesConfig {
   const own = new Map<number, (value: string) => unknown>([
     [oid.bigint, Number],
     [oid.numeric, Number],

@@ -19,7 +19,7 @@ const lookMs = 2_000;
 const backoff: Backoff = { firstMs: 100, longestMs: 2_000 };
 
 /** What this process has published. A node that joins again opens another store with it. */
-export type History = {
+export type FeedHistory = {
   /** The number of the last event; 0 if there is none. */
   published: number;
 };
@@ -31,7 +31,7 @@ export type FeedOptions = {
   deliver: (events: readonly Event[], own: readonly Event[]) => void;
   /** Receives what nodes tell each other. */
   hint: (text: string) => void;
-  history: History;
+  history: FeedHistory;
   /** Called once, if the server no longer has an event that was published. */
   onHistoryLost: (error: AegisError) => void;
   clock: Clock;

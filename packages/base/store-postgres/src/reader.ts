@@ -10,7 +10,7 @@ import type { Connections } from "./connections.ts";
 import { postgresDialect } from "./dialect.ts";
 import { isTransient, postgresError } from "./errors.ts";
 import { Statements } from "./statements.ts";
-import type { Unit } from "./unit.ts";
+import type { PostgresUnit } from "./unit.ts";
 
 const backoff: Backoff = { firstMs: 50, longestMs: 1_000 };
 const repeatForMs = 10_000;
@@ -19,7 +19,7 @@ export type ReaderOptions = {
   connections: Connections;
   node: string | null;
   /** The unit on whose behalf code runs. */
-  scope: AsyncLocalStorage<Unit>;
+  scope: AsyncLocalStorage<PostgresUnit>;
   clock: Clock;
 };
 

@@ -13,14 +13,14 @@ import { createReads, createTables } from "@aegis/store/tables.ts";
 import { Connections } from "./connections.ts";
 import { loadDriver } from "./driver.ts";
 import { finalError, isTransient } from "./errors.ts";
-import { Feed, type History } from "./feed.ts";
+import { Feed, type FeedHistory } from "./feed.ts";
 import { joinCluster, Membership, type NodeOptions } from "./membership.ts";
 import { Reader } from "./reader.ts";
 import { prepareSchema, schemaVersion } from "./schema.ts";
 import { readFacts, refuseUnusable, requireConnections, requireNotifications } from "./server.ts";
-import type { Unit } from "./unit.ts";
+import type { PostgresUnit } from "./unit.ts";
 import type { Place } from "./url.ts";
-import { Writer } from "./writer.ts";
+import { PostgresWriter } from "./writer.ts";
 
 export type PostgresStoreOptions = Place & {
   log: Logger;
@@ -31,7 +31,7 @@ export type PostgresStoreOptions = Place & {
   /** Called once, if the server has lost commits. Every write is refused from then on. */
   onHistoryLost?: (error: AegisError) => void;
   /** What this process has published with an earlier store. */
-  history?: History;
+  history?: FeedHistory;
 };
 
 /** Throws `unavailable` for a server that cannot be used, before anything is changed. */
@@ -97,7 +97,7 @@ class PostgresStore implements Store {
   readonly #listeners: Listeners;
   readonly #reader: Reader;
   readonly #feed: Feed;
-  readonly #writer: Writer;
+  readonly #writer: PostgresWriter;
   readonly membership?: Membership;
   #closing: Promise<void> | null = null;
 
@@ -105,12 +105,12 @@ class PostgresStore implements Store {
     connections: Connections,
     membership: Membership | null,
     log: Logger,
-    history: History,
+    history: FeedHistory,
     onHistoryLost: (error: AegisError) => void,
   ) {
     // Waiting for a server takes real time, also when the project has an injected clock.
     const clock = systemClock;
-    const scope = new AsyncLocalStorage<Unit>();
+    const scope = new AsyncLocalStorage<PostgresUnit>();
     this.#connections = connections;
     if (membership !== null) this.membership = membership;
     const node = membership?.node ?? null;
@@ -131,7 +131,7 @@ class PostgresStore implements Store {
     });
     const publish = (events: readonly Event[]) => this.#feed.committed(events);
     const requireHistory = (seq: number) => this.#feed.requireHistory(seq);
-    this.#writer = new Writer({ connections, scope, publish, membership, requireHistory, clock, log });
+    this.#writer = new PostgresWriter({ connections, scope, publish, membership, requireHistory, clock, log });
   }
 
   async open(): Promise<void> {

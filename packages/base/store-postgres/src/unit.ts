@@ -22,7 +22,7 @@ export type UnitOptions = {
   where: string;
 };
 
-export class Unit implements Sql {
+export class PostgresUnit implements Sql {
   readonly dialect = postgresDialect;
   readonly node: string | null;
   /** The events that the unit appended; published once the commit is durable. */

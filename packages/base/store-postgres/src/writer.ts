@@ -21,7 +21,7 @@ import type { Membership } from "./membership.ts";
 import { fateOf, timelineOf } from "./outcome.ts";
 import { Statements } from "./statements.ts";
 import { Transaction } from "./transaction.ts";
-import { Unit } from "./unit.ts";
+import { PostgresUnit } from "./unit.ts";
 
 /** A larger batch would hold the lock for too long. */
 const maxBatch = 200;
@@ -30,16 +30,16 @@ const beginForMs = 10_000;
 const backoff: Backoff = { firstMs: 50, longestMs: 1_000 };
 
 type Job = {
-  work: (unit: Unit) => Promise<unknown>;
+  work: (unit: PostgresUnit) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
-type Done = { job: Job; value: unknown; unit: Unit };
+type Done = { job: Job; value: unknown; unit: PostgresUnit };
 
-export type WriterOptions = {
+export type PostgresWriterOptions = {
   connections: Connections;
   /** The unit on whose behalf code runs. */
-  scope: AsyncLocalStorage<Unit>;
+  scope: AsyncLocalStorage<PostgresUnit>;
   /** Publishes committed events. Resolves when the feed has them. */
   publish: (events: readonly Event[]) => Promise<void>;
   /** The lease that each transaction checks; null for a store that is no node. */
@@ -50,8 +50,8 @@ export type WriterOptions = {
   log: Logger;
 };
 
-export class Writer {
-  readonly #options: WriterOptions;
+export class PostgresWriter {
+  readonly #options: PostgresWriterOptions;
   readonly #closing = new AbortController();
   /** Aborts when the store is closed or the node has lost its lease: nothing waits for the server any longer. */
   readonly #ending: AbortSignal;
@@ -62,13 +62,13 @@ export class Writer {
   #draining: Promise<void> | null = null;
   #closed = false;
 
-  constructor(options: WriterOptions) {
+  constructor(options: PostgresWriterOptions) {
     this.#options = options;
     const { membership } = options;
     this.#ending = AbortSignal.any([this.#closing.signal, ...(membership === null ? [] : [membership.isOver])]);
   }
 
-  submit<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+  submit<T>(work: (unit: PostgresUnit) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreOverError("the store is closed"));
     const { membership } = this.#options;
     if (membership?.isOver.aborted) return Promise.reject(membership.fenced());
@@ -188,7 +188,7 @@ export class Writer {
   /** Returns whether the transaction can go on. Throws if it is lost. */
   async #runUnit(transaction: Transaction, job: Job, done: Done[]): Promise<boolean> {
     const { connections, scope } = this.#options;
-    const unit = new Unit({ transaction, where: connections.where });
+    const unit = new PostgresUnit({ transaction, where: connections.where });
     try {
       const value = await unit.settle(() => scope.run(unit, () => job.work(unit)));
       transaction.keep(unit.hasWritten);

@@ -17,7 +17,7 @@ import { inspect, sideFiles, suspectMark } from "./inspect.ts";
 import { LogRoom } from "./log-room.ts";
 import { migrate, newestVersion } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
-import { Writer } from "./writer.ts";
+import { SqliteWriter } from "./writer.ts";
 
 export type SqliteStoreOptions = {
   path: string;
@@ -75,7 +75,7 @@ class SqliteStore implements Store {
   readonly #problems: string[];
   readonly #reader: Connection;
   readonly #connection: Connection;
-  readonly #writer: Writer;
+  readonly #writer: SqliteWriter;
   readonly #room: LogRoom;
   readonly #scrub = () => this.#room.scrub();
   readonly #listeners: Listeners;
@@ -106,7 +106,7 @@ class SqliteStore implements Store {
     this.#room = new LogRoom({ connection, log, pages: logPages });
     this.#listeners = new Listeners(log);
     const publish = (events: readonly Event[]) => this.#listeners.publish(events);
-    this.#writer = new Writer({ connection, publish, committed: () => this.#room.committed(), log });
+    this.#writer = new SqliteWriter({ connection, publish, committed: () => this.#room.committed(), log });
   }
 
   transact<T>(unit: (tx: StoreTx) => Promise<T>): Promise<T> {

@@ -10,7 +10,7 @@ import { sqliteDialect } from "./dialect.ts";
 
 const appendText = "INSERT INTO events (at, type, session, data) VALUES (?, ?, ?, ?)";
 
-export class Unit implements Sql {
+export class SqliteUnit implements Sql {
   readonly dialect = sqliteDialect;
   readonly node = null;
   /** The events that the unit appended; published once the commit is durable. */

@@ -7,19 +7,19 @@ import type { Event } from "@aegis/contract/event.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { StoreOverError } from "@aegis/store/transact.ts";
 import type { Connection } from "./connection.ts";
-import { Unit } from "./unit.ts";
+import { SqliteUnit } from "./unit.ts";
 
 /** A larger batch would block the event loop. */
 const maxBatch = 1_000;
 
 type Job = {
-  work: (unit: Unit) => Promise<unknown>;
+  work: (unit: SqliteUnit) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 };
 type Done = { job: Job; value: unknown; events: readonly Event[] };
 
-export type WriterOptions = {
+export type SqliteWriterOptions = {
   connection: Connection;
   /** Receives committed events once they are durable. */
   publish: (events: readonly Event[]) => void;
@@ -28,20 +28,20 @@ export type WriterOptions = {
   log: Logger;
 };
 
-export class Writer {
-  readonly #options: WriterOptions;
+export class SqliteWriter {
+  readonly #options: SqliteWriterOptions;
   readonly #connection: Connection;
   #waiting: Job[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
   #giveUp: (() => void) | null = null;
 
-  constructor(options: WriterOptions) {
+  constructor(options: SqliteWriterOptions) {
     this.#options = options;
     this.#connection = options.connection;
   }
 
-  submit<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+  submit<T>(work: (unit: SqliteUnit) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreOverError("the store is closed"));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
@@ -83,7 +83,7 @@ export class Writer {
   }
 
   async #runUnit(job: Job, done: Done[]): Promise<void> {
-    const unit = new Unit(this.#connection);
+    const unit = new SqliteUnit(this.#connection);
     try {
       const value = await this.#settle(job.work(unit));
       if (unit.failure !== null) throw unit.failure;

@@ -6,16 +6,16 @@ import { expect, it, onTestFinished } from "vitest";
 import { Connection } from "../src/connection.ts";
 import { migrate } from "../src/migrate.ts";
 import { migrations } from "../src/migrations/list.ts";
-import type { Unit } from "../src/unit.ts";
-import { Writer } from "../src/writer.ts";
+import type { SqliteUnit } from "../src/unit.ts";
+import { SqliteWriter } from "../src/writer.ts";
 
-type Setup = { connection: Connection; writer: Writer; ats(): number[] };
+type Setup = { connection: Connection; writer: SqliteWriter; ats(): number[] };
 
 async function setUp(): Promise<Setup> {
   const connection = new Connection(join(await tempDir(), "aegis.db"));
   connection.exec("PRAGMA journal_mode = WAL");
   migrate(connection, migrations);
-  const writer = new Writer({ connection, publish: () => {}, committed: () => {}, log: silentLogger });
+  const writer = new SqliteWriter({ connection, publish: () => {}, committed: () => {}, log: silentLogger });
   onTestFinished(async () => {
     await writer.close();
     connection.close();
@@ -25,7 +25,7 @@ async function setUp(): Promise<Setup> {
 }
 
 function write(at: number, size = 1) {
-  return async (unit: Unit) => {
+  return async (unit: SqliteUnit) => {
     unit.run("INSERT INTO events (at, type, data) VALUES (?, 't', ?)", at, JSON.stringify("x".repeat(size)));
     return at;
   };

@@ -1,11 +1,11 @@
 /** The listeners of a store's commits. */
 import type { Event, EventType } from "@aegis/contract/event.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import type { CommitListener, Sized, Writers } from "./store.ts";
+import type { CommitListener, WithSize, Writers } from "./store.ts";
 
 export class Listeners {
   readonly #log: Logger;
-  readonly #entries = new Set<{ from: Writers; call: CommitListener; whileAny: Sized | null }>();
+  readonly #entries = new Set<{ from: Writers; call: CommitListener; whileAny: WithSize | null }>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -16,7 +16,7 @@ export class Listeners {
     listener: CommitListener,
     types?: readonly EventType[],
     from: Writers = "all",
-    whileAny: Sized | null = null,
+    whileAny: WithSize | null = null,
   ): () => void {
     // An entry of its own, so that the undo of one registration never takes back another of the same function.
     const entry = { from, call: types === undefined ? listener : ofTypes(types, listener), whileAny };

@@ -55,14 +55,14 @@ export interface Store {
    * durable. Events of a commit of this store come before its `transact` resolves. `types` and `from` limit the events
    * that it gets. While `whileAny`, what it waits for, is empty, it is not called. Returns its undo.
    */
-  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers, whileAny?: Sized): () => void;
+  onCommit(listener: CommitListener, types?: readonly EventType[], from?: Writers, whileAny?: WithSize): () => void;
   /** The membership of this process in a cluster. Absent for a store with one process. */
   readonly membership?: StoreMembership;
   health(): Promise<StoreHealth>;
   close(): Promise<void>;
 }
 
-export type Sized = { readonly size: number };
+export type WithSize = { readonly size: number };
 /** Whose events a listener gets. All events of an embedded store are its own. */
 export type Writers = "all" | "own" | "others";
 

@@ -7,7 +7,7 @@
 import { approveCommand, commandRefusal } from "@aegis/agents/rights/commands.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ScopedAgent } from "@aegis/contract/tool-access.ts";
-import type { PermissionAnswer, PermissionRequest, ToolUse, ToolVerdict } from "@aegis/drivers/driver.ts";
+import type { CallVerdict, PermissionAnswer, PermissionRequest, ToolUse } from "@aegis/drivers/driver.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { HookBus } from "./bus.ts";
@@ -47,7 +47,7 @@ export class AgentCommands {
     return answer.decision === "deny" ? `the command was not approved (${answer.reason}): ${command}` : null;
   }
 
-  async #judged(row: SessionRow, command: string, signal: AbortSignal): Promise<ToolVerdict> {
+  async #judged(row: SessionRow, command: string, signal: AbortSignal): Promise<CallVerdict> {
     const { store, bus, guard, projectRoot } = this.#options;
     try {
       const use = useOf(command);

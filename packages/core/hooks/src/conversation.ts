@@ -1,12 +1,12 @@
 /** The hooks inside an open conversation: process start, the harness's own tools, and the input of the model. */
 import { planeServer } from "@aegis/contract/tool-names.ts";
 import {
+  type CallVerdict,
   type ConversationHost,
   DriverError,
   type PermissionAnswer,
   type PermissionRequest,
   type ToolUse,
-  type ToolVerdict,
 } from "@aegis/drivers/driver.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
@@ -63,7 +63,7 @@ export function conversationHooks(
     return { decision: "deny" as const, reason: `denied because it could not be checked: ${errorText(error)}` };
   };
 
-  const pluginVerdict = async (use: ToolUse, signal: AbortSignal): Promise<ToolVerdict> => {
+  const pluginVerdict = async (use: ToolUse, signal: AbortSignal): Promise<CallVerdict> => {
     if (!hookEvents.has("pre_tool_use")) return { decision: "allow" };
     const verdict = await bus.run("pre_tool_use", await contextOf(use), signal);
     return verdict.decision === "ask" ? { ...verdict, reason: verdict.reason ?? null } : verdict;

@@ -12,7 +12,7 @@ import type { Addition, Conversation, TurnEnded } from "@aegis/drivers/driver.ts
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Logger } from "@aegis/lib/log.ts";
 import { unlessAborted } from "@aegis/lib/until-aborted.ts";
-import type { Steered } from "@aegis/nodes/session-processes.ts";
+import type { SteerOutcome } from "@aegis/nodes/session-processes.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import { type Transact, whileAway } from "@aegis/store/transact.ts";
 import type { Conversations } from "./conversations.ts";
@@ -100,7 +100,7 @@ export class Delivery {
   }
 
   /** Adds a message to the turn. It is recorded before its delivery, and settled before the turn can end. */
-  join(message: Message): Promise<Steered> {
+  join(message: Message): Promise<SteerOutcome> {
     const joining = this.#join(message);
     this.#joining.add(joining);
     const settled = () => void this.#joining.delete(joining);
@@ -212,7 +212,7 @@ export class Delivery {
     });
   }
 
-  async #join(message: Message): Promise<Steered> {
+  async #join(message: Message): Promise<SteerOutcome> {
     if (this.#isOver || this.#conversation === null) return { joined: false, why: null };
     if (this.#conversation.steer === undefined)
       return { joined: false, why: "its harness accepts no message in the middle of a turn" };

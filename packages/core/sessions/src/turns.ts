@@ -7,7 +7,7 @@ import type { Message } from "@aegis/contract/message.ts";
 import { DriverError, type DriverEvent, type TurnEnded } from "@aegis/drivers/driver.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { Drains, SerialByKey } from "@aegis/lib/serial.ts";
-import type { Steered } from "@aegis/nodes/session-processes.ts";
+import type { SteerOutcome } from "@aegis/nodes/session-processes.ts";
 import type { HandOver, SessionRow, StoreTx } from "@aegis/store/store.ts";
 import { whileAway } from "@aegis/store/transact.ts";
 import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
@@ -104,7 +104,7 @@ export class Turns {
   }
 
   /** Adds a pending message to the running turn, if there is one and its harness supports it. */
-  async steer(message: Message): Promise<Steered> {
+  async steer(message: Message): Promise<SteerOutcome> {
     const running = this.#running.get(message.session);
     if (!running) return { joined: false, why: null };
     const { received, hookEvents } = this.#options;
@@ -116,7 +116,7 @@ export class Turns {
     if (shown.attachments.length > 0) await this.#options.fetchAttachments(shown.attachments);
     const answered = new AbortController();
     const later = this.#options.clock.sleep(steerWaitMs, answered.signal).then(
-      (): Steered => ({
+      (): SteerOutcome => ({
         joined: false,
         why: "it joins the running turn as soon as its harness checks for messages",
       }),

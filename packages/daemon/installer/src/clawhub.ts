@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { AegisError, type ErrorCode } from "@aegis/contract/errors.ts";
 import type { RegistryDetail, RegistrySkill } from "@aegis/contract/skill-install.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import { FetchError, type Fetched, type Network, safeFetch } from "@aegis/lib/safe-fetch.ts";
+import { FetchError, type FetchResponse, type Network, safeFetch } from "@aegis/lib/safe-fetch.ts";
 import { z } from "zod";
 import { asAegisError } from "./problems.ts";
 
@@ -162,7 +162,12 @@ export class ClawHubClient {
   }
 
   /** Retries if the registry asks to wait, if it fails, and if the response was truncated. */
-  async #get(path: string, query: Record<string, string>, maxBytes: number, signal: AbortSignal): Promise<Fetched> {
+  async #get(
+    path: string,
+    query: Record<string, string>,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<FetchResponse> {
     const url = new URL(`${this.url}/api/v1/${path}`);
     url.search = new URLSearchParams(query).toString();
     for (let failures = 0, refusals = 0; ; ) {
@@ -181,7 +186,7 @@ export class ClawHubClient {
     }
   }
 
-  async #once(url: URL, maxBytes: number, signal: AbortSignal): Promise<Fetched | FetchError> {
+  async #once(url: URL, maxBytes: number, signal: AbortSignal): Promise<FetchResponse | FetchError> {
     const { network } = this.#options;
     const token = this.#options.token();
     try {
@@ -199,7 +204,7 @@ export class ClawHubClient {
     }
   }
 
-  #failure(answer: Fetched | FetchError, slug: string | null): AegisError {
+  #failure(answer: FetchResponse | FetchError, slug: string | null): AegisError {
     if (answer instanceof FetchError) return asAegisError(answer);
     const said = answer.body.toString("utf8").replace(/\s+/g, " ").trim().slice(0, 200);
     const what = slug === null ? "" : ` for "${slug}"`;
@@ -239,13 +244,13 @@ function owned({ owner }: RegistryName): Record<string, string> {
   return owner === null ? {} : { ownerHandle: owner };
 }
 
-function isPassing(answer: Fetched | FetchError): boolean {
+function isPassing(answer: FetchResponse | FetchError): boolean {
   if (answer instanceof FetchError) return ["cut", "failed", "timeout"].includes(answer.problem);
   return [500, 502, 503, 504].includes(answer.status);
 }
 
 /** From `Retry-After` as seconds or a date; otherwise from the registry's rate-limit window. */
-function retryAfterMs({ headers }: Fetched, now: number): number {
+function retryAfterMs({ headers }: FetchResponse, now: number): number {
   const after = headers["retry-after"] ?? String(headers["ratelimit-reset"] ?? "1");
   const seconds = Number(after);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);

@@ -1,6 +1,6 @@
 /** Converts errors of lower layers to API errors. */
 import { AegisError, type ErrorCode } from "@aegis/contract/errors.ts";
-import { GitError, type GitProblem } from "@aegis/lib/git-fetch.ts";
+import { GitError, type GitFetchProblem } from "@aegis/lib/git-fetch.ts";
 import { FetchError, type FetchProblem } from "@aegis/lib/safe-fetch.ts";
 import { TreeRefused } from "@aegis/lib/tree-rules.ts";
 
@@ -13,7 +13,7 @@ const ofFetch: Readonly<Record<FetchProblem, ErrorCode>> = {
   failed: "upstream",
 };
 
-const ofGit: Readonly<Record<GitProblem, ErrorCode>> = {
+const ofGit: Readonly<Record<GitFetchProblem, ErrorCode>> = {
   refused: "invalid",
   no_git: "conflict",
   no_ref: "not_found",

@@ -6,7 +6,7 @@ import type { Logger } from "@aegis/lib/log.ts";
 import type { Child } from "@aegis/lib/process.ts";
 import { type AnyMessage, client, methods, RequestError, type Stream } from "@agentclientprotocol/sdk";
 import type { z } from "zod";
-import { isObject, type Json, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, textAt } from "../cli-harness/fields.ts";
 import { JsonProcess } from "../cli-harness/json-process.ts";
 import { type AcpPermissionRequest, permissionRequestSchema } from "./updates.ts";
 
@@ -25,7 +25,7 @@ class AnswerError extends Error {
   override readonly name = "AnswerError";
 }
 
-export interface Connection {
+export interface AcpConnection {
   /** Rejects with `RequestError`, `DeadlineError`, `AnswerError`, or when the connection closes. */
   request<S extends z.ZodType>(method: string, params: unknown, answer: S, deadlineMs?: number): Promise<z.infer<S>>;
   notify(method: string, params: unknown): Promise<void>;
@@ -36,7 +36,7 @@ export function connect(
   stream: Stream,
   permission: PermissionHandler,
   deps: { clock: Clock; log: Logger },
-): Connection {
+): AcpConnection {
   const connection = client({ name: "aegis" })
     .onRequest(methods.client.session.requestPermission, permissionRequestSchema, async ({ params, signal }) => ({
       outcome: await permission(params, signal),
@@ -119,7 +119,7 @@ export function openWire(child: Child, handlers: WireHandlers, log: Logger): Wir
   return { process, stream: { readable, writable } as Stream, noise: () => firstNoise };
 }
 
-function updateOf(message: Json): SessionUpdate | null {
+function updateOf(message: JsonFields): SessionUpdate | null {
   if (message.method !== "session/update" || "id" in message || !isObject(message.params)) return null;
   return { sessionId: textAt(message.params, "sessionId") ?? "", update: message.params.update };
 }

@@ -6,7 +6,7 @@ import { Waits } from "../cli-harness/inactivity.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
 import { TurnEvents } from "../cli-harness/turns.ts";
-import type { Conversation, ConversationSpec, DriverEvent, Prompt, Restored, TurnEnded } from "../driver.ts";
+import type { Conversation, ConversationSpec, DriverEvent, Prompt, ResumeOutcome, TurnEnded } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
 import type { PermissionOutcome, SessionUpdate } from "./connection.ts";
 import { introductionOf } from "./introduction.ts";
@@ -18,7 +18,7 @@ import { TurnMapper } from "./turn-mapper.ts";
 import type { AcpPermissionRequest } from "./updates.ts";
 import { UsageMeter } from "./usage.ts";
 
-export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec; restored: Restored };
+export type AcpConversationOptions = PromptOptions & { spec: ConversationSpec; restored: ResumeOutcome };
 
 type Turn = { mapper: TurnMapper; waits: Waits; signal: AbortSignal };
 
@@ -45,7 +45,7 @@ export class AcpConversation implements Conversation {
     return this.#options.process.alive;
   }
 
-  get restored(): Restored {
+  get restored(): ResumeOutcome {
     return this.#options.restored;
   }
 

@@ -18,7 +18,7 @@ import { AcpConversation } from "./conversation.ts";
 import { turnErrorOf } from "./errors.ts";
 import { hasHistory } from "./introduction.ts";
 import { type AcpOptions, parseOptions } from "./options.ts";
-import type { AcpRecipe, Launch, LaunchContext } from "./recipe.ts";
+import type { AcpLaunch, AcpRecipe, LaunchContext } from "./recipe.ts";
 import { type AcpSession, openSession } from "./session.ts";
 
 /** A replay has ended when no update came for this long. */
@@ -164,7 +164,7 @@ async function launch(
   }
 }
 
-async function prepareState(stateDir: string, plan: Launch): Promise<void> {
+async function prepareState(stateDir: string, plan: AcpLaunch): Promise<void> {
   for (const file of plan.files) {
     const path = join(stateDir, file.name);
     await makePrivateDir(dirname(path));

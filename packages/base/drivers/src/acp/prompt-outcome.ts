@@ -6,7 +6,7 @@ import { z } from "zod";
 import { silentFor, type Waits } from "../cli-harness/inactivity.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
 import type { DriverDeps, TurnEnded } from "../driver.ts";
-import type { Connection } from "./connection.ts";
+import type { AcpConnection } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
 import type { AcpRecipe } from "./recipe.ts";
 import type { AcpSession } from "./session.ts";
@@ -30,11 +30,11 @@ export type PromptOptions = {
   recipe: AcpRecipe;
   inactivityMs: number;
   process: JsonProcess;
-  connection: Connection;
+  connection: AcpConnection;
   session: AcpSession;
 };
 
-export type Outcome =
+export type PromptOutcome =
   | { kind: "answer"; answer: z.infer<typeof answerSchema> }
   | { kind: "error"; error: unknown }
   | { kind: "died" }
@@ -47,19 +47,19 @@ export async function outcomeOf(
   options: PromptOptions,
   waits: Waits,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<PromptOutcome> {
   const { connection, process, session, deps, inactivityMs } = options;
   const over = new AbortController();
   const answered = connection
     .request("session/prompt", { sessionId: session.id, prompt: blocks }, answerSchema)
-    .then<Outcome, Outcome>(
+    .then<PromptOutcome, PromptOutcome>(
       (answer) => ({ kind: "answer", answer }),
       (error: unknown) => ({ kind: "error", error }),
     );
   const stuck = stuckAfterCancel(options, signal, over.signal);
   const silent = silentFor(inactivityMs, () => process.child.lastActivity(), waits, deps.clock, over.signal);
   try {
-    const outcome = await Promise.race([answered, stuck, silent.then((): Outcome => ({ kind: "silent" }))]);
+    const outcome = await Promise.race([answered, stuck, silent.then((): PromptOutcome => ({ kind: "silent" }))]);
     // A request fails when the connection ends, and the connection ends with the process.
     return outcome.kind === "error" && !process.alive ? { kind: "died" } : outcome;
   } finally {
@@ -69,7 +69,7 @@ export async function outcomeOf(
 
 /** Also ends the process of an agent that does not respond. */
 export async function turnEndOf(
-  outcome: Outcome,
+  outcome: PromptOutcome,
   { recipe, process, inactivityMs }: PromptOptions,
   meter: UsageMeter,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ async function stuckAfterCancel(
   { connection, session, deps }: PromptOptions,
   signal: AbortSignal,
   over: AbortSignal,
-): Promise<Outcome> {
+): Promise<PromptOutcome> {
   await aborted(AbortSignal.any([signal, over]));
   if (signal.aborted && !over.aborted) {
     await connection.notify("session/cancel", { sessionId: session.id }).catch(() => {});

@@ -18,7 +18,7 @@ export type AcpRecipe = HarnessFacts & {
   login: string;
   /** Names of the daemon's environment variables that the agent may see, in the syntax of `childEnv`. */
   passEnv: readonly string[];
-  launch(context: LaunchContext): Promise<Launch>;
+  launch(context: LaunchContext): Promise<AcpLaunch>;
   /** The agent's modes for each permission, best first. An agent that has none of them stays in its default mode. */
   modes: Record<Permission, readonly string[]>;
   plane: {
@@ -71,7 +71,7 @@ export type LaunchContext = {
   servers: ChosenServers;
 };
 
-export type Launch = {
+export type AcpLaunch = {
   args: readonly string[];
   /**
    * Arguments that exclude MCP servers other than the plane and those of the agent's `mcp`. Passed even if the agent's
@@ -87,7 +87,7 @@ export type Launch = {
   warnings: readonly string[];
 };
 
-export const plainLaunch: Launch = { args: [], onlyPlane: [], env: {}, files: [], links: [], warnings: [] };
+export const plainLaunch: AcpLaunch = { args: [], onlyPlane: [], env: {}, files: [], links: [], warnings: [] };
 
 export const noQuirks: Quirks = {
   replayAfterLoad: false,

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { ChosenServers } from "../cli-harness/mcp-servers.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
-import { type Connection, RequestError } from "./connection.ts";
+import { type AcpConnection, RequestError } from "./connection.ts";
 import { turnErrorOf } from "./errors.ts";
 import type { AcpOptions } from "./options.ts";
 import type { AcpRecipe } from "./recipe.ts";
@@ -59,7 +59,7 @@ export type AcpSession = {
 };
 
 export type SessionInput = {
-  connection: Connection;
+  connection: AcpConnection;
   recipe: AcpRecipe;
   options: AcpOptions;
   spec: ConversationSpec;

@@ -5,14 +5,14 @@ import type { Agent, Permission } from "@aegis/contract/agent.ts";
 import { claudeNames, parseToolEntry, planeServer } from "@aegis/contract/tool-names.ts";
 import { childEnv } from "@aegis/lib/child-env.ts";
 import { makePrivateDir, writeAtomic } from "@aegis/lib/files.ts";
-import { type Json, objectAt } from "../cli-harness/fields.ts";
+import { type JsonFields, objectAt } from "../cli-harness/fields.ts";
 import { chosenServers, projectServersFile } from "../cli-harness/mcp-servers.ts";
 import type { ConversationSpec, DriverDeps, PlaneAddress, SpawnCommand } from "../driver.ts";
 
 /** A CLI version that does not support one of these is started without it. */
 export const optionalFlags: ReadonlySet<string> = new Set(["--system-prompt-snapshot", "--effort"]);
 
-export type Launch = {
+export type ClaudeLaunch = {
   base: readonly [string, ...string[]];
   /** `from` is the conversation to continue: the same one, another one to fork, or none. */
   conversation: { id: string; from: string | null };
@@ -28,7 +28,7 @@ const planeTimeoutMs = 24 * 60 * 60 * 1000;
 /** Also writes the files that the command names. The first of them contains a secret and is read only at start. */
 export async function buildCommand(
   spec: ConversationSpec,
-  launch: Launch,
+  launch: ClaudeLaunch,
   env: DriverDeps["env"],
 ): Promise<{ command: SpawnCommand; secretFile: string | null }> {
   const temporary = join(spec.stateDir, "tmp");
@@ -104,7 +104,7 @@ function isOn(env: DriverDeps["env"], ...names: string[]): boolean {
   return names.some((name) => env[name] !== undefined && env[name] !== "" && env[name] !== "0");
 }
 
-function planeEntry(plane: PlaneAddress | null): Json {
+function planeEntry(plane: PlaneAddress | null): JsonFields {
   if (plane === null) return {};
   const server = {
     type: "http",
@@ -121,13 +121,13 @@ function planeEntry(plane: PlaneAddress | null): Json {
  * A file that only its owner can read: the token is neither in the arguments nor in the environment of the agent's
  * shell.
  */
-async function writeServersFile(stateDir: string, mcpServers: Json): Promise<string> {
+async function writeServersFile(stateDir: string, mcpServers: JsonFields): Promise<string> {
   const file = join(stateDir, "claude-mcp.json");
   await writeAtomic(file, JSON.stringify({ mcpServers }), { mode: 0o600 });
   return file;
 }
 
-function parseSettings(text: string): Json {
+function parseSettings(text: string): JsonFields {
   try {
     return objectAt({ settings: JSON.parse(text) as unknown }, "settings");
   } catch {
@@ -140,12 +140,12 @@ async function usersServers(
   { cwd, host }: ConversationSpec,
   names: readonly string[],
   env: DriverDeps["env"],
-): Promise<Json> {
+): Promise<JsonFields> {
   if (names.length === 0) return {};
   const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? "/", ".claude.json");
-  const settings = await readFile(file, "utf8").then(parseSettings, (): Json => ({}));
+  const settings = await readFile(file, "utf8").then(parseSettings, (): JsonFields => ({}));
   const local = objectAt(objectAt(settings, "projects"), cwd);
-  const known: Json = { ...objectAt(settings, "mcpServers"), ...objectAt(local, "mcpServers") };
+  const known: JsonFields = { ...objectAt(settings, "mcpServers"), ...objectAt(local, "mcpServers") };
   const missing = names.filter((name) => !Object.hasOwn(known, name) || name === planeServer);
   if (missing.length > 0)
     host.notice({
@@ -163,12 +163,12 @@ async function systemPromptArguments(spec: ConversationSpec): Promise<string[]> 
   return ["--append-system-prompt-file", file];
 }
 
-function conversationArguments({ id, from }: Launch["conversation"]): string[] {
+function conversationArguments({ id, from }: ClaudeLaunch["conversation"]): string[] {
   if (from === null) return ["--session-id", id];
   return from === id ? ["--resume", id] : ["--resume", from, "--fork-session", "--session-id", id];
 }
 
-function optionalArguments(spec: ConversationSpec, launch: Launch): string[] {
+function optionalArguments(spec: ConversationSpec, launch: ClaudeLaunch): string[] {
   const wanted: [string, string][] = [];
   if (spec.agent.effort !== null) wanted.push(["--effort", spec.agent.effort]);
   // Without it a resumed conversation would keep its original system prompt.

@@ -2,20 +2,28 @@
 import { randomUUID } from "node:crypto";
 import { errorText } from "@aegis/lib/log.ts";
 import { Additions } from "../cli-harness/additions.ts";
-import { type Json, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
 import { promptText, readImages } from "../cli-harness/prompt.ts";
 import { Questions } from "../cli-harness/questions.ts";
 import { type PromptTurn, Turns } from "../cli-harness/turns.ts";
-import type { Addition, Conversation, ConversationSpec, DriverDeps, DriverEvent, Prompt, Restored } from "../driver.ts";
+import type {
+  Addition,
+  Conversation,
+  ConversationSpec,
+  DriverDeps,
+  DriverEvent,
+  Prompt,
+  ResumeOutcome,
+} from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { program } from "./facts.ts";
 import type { ClaudeLink } from "./link.ts";
 import { answerRequest } from "./permissions.ts";
 import { startClaude, stderrOf } from "./start.ts";
 import { readTranscript } from "./transcript.ts";
-import { notice, raw, Translator } from "./translate.ts";
+import { ClaudeTranslator, notice, raw } from "./translate.ts";
 
 export class ClaudeConversation implements Conversation {
   readonly #spec: ConversationSpec;
@@ -25,7 +33,7 @@ export class ClaudeConversation implements Conversation {
   readonly #questions: Questions<string>;
   readonly #additions = new Additions();
   #link: ClaudeLink | null = null;
-  #translator: Translator | null = null;
+  #translator: ClaudeTranslator | null = null;
   /** This CLI reports when it starts to work on a message. */
   #reportsLifecycle = false;
   #model: string | null;
@@ -62,15 +70,15 @@ export class ClaudeConversation implements Conversation {
     return this.#isOpen && (this.#link?.process.alive ?? false);
   }
 
-  get restored(): Restored {
+  get restored(): ResumeOutcome {
     return this.#restored;
   }
 
   /** Throws `DriverError`. */
   async start(): Promise<void> {
     const handlers = {
-      message: (message: Json) => this.#onMessage(message),
-      request: (id: string, request: Json) => this.#onRequest(id, request),
+      message: (message: JsonFields) => this.#onMessage(message),
+      request: (id: string, request: JsonFields) => this.#onRequest(id, request),
       withdrawn: (id: string) => this.#questions.withdraw(id),
       noise: (line: string) => this.#turns.emit([raw(line)]),
       room: () => this.#turns.room(),
@@ -80,7 +88,7 @@ export class ClaudeConversation implements Conversation {
       // Closed while opening: end the process here, because no other code knows it.
       if (this.#isClosed) void link.process.child.stop();
     });
-    this.#translator = new Translator({
+    this.#translator = new ClaudeTranslator({
       waits: this.#turns.waits,
       resumed: started.resumed,
       wantsPlane: this.#spec.plane !== null,
@@ -129,7 +137,7 @@ export class ClaudeConversation implements Conversation {
     }
   }
 
-  #onMessage(message: Json): void {
+  #onMessage(message: JsonFields): void {
     if (this.#translator === null) return;
     this.#noteStart(message);
     if (message.type === "result") {
@@ -157,7 +165,7 @@ export class ClaudeConversation implements Conversation {
   }
 
   /** Events before the CLI starts on our message belong to a turn that it started by itself. */
-  #noteStart(message: Json): void {
+  #noteStart(message: JsonFields): void {
     if (message.type === "command_lifecycle") {
       this.#reportsLifecycle = true;
       if (message.state === "started") this.#additions.settle(textAt(message, "command_uuid") ?? "", true);
@@ -175,7 +183,7 @@ export class ClaudeConversation implements Conversation {
     this.#turns.accept(turn);
   }
 
-  #onRequest(id: string, request: Json): void {
+  #onRequest(id: string, request: JsonFields): void {
     const { host, agent } = this.#spec;
     void this.#questions.ask(
       id,
@@ -197,7 +205,7 @@ export class ClaudeConversation implements Conversation {
   }
 }
 
-async function contentOf({ text, images }: Pick<Addition, "text" | "images">): Promise<Json[]> {
+async function contentOf({ text, images }: Pick<Addition, "text" | "images">): Promise<JsonFields[]> {
   const pictures = (await readImages(images)).map((source) => ({
     type: "image",
     source: { type: "base64", ...source },

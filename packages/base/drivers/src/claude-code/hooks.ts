@@ -2,7 +2,7 @@
  * Runs plugin hooks for tool calls, through the callbacks that Claude Code makes before and after each of its tools.
  */
 import { planeServer } from "@aegis/contract/tool-names.ts";
-import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { ConversationHost, ToolUse } from "../driver.ts";
 import { askedFor } from "../tool-approval.ts";
 import { fileChanges, filesOf, toolKind, wholeTitle } from "./tools.ts";
@@ -13,7 +13,7 @@ const timeoutSeconds = 24 * 60 * 60;
 const answerWithinMs = (timeoutSeconds - 600) * 1000;
 
 /** For `initialize`. The plane judges calls of its own tools itself. */
-export function hookRegistration(): Json {
+export function hookRegistration(): JsonFields {
   const matcher = `^(?!mcp__${planeServer}__)`;
   const events = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
   return Object.fromEntries(
@@ -22,7 +22,11 @@ export function hookRegistration(): Json {
 }
 
 /** Null for a callback of another kind. */
-export async function answerHook(request: Json, host: ConversationHost, signal: AbortSignal): Promise<Json | null> {
+export async function answerHook(
+  request: JsonFields,
+  host: ConversationHost,
+  signal: AbortSignal,
+): Promise<JsonFields | null> {
   const input = objectAt(request, "input");
   const tool = textAt(input, "tool_name") ?? "";
   const call = textAt(input, "tool_use_id") ?? textAt(request, "tool_use_id");
@@ -39,7 +43,7 @@ export async function answerHook(request: Json, host: ConversationHost, signal: 
   }
 }
 
-async function before(use: ToolUse, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function before(use: ToolUse, host: ConversationHost, signal: AbortSignal): Promise<JsonFields> {
   const verdict = await host.beforeTool(use, signal);
   if (verdict.decision === "deny") return decision("deny", verdict.reason);
   if (verdict.decision === "allow") {
@@ -59,7 +63,12 @@ async function before(use: ToolUse, host: ConversationHost, signal: AbortSignal)
   });
 }
 
-async function after(use: ToolUse, response: unknown, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function after(
+  use: ToolUse,
+  response: unknown,
+  host: ConversationHost,
+  signal: AbortSignal,
+): Promise<JsonFields> {
   const text = await host.afterTool(use, { output: responseText(response), is_error: false }, signal);
   if (text === null) return {};
   const updatedToolOutput = withText(response, text);
@@ -68,16 +77,21 @@ async function after(use: ToolUse, response: unknown, host: ConversationHost, si
 }
 
 /** The error of a failed tool cannot be replaced, only extended. */
-async function afterFailure(use: ToolUse, output: string, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function afterFailure(
+  use: ToolUse,
+  output: string,
+  host: ConversationHost,
+  signal: AbortSignal,
+): Promise<JsonFields> {
   const text = await host.afterTool(use, { output, is_error: true }, signal);
   return text === null ? {} : specific("PostToolUseFailure", { additionalContext: text });
 }
 
-function decision(permissionDecision: string, permissionDecisionReason: string): Json {
+function decision(permissionDecision: string, permissionDecisionReason: string): JsonFields {
   return specific("PreToolUse", { permissionDecision, permissionDecisionReason });
 }
 
-function specific(hookEventName: string, output: Json): Json {
+function specific(hookEventName: string, output: JsonFields): JsonFields {
   return { hookSpecificOutput: { hookEventName, ...output } };
 }
 
@@ -100,7 +114,7 @@ function withText(response: unknown, text: string): unknown {
   return { ...objectAt({ response }, "response"), file: { ...objectAt(response, "file"), content: text } };
 }
 
-function isCommandResult(response: unknown): response is Json & { stdout: string; stderr: string } {
+function isCommandResult(response: unknown): response is JsonFields & { stdout: string; stderr: string } {
   return textAt(response, "stdout") !== null && textAt(response, "stderr") !== null;
 }
 

@@ -2,12 +2,12 @@
 import { randomUUID } from "node:crypto";
 import type { Child } from "@aegis/lib/process.ts";
 import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
-import { type Json, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, objectAt, textAt } from "../cli-harness/fields.ts";
 
 export type LinkHandlers = {
-  message(message: Json): void;
+  message(message: JsonFields): void;
   /** A request from the CLI. Answer with `respond` or `refuse`. */
-  request(id: string, request: Json): void;
+  request(id: string, request: JsonFields): void;
   /** The CLI no longer waits for the answer. */
   withdrawn(id: string): void;
   noise(line: string): void;
@@ -34,12 +34,12 @@ export class ClaudeLink {
   }
 
   /** Rejects with `ControlError` when the CLI refuses or ends. */
-  control(request: Json): Promise<Json> {
+  control(request: JsonFields): Promise<JsonFields> {
     const id = randomUUID();
     return this.#channel.request(id, { type: "control_request", request_id: id, request });
   }
 
-  respond(id: string, response: Json): void {
+  respond(id: string, response: JsonFields): void {
     this.#channel.write({ type: "control_response", response: { subtype: "success", request_id: id, response } });
   }
 
@@ -47,11 +47,11 @@ export class ClaudeLink {
     this.#channel.write({ type: "control_response", response: { subtype: "error", request_id: id, error } });
   }
 
-  prompt(content: readonly Json[], uuid: string): void {
+  prompt(content: readonly JsonFields[], uuid: string): void {
     this.#channel.write({ type: "user", message: { role: "user", content }, uuid });
   }
 
-  #dispatch(message: Json, handlers: LinkHandlers): void {
+  #dispatch(message: JsonFields, handlers: LinkHandlers): void {
     if (message.type === "control_response") this.#settle(objectAt(message, "response"));
     else if (message.type === "control_request") {
       handlers.request(textAt(message, "request_id") ?? "", objectAt(message, "request"));
@@ -60,7 +60,7 @@ export class ClaudeLink {
   }
 
   /** The CLI replays user messages, so our own responses come back too: they match no request. */
-  #settle(response: Json): void {
+  #settle(response: JsonFields): void {
     const isSuccess = response.subtype === "success";
     const refusal = () => new ControlError(textAt(response, "error") ?? "refused");
     this.#channel.settle(textAt(response, "request_id") ?? "", isSuccess ? objectAt(response, "response") : refusal());

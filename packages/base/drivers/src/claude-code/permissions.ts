@@ -1,17 +1,17 @@
 /** Answers the requests of Claude Code: tool permissions, choices, and forms. */
 import type { Permission } from "@aegis/contract/agent.ts";
-import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { ConversationHost, PermissionAnswer } from "../driver.ts";
 import { answerHook } from "./hooks.ts";
 import { fileChanges, filesOf, toolKind, wholeTitle } from "./tools.ts";
 
 /** Null if Aegis does not know the kind of request. */
 export async function answerRequest(
-  request: Json,
+  request: JsonFields,
   permission: Permission,
   host: ConversationHost,
   signal: AbortSignal,
-): Promise<Json | null> {
+): Promise<JsonFields | null> {
   if (request.subtype === "can_use_tool") return mayUseTool(request, permission, host, signal);
   if (request.subtype === "hook_callback") return answerHook(request, host, signal);
   if (request.subtype === "elicitation") return fillForm(request, host, signal);
@@ -19,11 +19,11 @@ export async function answerRequest(
 }
 
 async function mayUseTool(
-  request: Json,
+  request: JsonFields,
   permission: Permission,
   host: ConversationHost,
   signal: AbortSignal,
-): Promise<Json> {
+): Promise<JsonFields> {
   const tool = textAt(request, "tool_name") ?? "";
   const { input } = request;
   // Leaving plan mode would grant rights that the profile withholds.
@@ -51,19 +51,19 @@ async function mayUseTool(
   return { behavior: "allow", updatedInput, ...lasting(request, answer) };
 }
 
-function reasonOf(request: Json): string | null {
+function reasonOf(request: JsonFields): string | null {
   const blocked = textAt(request, "blocked_path");
   return textAt(request, "decision_reason") ?? (blocked === null ? null : `it would reach ${blocked}`);
 }
 
-function deny(message: string): Json {
+function deny(message: string): JsonFields {
   return { behavior: "deny", message };
 }
 
 /**
  * Accepts the CLI's offer not to ask again, but for this session only, not in the file to which the CLI would write the rule.
  */
-function lasting(request: Json, answer: PermissionAnswer): Json {
+function lasting(request: JsonFields, answer: PermissionAnswer): JsonFields {
   if (answer.decision === "deny" || answer.scope === "once") return {};
   const offers = listAt(request, "permission_suggestions").filter(isObject);
   const chosen =
@@ -71,7 +71,7 @@ function lasting(request: Json, answer: PermissionAnswer): Json {
   return chosen === undefined ? {} : { updatedPermissions: [{ ...chosen, destination: "session" }] };
 }
 
-async function fillForm(request: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function fillForm(request: JsonFields, host: ConversationHost, signal: AbortSignal): Promise<JsonFields> {
   const server = textAt(request, "mcp_server_name") ?? "MCP server";
   const schema = objectAt(request, "requested_schema");
   const answer = await host.permission(

@@ -1,13 +1,13 @@
 /** The end of a turn: the success, failure and cost in Claude Code's `result`. */
 import type { TurnError, TurnReason, Usage } from "@aegis/contract/turn.ts";
-import { type Json, listAt, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, listAt, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { TurnEnded } from "../driver.ts";
 
 /**
  * `subtype` is not reliable: a failed model call ends as `success` with `is_error`, and an interrupted turn may too.
  * `kind` is the CLI's own name of the failure, from the message that it wrote in place of the model.
  */
-export function readResult(result: Json, kind: string | null, cost: number | null): TurnEnded {
+export function readResult(result: JsonFields, kind: string | null, cost: number | null): TurnEnded {
   const usage = readUsage(objectAt(result, "usage"), cost);
   const terminal = textAt(result, "terminal_reason") ?? "";
   const subtype = textAt(result, "subtype") ?? "";
@@ -32,7 +32,7 @@ export class CostMeter {
     this.#total = resumed ? null : 0;
   }
 
-  read(result: Json): number | null {
+  read(result: JsonFields): number | null {
     const total = numberAt(result, "total_cost_usd");
     const before = this.#total;
     if (total === null) return null;
@@ -51,7 +51,7 @@ const stopReasons: Record<string, Extract<TurnReason, "refused" | "truncated">> 
   model_context_window_exceeded: "truncated",
 };
 
-function readUsage(usage: Json, cost: number | null): Usage {
+function readUsage(usage: JsonFields, cost: number | null): Usage {
   return {
     input: numberAt(usage, "input_tokens") ?? 0,
     cache_read: numberAt(usage, "cache_read_input_tokens") ?? 0,
@@ -61,7 +61,7 @@ function readUsage(usage: Json, cost: number | null): Usage {
   };
 }
 
-function classify(result: Json, kind: string | null): TurnError {
+function classify(result: JsonFields, kind: string | null): TurnError {
   const errors = listAt(result, "errors").filter((error) => typeof error === "string");
   const message = textAt(result, "result") || errors.join("\n") || "Claude Code ended the turn with an error.";
   const status = numberAt(result, "api_error_status");

@@ -6,13 +6,13 @@ import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import type { CliOptions } from "../cli-harness/options.ts";
 import { readiness, spawnFailure } from "../cli-harness/start.ts";
 import { type ConversationSpec, type DriverDeps, DriverError } from "../driver.ts";
-import { buildCommand, type Launch, optionalFlags } from "./command.ts";
+import { buildCommand, type ClaudeLaunch, optionalFlags } from "./command.ts";
 import { program } from "./facts.ts";
 import { hookRegistration } from "./hooks.ts";
 import { ClaudeLink, type LinkHandlers } from "./link.ts";
 
 /** `id` is the CLI's id of the conversation. */
-export type Started = { link: ClaudeLink; id: string; resumed: boolean };
+export type StartedProcess = { link: ClaudeLink; id: string; resumed: boolean };
 
 const readyDeadlineMs = 60_000;
 
@@ -23,7 +23,7 @@ export async function startClaude(
   deps: DriverDeps,
   handlers: LinkHandlers,
   onLink: (link: ClaudeLink) => void,
-): Promise<Started> {
+): Promise<StartedProcess> {
   const without = new Set<string>();
   let { resume, fork } = spec;
   let fresh: string | null = null;
@@ -60,7 +60,7 @@ type Attempt = { link: ClaudeLink; error: null } | { link: null; error: TurnErro
 
 async function launchOnce(
   spec: ConversationSpec,
-  launch: Launch,
+  launch: ClaudeLaunch,
   deps: DriverDeps,
   handlers: LinkHandlers,
   onLink: (link: ClaudeLink) => void,

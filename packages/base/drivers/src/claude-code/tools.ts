@@ -1,6 +1,6 @@
 /** Maps Claude Code's own tools to kind, title, locations and changes, from a call's name and input. */
 import type { ToolKind, TurnItems } from "@aegis/contract/turn.ts";
-import { isObject, type Json, listAt, numberAt, oneLine, textAt, wholeLine } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, numberAt, oneLine, textAt, wholeLine } from "../cli-harness/fields.ts";
 import type { FileChange, FilesOf } from "../driver.ts";
 
 type Diff = TurnItems["tool_call"]["diff"];
@@ -143,6 +143,6 @@ function callDiff(name: string, input: unknown): Diff {
 function toolLocations(input: unknown): ToolCall["locations"] {
   const path = textAt(input, "file_path") ?? textAt(input, "notebook_path") ?? textAt(input, "path");
   if (path === null) return [];
-  const line = isObject(input) ? numberAt(input as Json, "offset") : null;
+  const line = isObject(input) ? numberAt(input as JsonFields, "offset") : null;
   return [line === null || !Number.isInteger(line) ? { path } : { path, line }];
 }

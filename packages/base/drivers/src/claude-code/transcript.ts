@@ -6,7 +6,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lines } from "@aegis/lib/jsonl.ts";
-import { isObject, type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import type { DriverDeps } from "../driver.ts";
 
 /** A larger file is not read; its content counts as unknown. */
@@ -43,14 +43,14 @@ async function userTexts(file: string): Promise<string[]> {
   return texts;
 }
 
-function textsOf(message: Json): string[] {
+function textsOf(message: JsonFields): string[] {
   const whole = textAt(message, "content");
   if (whole !== null) return [whole];
   return listAt(message, "content").flatMap((part) => textAt(part, "text") ?? []);
 }
 
 /** A killed process may leave a partial line. */
-function parsed(line: string): Json {
+function parsed(line: string): JsonFields {
   try {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : {};

@@ -1,7 +1,7 @@
 /** Converts Claude Code's stream to turn items. Keeps the state between messages. */
 import { planeServer } from "@aegis/contract/tool-names.ts";
 import type { TurnItems } from "@aegis/contract/turn.ts";
-import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
 import { claudeCodeFacts } from "./facts.ts";
@@ -15,7 +15,7 @@ const quietSubtypes = new Set([
   ...["hook_started", "hook_progress", "hook_response", "session_state_changed", "files_persisted"],
 ]);
 
-export class Translator {
+export class ClaudeTranslator {
   readonly #waits: Waits;
   readonly #cost: CostMeter;
   readonly #wantsPlane: boolean;
@@ -35,7 +35,7 @@ export class Translator {
     this.#wantsPlane = options.wantsPlane;
   }
 
-  translate(message: Json): DriverEvent[] {
+  translate(message: JsonFields): DriverEvent[] {
     switch (message.type) {
       case "system":
         return this.#system(message);
@@ -51,7 +51,7 @@ export class Translator {
   }
 
   /** The last events of the turn, and its end. */
-  finish(result: Json): { before: DriverEvent[]; ended: TurnEnded } {
+  finish(result: JsonFields): { before: DriverEvent[]; ended: TurnEnded } {
     const before: DriverEvent[] = this.#compacted ? [this.#compaction("")] : [];
     const size = Object.values(objectAt(result, "modelUsage")).map((model) => numberAt(model, "contextWindow"));
     if (this.#contextUsed !== null) before.push({ type: "context", used: this.#contextUsed, size: size[0] ?? null });
@@ -62,7 +62,7 @@ export class Translator {
     return { before, ended };
   }
 
-  #system(message: Json): DriverEvent[] {
+  #system(message: JsonFields): DriverEvent[] {
     const subtype = textAt(message, "subtype") ?? "";
     if (subtype === "init") {
       return [
@@ -103,7 +103,7 @@ export class Translator {
   }
 
   /** A refused server does not fail the session, so without this notice the agent would silently lack its peers. */
-  #planeNow(init: Json): DriverEvent[] {
+  #planeNow(init: JsonFields): DriverEvent[] {
     if (!this.#wantsPlane) return [];
     const server = listAt(init, "mcp_servers").find((entry) => textAt(entry, "name") === planeServer);
     const status = textAt(server, "status") ?? "missing";
@@ -114,14 +114,14 @@ export class Translator {
     return [notice("error", `The Aegis tools are not available: their MCP server is "${status}" in Claude Code.`)];
   }
 
-  #stream(event: Json, parent: string | null): DriverEvent[] {
+  #stream(event: JsonFields, parent: string | null): DriverEvent[] {
     if (parent === null) this.#countContext(event);
     const delta = this.#blocks.read(event, parent);
     // A subagent's text is not shown: its caller receives it as the result of the call.
     return delta === null || parent !== null ? [] : [delta];
   }
 
-  #countContext(event: Json): void {
+  #countContext(event: JsonFields): void {
     const usage =
       event.type === "message_start" ? objectAt(objectAt(event, "message"), "usage") : objectAt(event, "usage");
     if (event.type === "message_start") {
@@ -132,7 +132,7 @@ export class Translator {
     }
   }
 
-  #assistant(message: Json): DriverEvent[] {
+  #assistant(message: JsonFields): DriverEvent[] {
     const parent = textAt(message, "parent_tool_use_id");
     if (message.is_api_error_message === true) {
       // Written by the CLI in place of the model; the end of the turn reports it as its error.
@@ -164,7 +164,7 @@ export class Translator {
     }
   }
 
-  #toolUse(block: Json, parent: string | null): DriverEvent[] {
+  #toolUse(block: JsonFields, parent: string | null): DriverEvent[] {
     const call = textAt(block, "id") ?? "";
     const name = textAt(block, "name") ?? "";
     this.#waits.begin(`tool:${call}`);
@@ -173,7 +173,7 @@ export class Translator {
     return plan === null ? [event] : [event, { type: "plan", ...plan }];
   }
 
-  #user(message: Json): DriverEvent[] {
+  #user(message: JsonFields): DriverEvent[] {
     const { content } = objectAt(message, "message");
     if (typeof content === "string") {
       return this.#compacted && message.isSynthetic === true ? [this.#compaction(content)] : [];
@@ -220,7 +220,7 @@ class StreamedBlocks {
   readonly #seen = new Map<string, number>();
 
   /** The delta in a stream event, or null. */
-  read(event: Json, parent: string | null): DriverEvent | null {
+  read(event: JsonFields, parent: string | null): DriverEvent | null {
     const key = parent ?? "";
     switch (event.type) {
       case "message_start":
@@ -260,7 +260,7 @@ function nameFrom(open: Open | undefined): string {
   return open === undefined ? "" : `${open.message}:${open.index}`;
 }
 
-function toDelta(delta: Json, message: string): DriverEvent | null {
+function toDelta(delta: JsonFields, message: string): DriverEvent | null {
   if (delta.type === "text_delta") return { type: "text_delta", message, text: textAt(delta, "text") ?? "" };
   if (delta.type === "thinking_delta")
     return { type: "thinking_delta", message, text: textAt(delta, "thinking") ?? "" };

@@ -1,6 +1,6 @@
 /** Requests and responses over the pipes of one process, in both directions. The driver defines their format. */
 import type { Child } from "@aegis/lib/process.ts";
-import type { Json } from "./fields.ts";
+import type { JsonFields } from "./fields.ts";
 import { JsonProcess, type JsonProcessHandlers, type ProcessEnd } from "./json-process.ts";
 
 /** The process behind a channel, for code that starts it or waits for its end. */
@@ -10,7 +10,7 @@ export class Channel<Id> {
   readonly child: Child;
   readonly ended: Promise<ProcessEnd>;
   readonly #process: JsonProcess;
-  readonly #pending = new Map<Id, PromiseWithResolvers<Json>>();
+  readonly #pending = new Map<Id, PromiseWithResolvers<JsonFields>>();
   readonly #gone: () => Error;
   #firstNoise: string | null = null;
 
@@ -41,13 +41,13 @@ export class Channel<Id> {
     return this.#firstNoise;
   }
 
-  write(message: Json): void {
+  write(message: JsonFields): void {
     this.#process.write(message);
   }
 
   /** Writes a request and waits until `settle` receives its answer. */
-  request(id: Id, message: Json): Promise<Json> {
-    const waiting = Promise.withResolvers<Json>();
+  request(id: Id, message: JsonFields): Promise<JsonFields> {
+    const waiting = Promise.withResolvers<JsonFields>();
     if (this.alive) this.#pending.set(id, waiting);
     else waiting.reject(this.#gone());
     this.write(message);
@@ -55,7 +55,7 @@ export class Channel<Id> {
   }
 
   /** Ignores an answer without a request. */
-  settle(id: Id, answer: Json | Error): void {
+  settle(id: Id, answer: JsonFields | Error): void {
     const waiting = this.#pending.get(id);
     this.#pending.delete(id);
     if (answer instanceof Error) waiting?.reject(answer);

@@ -1,12 +1,12 @@
 /** Reads fields of JSON from another program. A field of the wrong type is treated as absent and never throws. */
 
-export type Json = Record<string, unknown>;
+export type JsonFields = Record<string, unknown>;
 
-export function isObject(value: unknown): value is Json {
+export function isObject(value: unknown): value is JsonFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function objectAt(value: unknown, key: string): Json {
+export function objectAt(value: unknown, key: string): JsonFields {
   const field = isObject(value) ? value[key] : undefined;
   return isObject(field) ? field : {};
 }

@@ -2,10 +2,10 @@
 import { LineTooLongError, lines } from "@aegis/lib/jsonl.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Child, Exit } from "@aegis/lib/process.ts";
-import { isObject, type Json, oneLine } from "./fields.ts";
+import { isObject, type JsonFields, oneLine } from "./fields.ts";
 
 export type JsonProcessHandlers = {
-  message(value: Json): void;
+  message(value: JsonFields): void;
   /** A line that is not a JSON object. */
   noise(line: string): void;
   /** Null if the next line may be read; otherwise resolves when it may. Meanwhile the child blocks on its writes. */
@@ -34,7 +34,7 @@ export class JsonProcess {
     return this.#alive;
   }
 
-  write(value: Json): void {
+  write(value: JsonFields): void {
     if (this.#alive) this.child.stdin.write(`${JSON.stringify(value)}\n`);
   }
 
@@ -77,7 +77,7 @@ export function endText(end: ProcessEnd, noise: string | null): string {
   return `ended with ${exitText(end.exit)}${said}`;
 }
 
-function parse(line: string): Json | null {
+function parse(line: string): JsonFields | null {
   try {
     const value: unknown = JSON.parse(line);
     return isObject(value) ? value : null;

@@ -10,7 +10,7 @@ import type { Environment } from "@aegis/lib/child-env.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { expandVariables } from "@aegis/lib/variables.ts";
 import type { ConversationSpec } from "../driver.ts";
-import { isObject, type Json } from "./fields.ts";
+import { isObject, type JsonFields } from "./fields.ts";
 
 export const projectServersFile = ".mcp.json";
 
@@ -60,7 +60,7 @@ export async function chosenServers(spec: ConversationSpec, env: Environment): P
   return { project, own: mcp === "inherit" ? "all" : wanted.filter((name) => !Object.hasOwn(declared, name)) };
 }
 
-async function declaredInProject({ cwd, host }: ConversationSpec, warn: (text: string) => void): Promise<Json> {
+async function declaredInProject({ cwd, host }: ConversationSpec, warn: (text: string) => void): Promise<JsonFields> {
   const file = join(cwd, projectServersFile);
   if ((await stat(file).catch(() => null))?.isFile() !== true) return {};
   const bytes = await host.agreedFile(file);

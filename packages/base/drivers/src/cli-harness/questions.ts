@@ -1,9 +1,9 @@
 /** Open questions of a harness. The harness can withdraw each one, and all end with their turn. */
 import { errorText } from "@aegis/lib/log.ts";
-import type { Json } from "./fields.ts";
+import type { JsonFields } from "./fields.ts";
 import type { Turns } from "./turns.ts";
 
-export type Reply = { respond(answer: Json): void; refuse(reason: string): void };
+export type Reply = { respond(answer: JsonFields): void; refuse(reason: string): void };
 
 export class Questions<Id> {
   readonly #turns: Turns;
@@ -14,7 +14,12 @@ export class Questions<Id> {
   }
 
   /** `answer` returns null for an unknown question. A withdrawn question gets no reply. */
-  async ask(id: Id, what: string, answer: (signal: AbortSignal) => Promise<Json | null>, reply: Reply): Promise<void> {
+  async ask(
+    id: Id,
+    what: string,
+    answer: (signal: AbortSignal) => Promise<JsonFields | null>,
+    reply: Reply,
+  ): Promise<void> {
     const withdrawn = new AbortController();
     const turn = this.#turns.signal;
     const signal = turn === null ? withdrawn.signal : AbortSignal.any([withdrawn.signal, turn]);

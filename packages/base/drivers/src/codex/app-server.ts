@@ -1,7 +1,7 @@
 /** One Codex app server: verifies that it speaks the protocol, and routes its messages to the conversations. */
 import type { TurnError } from "@aegis/contract/turn.ts";
 import { packageVersion } from "@aegis/lib/version.ts";
-import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { readiness, spawnFailure } from "../cli-harness/start.ts";
 import { type AskConsent, type DriverDeps, DriverError, type SpawnCommand } from "../driver.ts";
@@ -10,8 +10,8 @@ import { type RequestId, Rpc } from "./rpc.ts";
 
 /** Handlers for the messages of one thread. */
 export type ThreadHandlers = {
-  notification(method: string, params: Json): void;
-  request(id: RequestId, method: string, params: Json): void;
+  notification(method: string, params: JsonFields): void;
+  request(id: RequestId, method: string, params: JsonFields): void;
   room(): Promise<void> | null;
 };
 
@@ -90,7 +90,7 @@ export class AppServer {
   /** True for a thread that is loaded although no conversation here uses it. */
   async hasIdle(thread: string): Promise<boolean> {
     if (this.#threads.has(thread)) return false;
-    const loaded = await this.rpc.call("thread/loaded/list", {}).catch(() => ({}) as Json);
+    const loaded = await this.rpc.call("thread/loaded/list", {}).catch(() => ({}) as JsonFields);
     return listAt(loaded, "data").includes(thread);
   }
 
@@ -119,7 +119,7 @@ async function becomeReady(rpc: Rpc, deps: DriverDeps): Promise<TurnError | null
  * many attempts.
  */
 async function notLoggedIn(rpc: Rpc): Promise<TurnError | null> {
-  const answer = await rpc.call("account/read", { refreshToken: false }).catch(() => ({}) as Json);
+  const answer = await rpc.call("account/read", { refreshToken: false }).catch(() => ({}) as JsonFields);
   if (answer.requiresOpenaiAuth !== true || answer.account !== null) return null;
   const fix = "Run `codex login`, or `printenv OPENAI_API_KEY | codex login --with-api-key`.";
   return { code: "not_logged_in", message: "Codex is not logged in.", fix };
@@ -146,6 +146,6 @@ export function stderrOf(end: ProcessEnd): { stderr?: string } {
   return end.stderr === "" ? {} : { stderr: end.stderr };
 }
 
-function threadOf(params: Json): string | null {
+function threadOf(params: JsonFields): string | null {
   return textAt(params, "threadId") ?? textAt(objectAt(params, "thread"), "id");
 }

@@ -2,7 +2,7 @@
 import type { AskConsent, DriverDeps, SpawnCommand } from "../driver.ts";
 import { AppServer } from "./app-server.ts";
 
-export type Lease = { server: AppServer; release(): Promise<void> };
+export type AppServerLease = { server: AppServer; release(): Promise<void> };
 
 type Shared = { server: Promise<AppServer>; users: number };
 
@@ -15,7 +15,7 @@ export class AppServers {
   }
 
   /** Throws `DriverError` when a new one cannot be started. */
-  async acquire(command: SpawnCommand, ask: AskConsent): Promise<Lease> {
+  async acquire(command: SpawnCommand, ask: AskConsent): Promise<AppServerLease> {
     const key = JSON.stringify([command.argv, Object.entries(command.env).sort(), command.cwd]);
     const shared = this.#shared.get(key) ?? this.#start(key, command, ask);
     shared.users += 1;

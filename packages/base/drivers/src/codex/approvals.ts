@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Permission } from "@aegis/contract/agent.ts";
 import { isInside } from "@aegis/lib/files.ts";
-import { isObject, type Json, listAt, objectAt, textAt, wholeLine } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, objectAt, textAt, wholeLine } from "../cli-harness/fields.ts";
 import type { ConversationHost, PermissionAnswer, PermissionRequest } from "../driver.ts";
 import { judge } from "../tool-approval.ts";
 import { changedFiles, fileChange } from "./diff.ts";
@@ -11,9 +11,9 @@ import { plainReading } from "./plain-reading.ts";
 import { commandRefusal } from "./terminals.ts";
 import { unwrapShell } from "./unwrap-shell.ts";
 
-export type Asked = {
+export type ApprovalQuestion = {
   method: string;
-  params: Json;
+  params: JsonFields;
   /** The file changes of the patch in question. */
   changes: readonly unknown[];
   host: ConversationHost;
@@ -27,7 +27,7 @@ export type Asked = {
 };
 
 /** Null if Aegis does not know the kind of request. */
-export async function answerRequest(asked: Asked): Promise<Json | null> {
+export async function answerRequest(asked: ApprovalQuestion): Promise<JsonFields | null> {
   const { method, params, host, signal } = asked;
   switch (method) {
     case "item/commandExecution/requestApproval":
@@ -45,7 +45,7 @@ export async function answerRequest(asked: Asked): Promise<Json | null> {
   }
 }
 
-async function mayRun(asked: Asked): Promise<Json> {
+async function mayRun(asked: ApprovalQuestion): Promise<JsonFields> {
   const { params, host, cwd } = asked;
   if (params.kind === "writeStdin") return refused(asked, "nothing may be typed into a running command");
   const command = unwrapShell(textAt(params, "command") ?? "");
@@ -67,12 +67,12 @@ async function mayRun(asked: Asked): Promise<Json> {
   return { decision: decide(await judged(asked, request, settled), listAt(params, "availableDecisions")) };
 }
 
-function refused({ onDenial }: Asked, reason: string): Json {
+function refused({ onDenial }: ApprovalQuestion, reason: string): JsonFields {
   onDenial(reason);
   return { decision: "decline" };
 }
 
-async function mayChange(asked: Asked): Promise<Json> {
+async function mayChange(asked: ApprovalQuestion): Promise<JsonFields> {
   const { params, changes, permission, cwd } = asked;
   const input = { reason: params.reason, grantRoot: params.grantRoot, changes };
   const title = wholeLine(textAt(params, "reason") ?? "change files");
@@ -93,7 +93,7 @@ async function mayChange(asked: Asked): Promise<Json> {
   return { decision: decide(await judged(asked, request, settled), []) };
 }
 
-async function mayHaveMore(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function mayHaveMore(params: JsonFields, host: ConversationHost, signal: AbortSignal): Promise<JsonFields> {
   const input = { permissions: params.permissions, reason: params.reason };
   const title = wholeLine(textAt(params, "reason") ?? "more permissions");
   const call = textAt(params, "itemId");
@@ -107,7 +107,7 @@ const allowed: PermissionAnswer = { decision: "allow", scope: "once" };
 
 /** Codex cannot run a changed input, so an answer that changes it is a refusal. */
 async function judged(
-  { host, permission, onDenial, signal }: Asked,
+  { host, permission, onDenial, signal }: ApprovalQuestion,
   request: PermissionRequest,
   settled: PermissionAnswer | null = null,
 ): Promise<PermissionAnswer> {
@@ -132,11 +132,11 @@ function decide(answer: PermissionAnswer, offered: readonly unknown[]): string {
 }
 
 /** Codex asks about a call of an MCP tool with the form that a server uses to request input. */
-function isToolApproval(params: Json): boolean {
+function isToolApproval(params: JsonFields): boolean {
   return textAt(objectAt(params, "_meta"), "codex_approval_kind") === "mcp_tool_call";
 }
 
-async function mayCall(asked: Asked): Promise<Json> {
+async function mayCall(asked: ApprovalQuestion): Promise<JsonFields> {
   const { params } = asked;
   const server = textAt(params, "serverName") ?? "MCP server";
   const title = wholeLine(textAt(params, "message") ?? `call a tool of ${server}`);
@@ -146,7 +146,7 @@ async function mayCall(asked: Asked): Promise<Json> {
   return { action: answer.decision === "allow" ? "accept" : "decline", content: {}, _meta: null };
 }
 
-async function fillForm(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function fillForm(params: JsonFields, host: ConversationHost, signal: AbortSignal): Promise<JsonFields> {
   const server = textAt(params, "serverName") ?? "MCP server";
   const schema = objectAt(params, "requestedSchema");
   const answer = await host.permission(
@@ -165,13 +165,13 @@ async function fillForm(params: Json, host: ConversationHost, signal: AbortSigna
 }
 
 /** Answers are keyed by the question's id or by its text. A question without an answer is left to the model. */
-async function choose(params: Json, host: ConversationHost, signal: AbortSignal): Promise<Json> {
+async function choose(params: JsonFields, host: ConversationHost, signal: AbortSignal): Promise<JsonFields> {
   const questions = listAt(params, "questions");
   const title = wholeLine(questions.map((question) => textAt(question, "question") ?? "").join(" "));
   const request = { call: textAt(params, "itemId"), tool: "request_user_input", kind: "other" as const, title };
   const answer = await host.permission({ ...request, input: { questions } }, signal);
   const given = answer.decision === "allow" ? objectAt(answer.input, "answers") : {};
-  const answers: Json = {};
+  const answers: JsonFields = {};
   for (const question of questions) {
     const id = textAt(question, "id") ?? "";
     const chosen = given[id] ?? given[textAt(question, "question") ?? ""];

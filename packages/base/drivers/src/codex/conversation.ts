@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { planeServer } from "@aegis/contract/tool-names.ts";
 import { Additions } from "../cli-harness/additions.ts";
-import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { endText, type ProcessEnd } from "../cli-harness/json-process.ts";
 import { ToolObserver } from "../cli-harness/observer.ts";
 import { type CliOptions, parseCliOptions } from "../cli-harness/options.ts";
@@ -17,19 +17,19 @@ import type {
   DriverDeps,
   DriverEvent,
   Prompt,
-  Restored,
+  ResumeOutcome,
 } from "../driver.ts";
 import { begunAnew, restoredWith } from "../record.ts";
 import { stderrOf } from "./app-server.ts";
-import { AppServers, type Lease } from "./app-servers.ts";
+import { type AppServerLease, AppServers } from "./app-servers.ts";
 import { answerRequest } from "./approvals.ts";
 import { buildCommand } from "./command.ts";
 import { program } from "./facts.ts";
 import type { RequestId, Rpc } from "./rpc.ts";
-import { type Typed, typedEvents, typedIn, typingError } from "./terminals.ts";
+import { type TypedInput, typedEvents, typedIn, typingError } from "./terminals.ts";
 import { type OpenThread, openThread, parseName, userTexts } from "./threads.ts";
 import { codexSpec } from "./tool-access.ts";
-import { notice, Translator } from "./translate.ts";
+import { CodexTranslator, notice } from "./translate.ts";
 
 /** Codex continues without a server that takes longer than about a second. */
 const planeDeadlineMs = 15_000;
@@ -39,7 +39,7 @@ class CodexConversation implements Conversation {
   readonly #options: CliOptions;
   readonly #deps: DriverDeps;
   readonly #turns: Turns;
-  readonly #translator: Translator;
+  readonly #translator: CodexTranslator;
   readonly #questions: Questions<RequestId>;
   readonly #additions = new Additions();
   readonly #observer: ToolObserver;
@@ -54,7 +54,7 @@ class CodexConversation implements Conversation {
   readonly #attached = new Map<string, () => boolean>();
   /** Resolves when Codex has reached the plane, or has given up on it. */
   readonly #plane = Promise.withResolvers<void>();
-  #lease: Lease | null = null;
+  #lease: AppServerLease | null = null;
   #thread: OpenThread | null = null;
   /** When this thread was last active. The process is shared, so its output says nothing about one thread. */
   #heardAt: number;
@@ -82,7 +82,7 @@ class CodexConversation implements Conversation {
       },
       { host: spec.host, plane: spec.plane, clock: deps.clock, inactivityMs: options.inactivityMs },
     );
-    this.#translator = new Translator(this.#turns.waits);
+    this.#translator = new CodexTranslator(this.#turns.waits);
     this.#questions = new Questions(this.#turns);
     this.#observer = new ToolObserver(spec.host, (tool) => tool.startsWith(`mcp__${planeServer}__`));
     if (spec.plane === null) this.#plane.resolve();
@@ -92,7 +92,7 @@ class CodexConversation implements Conversation {
     return this.#thread !== null && (this.#lease?.server.alive ?? false);
   }
 
-  get restored(): Restored {
+  get restored(): ResumeOutcome {
     const [rpc, thread] = [this.#rpc(), this.#thread];
     if (thread?.resumed !== true) return begunAnew;
     return restoredWith(async () => (rpc === null ? null : userTexts(rpc, thread.id)));
@@ -200,15 +200,15 @@ class CodexConversation implements Conversation {
 
   #attach(thread: string, parent: string | null): void {
     const handlers = {
-      notification: (method: string, params: Json) => this.#onNotification(method, params, parent),
-      request: (id: RequestId, method: string, params: Json) => this.#onRequest(id, method, params),
+      notification: (method: string, params: JsonFields) => this.#onNotification(method, params, parent),
+      request: (id: RequestId, method: string, params: JsonFields) => this.#onRequest(id, method, params),
       room: () => this.#turns.room(),
     };
     const detach = this.#lease?.server.attach(thread, handlers);
     if (detach !== undefined) this.#attached.set(thread, detach);
   }
 
-  #onNotification(method: string, params: Json, parent: string | null): void {
+  #onNotification(method: string, params: JsonFields, parent: string | null): void {
     this.#heardAt = this.#deps.clock.now();
     if (method === "serverRequest/resolved") {
       const { requestId } = params;
@@ -231,7 +231,7 @@ class CodexConversation implements Conversation {
   }
 
   /** Ends the turn and the command into which the model typed, which would otherwise go on with what it has read. */
-  #stopTyping(typed: Typed, params: Json): void {
+  #stopTyping(typed: TypedInput, params: JsonFields): void {
     this.#typed += 1;
     this.#turns.emit(typedEvents(typed, this.#typed));
     const threadId = textAt(params, "threadId");
@@ -244,7 +244,7 @@ class CodexConversation implements Conversation {
   }
 
   /** A turn begins before Codex has stored the prompt. It is stored once the message comes back as an item. */
-  #noteStart(method: string, params: Json): void {
+  #noteStart(method: string, params: JsonFields): void {
     const turn = this.#turns.current;
     if (turn === null || !turn.isSent) return;
     if (method === "turn/started" && !turn.isTakenUp) {
@@ -257,7 +257,7 @@ class CodexConversation implements Conversation {
     this.#additions.settle(textAt(item, "clientId") ?? "", true);
   }
 
-  #noteChanges(method: string, params: Json): void {
+  #noteChanges(method: string, params: JsonFields): void {
     const item = objectAt(params, "item");
     if (item.type !== "fileChange") return;
     const id = textAt(item, "id") ?? "";
@@ -265,7 +265,7 @@ class CodexConversation implements Conversation {
     if (method === "item/completed") this.#changes.delete(id);
   }
 
-  #noteChildren(params: Json): void {
+  #noteChildren(params: JsonFields): void {
     const item = objectAt(params, "item");
     if (item.type !== "collabAgentToolCall") return;
     const call = textAt(item, "id") ?? "";
@@ -276,7 +276,7 @@ class CodexConversation implements Conversation {
     }
   }
 
-  #onRequest(id: RequestId, method: string, params: Json): void {
+  #onRequest(id: RequestId, method: string, params: JsonFields): void {
     this.#heardAt = this.#deps.clock.now();
     const denied: string[] = [];
     const { host, agent, cwd } = this.#spec;
@@ -306,11 +306,11 @@ class CodexConversation implements Conversation {
   }
 }
 
-function isPlaneSettled(method: string, params: Json): boolean {
+function isPlaneSettled(method: string, params: JsonFields): boolean {
   return method === "mcpServer/startupStatus/updated" && params.name === planeServer && params.status !== "starting";
 }
 
-function inputOf({ text, images }: Pick<Addition, "text" | "images">): Json[] {
+function inputOf({ text, images }: Pick<Addition, "text" | "images">): JsonFields[] {
   const pictures = images.map(({ path }) => ({ type: "localImage", path }));
   return [...pictures, { type: "text", text, text_elements: [] }];
 }

@@ -1,6 +1,6 @@
 /** Maps the items of a Codex thread to calls with kind, title, locations and changes, and to their results. */
 import type { ToolKind, TurnItems } from "@aegis/contract/turn.ts";
-import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { changeDiff } from "./diff.ts";
 import { unwrapShell } from "./unwrap-shell.ts";
 
@@ -8,7 +8,7 @@ type Call = TurnItems["tool_call"];
 type Result = TurnItems["tool_result"];
 
 /** The calls of an item: one, or for a patch one per file. Null if it is not a call. */
-export function callsOf(item: Json, parent: string | null): Call[] | null {
+export function callsOf(item: JsonFields, parent: string | null): Call[] | null {
   const call = textAt(item, "id") ?? "";
   const base = { call, locations: [], diff: null, parent };
   switch (item.type) {
@@ -70,7 +70,7 @@ export function callsOf(item: Json, parent: string | null): Call[] | null {
   }
 }
 
-export function resultsOf(item: Json): Result[] {
+export function resultsOf(item: JsonFields): Result[] {
   const call = textAt(item, "id") ?? "";
   const status = textAt(item, "status") ?? "completed";
   const is_error = status === "failed" || status === "declined" || item.success === false;
@@ -85,7 +85,7 @@ export function resultsOf(item: Json): Result[] {
   return [{ call, output: outputOf(item, status), is_error, diff: null }];
 }
 
-function outputOf(item: Json, status: string): string {
+function outputOf(item: JsonFields, status: string): string {
   if (item.type === "commandExecution") {
     const exit = numberAt(item, "exitCode");
     const output = textAt(item, "aggregatedOutput") ?? (status === "declined" ? "declined" : "");

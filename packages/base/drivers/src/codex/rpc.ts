@@ -1,14 +1,14 @@
 /** JSON-RPC over the pipes of one process, in both directions. Codex omits the `jsonrpc` field. */
 import type { Child } from "@aegis/lib/process.ts";
 import { Channel, type ChannelProcess } from "../cli-harness/channel.ts";
-import { isObject, type Json, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, numberAt, objectAt, textAt } from "../cli-harness/fields.ts";
 
 export type RequestId = string | number;
 
 export type RpcHandlers = {
-  notification(method: string, params: Json): void;
+  notification(method: string, params: JsonFields): void;
   /** A request from the server. Answer with `respond` or `refuse`. */
-  request(id: RequestId, method: string, params: Json): void;
+  request(id: RequestId, method: string, params: JsonFields): void;
   noise(line: string): void;
   room(): Promise<void> | null;
 };
@@ -41,7 +41,7 @@ export class Rpc {
   }
 
   /** Rejects with `RpcError` when the server refuses or ends. */
-  call(method: string, params: Json): Promise<Json> {
+  call(method: string, params: JsonFields): Promise<JsonFields> {
     this.#lastId += 1;
     return this.#channel.request(this.#lastId, { method, id: this.#lastId, params });
   }
@@ -50,7 +50,7 @@ export class Rpc {
     this.#channel.write({ method });
   }
 
-  respond(id: RequestId, result: Json): void {
+  respond(id: RequestId, result: JsonFields): void {
     this.#channel.write({ id, result });
   }
 
@@ -58,7 +58,7 @@ export class Rpc {
     this.#channel.write({ id, error: { code: -32601, message } });
   }
 
-  #dispatch(message: Json, handlers: RpcHandlers): void {
+  #dispatch(message: JsonFields, handlers: RpcHandlers): void {
     const method = textAt(message, "method");
     const id = typeof message.id === "string" || typeof message.id === "number" ? message.id : null;
     if (method !== null && id !== null) handlers.request(id, method, objectAt(message, "params"));
@@ -67,7 +67,7 @@ export class Rpc {
     else handlers.noise(JSON.stringify(message));
   }
 
-  #settle(id: RequestId, { error, ...message }: Json): void {
+  #settle(id: RequestId, { error, ...message }: JsonFields): void {
     const refusal = () => new RpcError(numberAt(error, "code"), textAt(error, "message") ?? "refused");
     this.#channel.settle(id, isObject(error) ? refusal() : objectAt(message, "result"));
   }

@@ -4,7 +4,7 @@
  * switched off, Aegis verifies that they are, and a turn in which the model typed anyway ends.
  */
 import type { TurnError } from "@aegis/contract/turn.ts";
-import { isObject, type Json, listAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { DriverEvent } from "../driver.ts";
 import { program } from "./facts.ts";
 import type { Rpc } from "./rpc.ts";
@@ -12,7 +12,7 @@ import type { Rpc } from "./rpc.ts";
 /** The first feature is that of newer versions; in those that lack it, the second one is the tool with terminals. */
 const features = ["unified_exec_tty", "unified_exec"] as const;
 
-export const noTerminals: Json = Object.fromEntries(features.map((name) => [`features.${name}`, false]));
+export const noTerminals: JsonFields = Object.fromEntries(features.map((name) => [`features.${name}`, false]));
 
 export const terminalsNotice =
   "This version of Codex does not let Aegis switch its terminals off. An agent could type into a running command " +
@@ -24,7 +24,7 @@ export const commandRefusal =
 
 /** Asks Codex about the opened thread: a policy of the user's organisation may override its settings. */
 export async function hasTerminals(rpc: Rpc, threadId: string): Promise<boolean> {
-  const answer = await rpc.call("experimentalFeature/list", { threadId, limit: 1000 }).catch(() => ({}) as Json);
+  const answer = await rpc.call("experimentalFeature/list", { threadId, limit: 1000 }).catch(() => ({}) as JsonFields);
   const known = new Map(listAt(answer, "data").map((feature) => [textAt(feature, "name"), isOn(feature)]));
   return features.map((name) => known.get(name)).find((state) => state !== undefined) ?? true;
 }
@@ -33,10 +33,10 @@ function isOn(feature: unknown): boolean {
   return !isObject(feature) || feature.enabled !== false;
 }
 
-export type Typed = { text: string; item: string; process: string };
+export type TypedInput = { text: string; item: string; process: string };
 
 /** What the model typed into a running command. Null for anything else, and for the keys that only stop a command. */
-export function typedIn(method: string, params: Json): Typed | null {
+export function typedIn(method: string, params: JsonFields): TypedInput | null {
   const text = method === "item/commandExecution/terminalInteraction" ? textAt(params, "stdin") : null;
   if (text === null || stopKeys.has(text)) return null;
   return { text, item: textAt(params, "itemId") ?? "", process: textAt(params, "processId") ?? "" };
@@ -52,7 +52,7 @@ export const typingError: TurnError = {
 };
 
 /** The record of it in the turn: Codex itself reports no call. */
-export function typedEvents({ text, item, process }: Typed, nth: number): DriverEvent[] {
+export function typedEvents({ text, item, process }: TypedInput, nth: number): DriverEvent[] {
   const call = `${item}:typed:${nth}`;
   const title = oneLine(`type ${text}`);
   const input = { text, process };

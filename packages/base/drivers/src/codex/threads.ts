@@ -5,7 +5,7 @@ import { planeServer } from "@aegis/contract/tool-names.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { isInside, makePrivateDir } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { chosenServers, keepsOwn, projectServersFile } from "../cli-harness/mcp-servers.ts";
 import { type ConversationSpec, DriverError } from "../driver.ts";
 import { mustAsk } from "../tool-approval.ts";
@@ -125,8 +125,8 @@ export function parseName(name: string): Thread {
  */
 async function remember(
   spec: ConversationSpec,
-  params: Json,
-  answer: Json,
+  params: JsonFields,
+  answer: JsonFields,
   modelBefore: string | null,
 ): Promise<Thread> {
   const wanted = textAt(objectAt(params, "config"), "default_permissions");
@@ -140,7 +140,12 @@ async function remember(
   return { id, model };
 }
 
-async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | null, env: Environment): Promise<Json> {
+async function threadParams(
+  rpc: Rpc,
+  spec: ConversationSpec,
+  model: string | null,
+  env: Environment,
+): Promise<JsonFields> {
   const temporary = join(spec.stateDir, "tmp");
   // Codex's sandbox fails if the folder is missing.
   await makePrivateDir(temporary);
@@ -172,14 +177,18 @@ async function threadParams(rpc: Rpc, spec: ConversationSpec, model: string | nu
  * The workspace sandbox with the guarded paths read-only: a write there leaves the sandbox, so Codex asks. Null for a
  * Codex version without such profiles.
  */
-async function guardedProfile(rpc: Rpc, { host, cwd }: ConversationSpec, temporary: string): Promise<Json | null> {
+async function guardedProfile(
+  rpc: Rpc,
+  { host, cwd }: ConversationSpec,
+  temporary: string,
+): Promise<JsonFields | null> {
   if (host.guarded.length === 0) return null;
   const isKnown = await rpc.call("permissionProfile/list", {}).then(
     () => true,
     () => false,
   );
   if (!isKnown) return null;
-  const roots: Json = { ".": "write" };
+  const roots: JsonFields = { ".": "write" };
   for (const path of host.guarded) roots[path] = "read";
   if (isInside(cwd, temporary)) roots[relative(cwd, temporary)] = "write";
   return {
@@ -209,7 +218,7 @@ const rights: Record<Permission, { sandbox: string; approvalPolicy: string }> = 
 /** A plane call may wait for a person. Progress does not extend Codex's own limit of five minutes. */
 const planeTimeoutSeconds = 24 * 60 * 60;
 
-function planeConfig({ plane }: ConversationSpec): Json {
+function planeConfig({ plane }: ConversationSpec): JsonFields {
   if (plane === null) return {};
   return {
     [planeServer]: {
@@ -231,9 +240,9 @@ function threadError(error: unknown): DriverError {
 }
 
 /** The servers of a thread are added to the user's own, so those that its agent does not keep are disabled. */
-async function otherServers(rpc: Rpc, spec: ConversationSpec, env: Environment): Promise<Json> {
+async function otherServers(rpc: Rpc, spec: ConversationSpec, env: Environment): Promise<JsonFields> {
   const chosen = await chosenServers(spec, env);
-  const answer = await rpc.call("config/read", { cwd: spec.cwd }).catch(() => ({}) as Json);
+  const answer = await rpc.call("config/read", { cwd: spec.cwd }).catch(() => ({}) as JsonFields);
   const names = Object.keys(objectAt(objectAt(answer, "config"), "mcp_servers"));
   const off = names.filter((name) => name !== planeServer && !keepsOwn(name, chosen));
   const missing = chosen.own === "all" ? [] : chosen.own.filter((name) => !names.includes(name));
@@ -242,7 +251,7 @@ async function otherServers(rpc: Rpc, spec: ConversationSpec, env: Environment):
     warn(
       `No MCP server ${missing.join(", ")}: neither ${projectServersFile} nor Codex's settings have one of that name.`,
     );
-  const given: Json = {};
+  const given: JsonFields = {};
   for (const [name, server] of chosen.project) {
     if (server.type === "sse") warn(`The MCP server "${name}" is left out: Codex cannot use servers of the type sse.`);
     else if (server.type === "stdio") given[name] = { command: server.command, args: server.args, env: server.env };

@@ -1,7 +1,7 @@
 /** Maps an agent's `tools` to Codex, which has a shell and patches. The plane hides and refuses its own tools. */
 import type { ScopedAgent } from "@aegis/contract/tool-access.ts";
 import { planeServer } from "@aegis/contract/tool-names.ts";
-import { type Json, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
+import { type JsonFields, listAt, objectAt, textAt } from "../cli-harness/fields.ts";
 import { scopedSpec, toolRefusal } from "../cli-harness/tool-access.ts";
 import type { ConversationSpec, ToolUse } from "../driver.ts";
 import { plainReading } from "./plain-reading.ts";
@@ -14,7 +14,7 @@ export function codexSpec(spec: ConversationSpec): ConversationSpec {
  * The Codex features for the agent's tools. Codex reads with its shell: an agent that may read, search or list keeps
  * it, and every command that does more is refused.
  */
-export function scopedFeatures(agent: ScopedAgent): Json {
+export function scopedFeatures(agent: ScopedAgent): JsonFields {
   const refuse = toolRefusal(agent);
   const hasShell = ["bash", "read", "grep", "ls"].some((tool) => refuse(tool) === null);
   return {

@@ -1,7 +1,7 @@
 /** Converts Codex's messages about a thread to turn items. Keeps the state between messages. */
 import { planeServer } from "@aegis/contract/tool-names.ts";
 import type { TurnError, TurnItems, Usage } from "@aegis/contract/turn.ts";
-import { isObject, type Json, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
+import { isObject, type JsonFields, listAt, numberAt, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import type { Waits } from "../cli-harness/inactivity.ts";
 import type { DriverEvent, TurnEnded } from "../driver.ts";
 import { codexFacts } from "./facts.ts";
@@ -18,7 +18,7 @@ const quiet = new Set([
 ]);
 const quietItems = new Set(["userMessage", "hookPrompt", "functionCallOutput", "sleep", "subAgentActivity"]);
 
-export class Translator {
+export class CodexTranslator {
   readonly #waits: Waits;
   readonly #usage = new TurnUsage();
   readonly #called = new Set<string>();
@@ -29,7 +29,7 @@ export class Translator {
   }
 
   /** `parent` is the call that started the subagent of this thread; null for the agent's own thread. */
-  translate(method: string, params: Json, parent: string | null): DriverEvent[] {
+  translate(method: string, params: JsonFields, parent: string | null): DriverEvent[] {
     if (parent !== null && !method.startsWith("item/")) return [];
     switch (method) {
       case "item/started":
@@ -72,14 +72,14 @@ export class Translator {
   }
 
   /** The last events of the turn, and its end. */
-  finish(turn: Json): { before: DriverEvent[]; ended: TurnEnded } {
+  finish(turn: JsonFields): { before: DriverEvent[]; ended: TurnEnded } {
     this.#called.clear();
     const context = this.#usage.context();
     const before: DriverEvent[] = context === null ? [] : [{ type: "context", ...context }];
     return { before, ended: { type: "turn.ended", ...outcomeOf(turn), usage: this.#usage.take() } };
   }
 
-  #itemStarted(item: Json, parent: string | null): DriverEvent[] {
+  #itemStarted(item: JsonFields, parent: string | null): DriverEvent[] {
     return (callsOf(item, parent) ?? []).map((call) => {
       this.#called.add(call.call);
       this.#waits.begin(`tool:${call.call}`);
@@ -88,11 +88,11 @@ export class Translator {
   }
 
   /** A call that ends immediately is reported only by its end. */
-  #missedStart(item: Json, parent: string | null): DriverEvent[] {
+  #missedStart(item: JsonFields, parent: string | null): DriverEvent[] {
     return this.#called.has(textAt(item, "id") ?? "") ? [] : this.#itemStarted(item, parent);
   }
 
-  #itemCompleted(item: Json, parent: string | null): DriverEvent[] {
+  #itemCompleted(item: JsonFields, parent: string | null): DriverEvent[] {
     if (callsOf(item, parent) !== null) {
       const missed = this.#missedStart(item, parent);
       const results = resultsOf(item);
@@ -116,7 +116,7 @@ export class Translator {
     }
   }
 
-  #thinkingDelta(params: Json, part: string, parent: string | null): DriverEvent[] {
+  #thinkingDelta(params: JsonFields, part: string, parent: string | null): DriverEvent[] {
     if (parent !== null) return [];
     return [{ type: "thinking_delta", message: `${idOf(params)}:${part}`, text: deltaOf(params) }];
   }
@@ -134,13 +134,13 @@ export function notice(level: TurnItems["notice"]["level"], text: string): Drive
   return { type: "notice", level, text: oneLine(text, 1000) };
 }
 
-function outcomeOf(turn: Json): Pick<TurnEnded, "reason" | "error"> {
+function outcomeOf(turn: JsonFields): Pick<TurnEnded, "reason" | "error"> {
   if (turn.status === "interrupted") return { reason: "cancelled", error: null };
   if (turn.status === "failed") return failureOf(turn.error);
   return { reason: "completed", error: null };
 }
 
-function thoughts(item: Json, key: string, prefix: string): DriverEvent[] {
+function thoughts(item: JsonFields, key: string, prefix: string): DriverEvent[] {
   return listAt(item, key).flatMap((text, index): DriverEvent[] =>
     typeof text === "string" && text !== "" ? [{ type: "thinking", message: `${prefix}${index}`, text }] : [],
   );
@@ -155,7 +155,7 @@ function planEntry(step: unknown): TurnItems["plan"]["entries"][number] {
 }
 
 /** A refused server does not fail the thread, so without this notice the agent would silently lack its peers. */
-function planeStatus(params: Json): DriverEvent[] {
+function planeStatus(params: JsonFields): DriverEvent[] {
   if (params.name !== planeServer || (params.status !== "failed" && params.status !== "cancelled")) return [];
   // Codex puts names of its own types in brackets.
   const error = (textAt(params, "error") ?? String(params.status)).replace(/\[[\w:<>, ]+\]/g, "");
@@ -164,17 +164,17 @@ function planeStatus(params: Json): DriverEvent[] {
 }
 
 /** An error that ends the turn is reported again with its end. */
-function retryNotice(params: Json): DriverEvent[] {
+function retryNotice(params: JsonFields): DriverEvent[] {
   if (params.willRetry !== true) return [];
   const { error } = failureOf(params.error);
   return [notice("warning", `The model did not answer; Codex retries. ${error?.message ?? ""}`)];
 }
 
-function idOf(params: Json): string {
+function idOf(params: JsonFields): string {
   return textAt(params, "itemId") ?? "";
 }
 
-function deltaOf(params: Json): string {
+function deltaOf(params: JsonFields): string {
   return textAt(params, "delta") ?? "";
 }
 
@@ -187,7 +187,7 @@ class TurnUsage {
   #now: Counts | null = null;
   #context: TurnItems["context"] | null = null;
 
-  update(usage: Json): void {
+  update(usage: JsonFields): void {
     const total = readCounts(objectAt(usage, "total"));
     this.#before ??= minus(total, readCounts(objectAt(usage, "last")));
     this.#now = total;
@@ -212,7 +212,7 @@ class TurnUsage {
   }
 }
 
-function readCounts(counts: Json): Counts {
+function readCounts(counts: JsonFields): Counts {
   return {
     input: numberAt(counts, "inputTokens") ?? 0,
     cached: numberAt(counts, "cachedInputTokens") ?? 0,

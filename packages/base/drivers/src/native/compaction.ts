@@ -5,7 +5,7 @@ import type { DriverEvent } from "../driver.ts";
 import { Answer } from "./answer.ts";
 import { ModelFailure } from "./failures.ts";
 import type { History } from "./history.ts";
-import { estimateTokens, type Message, toolCalls, userMessage } from "./messages.ts";
+import { estimateTokens, type NativeMessage, toolCalls, userMessage } from "./messages.ts";
 import type { ModelCall } from "./model.ts";
 import { type CallSettings, callModel } from "./model-call.ts";
 import { repair } from "./repair.ts";
@@ -31,13 +31,13 @@ function isFull(used: number, size: number): boolean {
 
 type CompactionPlan = {
   /** The request to the model, to be sent without tools. */
-  request: { system: string; messages: Message[] };
+  request: { system: string; messages: NativeMessage[] };
   /** Returns the compacted conversation. */
-  apply(summary: string): Message[];
+  apply(summary: string): NativeMessage[];
 };
 
 /** Null if there is nothing to summarise: the brief and the latest messages are everything. */
-function planCompaction(messages: readonly Message[], size: number): CompactionPlan | null {
+function planCompaction(messages: readonly NativeMessage[], size: number): CompactionPlan | null {
   const clean = repair(messages);
   // Also limited by the estimate: a model that counts more tokens than estimated must not keep everything.
   const start = recentStart(clean, Math.min(size, estimateTokens(clean)) * recentShare);
@@ -72,7 +72,7 @@ Write plain text under short headings. Do not continue the work and do not call 
  * The index of the first of the latest messages that fit. Never splits a tool result from its call, and never keeps
  * everything.
  */
-function recentStart(messages: readonly Message[], budget: number): number {
+function recentStart(messages: readonly NativeMessage[], budget: number): number {
   let start = messages.length;
   let size = 0;
   for (let index = messages.length - 1; index > 0; index--) {
@@ -86,12 +86,12 @@ function recentStart(messages: readonly Message[], budget: number): number {
 }
 
 /** If even the last step exceeds the budget, keep it alone: the model must see its latest request. */
-function lastStart(messages: readonly Message[]): number {
+function lastStart(messages: readonly NativeMessage[]): number {
   const index = messages.findLastIndex((message) => message.role !== "tool");
   return Math.max(1, index);
 }
 
-function render(message: Message): string {
+function render(message: NativeMessage): string {
   if (message.role === "user") return `USER: ${message.content}`;
   if (message.role === "tool")
     return message.content

@@ -10,7 +10,7 @@ import type {
   DriverDeps,
   DriverEvent,
   Prompt,
-  Restored,
+  ResumeOutcome,
   ToolHost,
   ToolSpec,
 } from "../driver.ts";
@@ -54,7 +54,7 @@ export class NativeConversation implements Conversation {
   }
 
   /** The record is Aegis's own and contains the keys of its prompts. */
-  get restored(): Restored {
+  get restored(): ResumeOutcome {
     const { history } = this.#parts;
     return {
       conversation: true,

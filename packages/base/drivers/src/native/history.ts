@@ -1,7 +1,7 @@
 /** The memory of a conversation, and the entries from which it is restored after a restart. */
 import { z } from "zod";
 import type { Addition, DriverEvent, HistoryMessage } from "../driver.ts";
-import { type Message, messageSchema, toolCalls, userMessage } from "./messages.ts";
+import { messageSchema, type NativeMessage, toolCalls, userMessage } from "./messages.ts";
 import { repair } from "./repair.ts";
 
 const entrySchema = z.discriminatedUnion("kind", [
@@ -18,7 +18,7 @@ type MemoryEvent = Extract<DriverEvent, { type: "memory" }>;
 
 /** The history of one conversation. Each change returns the event that makes it durable. */
 export class History {
-  #messages: Message[] = [];
+  #messages: NativeMessage[] = [];
   readonly #callIds = new Set<string>();
   readonly #prompts = new Set<string>();
 
@@ -33,7 +33,7 @@ export class History {
     return unreadable;
   }
 
-  add(message: Message): MemoryEvent {
+  add(message: NativeMessage): MemoryEvent {
     return this.#record({ kind: "message", message });
   }
 
@@ -51,17 +51,17 @@ export class History {
   }
 
   /** Replaces all earlier messages. */
-  compact(messages: readonly Message[]): MemoryEvent {
+  compact(messages: readonly NativeMessage[]): MemoryEvent {
     return this.#record({ kind: "compacted", messages: [...messages] });
   }
 
   /** As remembered, which model APIs do not always accept. */
-  get messages(): readonly Message[] {
+  get messages(): readonly NativeMessage[] {
     return this.#messages;
   }
 
   /** The messages to send to the model. */
-  forModel(): Message[] {
+  forModel(): NativeMessage[] {
     return repair(this.#messages);
   }
 
@@ -87,6 +87,6 @@ export class History {
   }
 }
 
-function earlier({ role, text }: HistoryMessage): Message {
+function earlier({ role, text }: HistoryMessage): NativeMessage {
   return role === "user" ? userMessage(text) : { role, content: [{ type: "text", text }] };
 }

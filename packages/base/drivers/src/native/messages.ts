@@ -38,9 +38,9 @@ export const messageSchema = z.discriminatedUnion("role", [
   z.object({ role: z.literal("tool"), content: z.array(toolResultPartSchema) }),
 ]);
 
-export type Message = z.infer<typeof messageSchema>;
-export type UserMessage = Extract<Message, { role: "user" }>;
-export type AssistantMessage = Extract<Message, { role: "assistant" }>;
+export type NativeMessage = z.infer<typeof messageSchema>;
+export type UserMessage = Extract<NativeMessage, { role: "user" }>;
+export type AssistantMessage = Extract<NativeMessage, { role: "assistant" }>;
 export type AssistantPart = AssistantMessage["content"][number];
 export type ToolCallPart = z.infer<typeof toolCallPartSchema>;
 export type ToolResultPart = z.infer<typeof toolResultPartSchema>;
@@ -52,17 +52,17 @@ export function userMessage(text: string, images: readonly PromptImage[] = []): 
 export function toolMessage(
   call: { id: string; name: string },
   result: { output: string; is_error: boolean },
-): Extract<Message, { role: "tool" }> {
+): Extract<NativeMessage, { role: "tool" }> {
   const output = { type: result.is_error ? ("error-text" as const) : ("text" as const), value: result.output };
   return { role: "tool", content: [{ type: "tool-result", toolCallId: call.id, toolName: call.name, output }] };
 }
 
-export function toolCalls(message: Message): ToolCallPart[] {
+export function toolCalls(message: NativeMessage): ToolCallPart[] {
   return message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [];
 }
 
 /** A rough estimate, four characters per token, for messages that no model has counted yet. */
-export function estimateTokens(messages: readonly Message[]): number {
+export function estimateTokens(messages: readonly NativeMessage[]): number {
   let characters = 0;
   for (const message of messages)
     characters += typeof message.content === "string" ? message.content.length : JSON.stringify(message.content).length;

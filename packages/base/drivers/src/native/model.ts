@@ -1,6 +1,6 @@
 /** The interface of one model call for the loop. */
 import type { Usage } from "@aegis/contract/turn.ts";
-import type { Message } from "./messages.ts";
+import type { NativeMessage } from "./messages.ts";
 
 export interface Model {
   /**
@@ -12,7 +12,7 @@ export interface Model {
 
 export type ModelCall = {
   system: string;
-  messages: readonly Message[];
+  messages: readonly NativeMessage[];
   tools: readonly OfferedTool[];
   temperature: number | undefined;
   maxTokens: number | undefined;

@@ -7,7 +7,7 @@
  */
 import {
   type AssistantMessage,
-  type Message,
+  type NativeMessage,
   type ToolResultPart,
   toolCalls,
   type UserMessage,
@@ -16,9 +16,9 @@ import {
 
 export const interruptedResult = "interrupted: outcome unknown";
 
-export function repair(messages: readonly Message[]): Message[] {
+export function repair(messages: readonly NativeMessage[]): NativeMessage[] {
   const results = collectResults(messages);
-  const repaired: Message[] = [];
+  const repaired: NativeMessage[] = [];
   for (const message of messages) {
     if (message.role === "tool") continue;
     if (message.role === "user") addUser(repaired, message);
@@ -28,7 +28,7 @@ export function repair(messages: readonly Message[]): Message[] {
 }
 
 /** The results by call. The first one is kept; a later one would be a second outcome of the same call. */
-function collectResults(messages: readonly Message[]): Map<string, ToolResultPart> {
+function collectResults(messages: readonly NativeMessage[]): Map<string, ToolResultPart> {
   const called = new Set<string>();
   const results = new Map<string, ToolResultPart>();
   for (const message of messages) {
@@ -40,7 +40,7 @@ function collectResults(messages: readonly Message[]): Map<string, ToolResultPar
   return results;
 }
 
-function addUser(repaired: Message[], message: UserMessage): void {
+function addUser(repaired: NativeMessage[], message: UserMessage): void {
   const last = repaired.at(-1);
   if (last?.role !== "user") {
     repaired.push(message);
@@ -50,7 +50,11 @@ function addUser(repaired: Message[], message: UserMessage): void {
   repaired[repaired.length - 1] = userMessage(`${last.content}\n\n${message.content}`, images);
 }
 
-function addAssistant(repaired: Message[], message: AssistantMessage, results: Map<string, ToolResultPart>): void {
+function addAssistant(
+  repaired: NativeMessage[],
+  message: AssistantMessage,
+  results: Map<string, ToolResultPart>,
+): void {
   const content = message.content.filter((part) => part.type === "tool-call" || part.text !== "" || hasVendor(part));
   // A message with only thoughts is not an answer, and several APIs reject it.
   if (!content.some((part) => part.type !== "reasoning")) return;

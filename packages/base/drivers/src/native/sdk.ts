@@ -18,7 +18,7 @@ import type {
 } from "ai";
 import { retryAfter } from "./backoff.ts";
 import { ModelFailure, type RawFailure, toModelFailure } from "./failures.ts";
-import type { Message } from "./messages.ts";
+import type { NativeMessage } from "./messages.ts";
 import type { FinishReason, Model, ModelCall, ModelPart, VendorData } from "./model.ts";
 import type { ModelTarget } from "./models.ts";
 
@@ -87,7 +87,7 @@ async function* stream(
 }
 
 /** An image whose file is missing is replaced by a text, so that the rest of the conversation is still sent. */
-async function withPictures(messages: readonly Message[]): Promise<ModelMessage[]> {
+async function withPictures(messages: readonly NativeMessage[]): Promise<ModelMessage[]> {
   return Promise.all(
     messages.map(async (message): Promise<ModelMessage> => {
       if (message.role !== "user" || message.images === undefined) return message;

@@ -8,13 +8,13 @@ import { errorText } from "@aegis/lib/log.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { untilAborted } from "@aegis/lib/until-aborted.ts";
 import type {
+  CallVerdict,
   ConversationHost,
   DriverEvent,
   FilesOf,
   PermissionAnswer,
   PermissionRequest,
   ToolUse,
-  ToolVerdict,
 } from "../driver.ts";
 import { longestToolOutput } from "../limits.ts";
 import { askedFor } from "../tool-approval.ts";
@@ -57,7 +57,7 @@ type Planned = { call: RequestedCall; key: string } & (
   | { tool: Tool | null; answer: ToolResult }
 );
 
-const noObjection: Exclude<ToolVerdict, { decision: "deny" }> = { decision: "allow" };
+const noObjection: Exclude<CallVerdict, { decision: "deny" }> = { decision: "allow" };
 
 export class ToolRunner {
   readonly #settings: ToolRunnerSettings;
@@ -162,7 +162,7 @@ export class ToolRunner {
   async #permitted(
     request: PermissionRequest,
     tool: Tool,
-    verdict: Exclude<ToolVerdict, { decision: "deny" }>,
+    verdict: Exclude<CallVerdict, { decision: "deny" }>,
     signal: AbortSignal,
   ): Promise<PermissionAnswer> {
     const { host, permission } = this.#settings;

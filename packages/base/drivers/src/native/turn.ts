@@ -14,7 +14,7 @@ import { Answer } from "./answer.ts";
 import type { Compactor } from "./compaction.ts";
 import { InactivityError, ModelFailure } from "./failures.ts";
 import type { History } from "./history.ts";
-import { type Message, messageSchema } from "./messages.ts";
+import { messageSchema, type NativeMessage } from "./messages.ts";
 import type { ModelCall } from "./model.ts";
 import { type CallSettings, callModel } from "./model-call.ts";
 import { repair } from "./repair.ts";
@@ -182,14 +182,14 @@ function addUsage(sum: Usage | null, usage: Usage): Usage {
   };
 }
 
-type Request = { system: string; messages: readonly Message[] };
+type Request = { system: string; messages: readonly NativeMessage[] };
 
 /** Plugins may write a plain string instead of a part. */
 const pluginMessageSchema = z.union([
   messageSchema,
   z
     .object({ role: z.literal("assistant"), content: z.string() })
-    .transform(({ role, content }): Message => ({ role, content: [{ type: "text", text: content }] })),
+    .transform(({ role, content }): NativeMessage => ({ role, content: [{ type: "text", text: content }] })),
 ]);
 
 /** The request as changed by plugins: another system prompt, other messages. */
@@ -206,7 +206,7 @@ async function plugged<R extends Request>(
 }
 
 /** Ignores messages that no model API accepts: the call is then sent unchanged. */
-function read(given: readonly ModelMessage[], before: readonly Message[], log: Logger): readonly Message[] {
+function read(given: readonly ModelMessage[], before: readonly NativeMessage[], log: Logger): readonly NativeMessage[] {
   if (given === before) return before;
   const parsed = z.array(pluginMessageSchema).safeParse(given);
   if (parsed.success) return repair(parsed.data);

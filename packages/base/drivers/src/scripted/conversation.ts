@@ -10,7 +10,7 @@ import type { Conversation, ConversationSpec, DriverEvent, Prompt, TurnEnded } f
 import { judge } from "../tool-approval.ts";
 import type { Gates } from "./gates.ts";
 import type { Playbook, Rule } from "./playbook/playbook.ts";
-import { type SenderKind, type Step, type Steps, senderKinds } from "./playbook/schema.ts";
+import { type PlaybookStep, type SenderKind, type Steps, senderKinds } from "./playbook/schema.ts";
 import { render, renderDeep } from "./playbook/texts.ts";
 import { callTool, type StepContext } from "./tool-step.ts";
 
@@ -173,7 +173,7 @@ type StepOutcome = "next" | "leave rule" | Pick<TurnEnded, "reason" | "error">;
 
 type StepRun = AsyncGenerator<DriverEvent, StepOutcome>;
 
-async function* runStep(step: Step, context: StepContext): StepRun {
+async function* runStep(step: PlaybookStep, context: StepContext): StepRun {
   const text = (template: string) => render(template, context.values);
   if ("say" in step) {
     yield { type: "text", message: context.id, text: text(step.say) };

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { expect, test } from "vitest";
-import { type AcpRecipe, type Launch, plainLaunch } from "../../src/acp/recipe.ts";
+import { type AcpLaunch, type AcpRecipe, plainLaunch } from "../../src/acp/recipe.ts";
 import { copilot } from "../../src/acp/recipes/copilot.ts";
 import { gemini } from "../../src/acp/recipes/gemini.ts";
 import { goose } from "../../src/acp/recipes/goose.ts";
@@ -20,7 +20,7 @@ async function launch(
   files: Record<string, unknown>,
   env = {},
   servers: ChosenServers = { project: new Map(), own: [] },
-): Promise<Launch & { root: string }> {
+): Promise<AcpLaunch & { root: string }> {
   const root = await tempDir();
   await mkdir(join(root, "work", "project"), { recursive: true });
   for (const [name, content] of Object.entries(files)) {

@@ -7,12 +7,12 @@ import { endOf, eventsOf, promptOf, runTurn, textOf, watchTurn } from "@aegis/te
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { History } from "../../src/native/history.ts";
-import type { Message } from "../../src/native/messages.ts";
+import type { NativeMessage } from "../../src/native/messages.ts";
 import { interruptedResult } from "../../src/native/repair.ts";
 import { seat } from "./seat.ts";
 
 /** What every model API asks of a conversation, or what is wrong with this one. */
-function problem(messages: readonly Message[]): string | null {
+function problem(messages: readonly NativeMessage[]): string | null {
   for (const [index, message] of messages.entries()) {
     const before = messages[index - 1];
     const after = messages[index + 1];
@@ -28,7 +28,7 @@ function problem(messages: readonly Message[]): string | null {
   return null;
 }
 
-function asks(message: Message | undefined): boolean {
+function asks(message: NativeMessage | undefined): boolean {
   return message?.role === "assistant" && message.content.some((part) => part.type === "tool-call");
 }
 
@@ -68,7 +68,7 @@ describe("a memory cut anywhere", () => {
         entries.push(event.value);
       for (const { thinking, text, calls, compact } of steps) {
         const ids = Array.from({ length: calls }, () => `call ${id++}`);
-        const message: Message = {
+        const message: NativeMessage = {
           role: "assistant",
           content: [
             ...(thinking ? [{ type: "reasoning" as const, text: "hm" }] : []),

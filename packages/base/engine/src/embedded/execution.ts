@@ -1,6 +1,6 @@
 /** One call of a run's body. Each request is answered from the recorded steps, or performed and recorded. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Json, Parked, Run } from "@aegis/contract/run.ts";
+import type { Json, ParkedRun, Run } from "@aegis/contract/run.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { toJson } from "@aegis/lib/strict-json.ts";
@@ -14,10 +14,10 @@ import type { Signals } from "./signals.ts";
 import { performStep, type StepRequest, stepKey } from "./step.ts";
 import { receive, sleep } from "./timers.ts";
 
-export type Ending =
+export type ExecutionEnding =
   | { kind: "returned"; value: unknown }
   | { kind: "threw"; error: unknown }
-  | { kind: "parked"; parked: Parked }
+  | { kind: "parked"; parked: ParkedRun }
   /** Another executor has the run now, or it was released. */
   | { kind: "lost" };
 
@@ -46,7 +46,7 @@ export class Execution implements RunContext {
   readonly #root = new Branch("", null);
   readonly #scopes = new Map<string, Branch>();
   readonly #storage = new AsyncLocalStorage<Branch>();
-  readonly #ending = Promise.withResolvers<Ending>();
+  readonly #ending = Promise.withResolvers<ExecutionEnding>();
   readonly #performing = new Set<Promise<void>>();
   readonly #replay: Replay;
   #checkpoint: Checkpoint | null;
@@ -80,7 +80,7 @@ export class Execution implements RunContext {
     return !this.#replay.isLive;
   }
 
-  execute(): Promise<Ending> {
+  execute(): Promise<ExecutionEnding> {
     const { definition, run } = this.#options;
     const body = async () => definition.body(this, structuredClone(run.args));
     this.#storage.run(this.#root, body).then(
@@ -224,12 +224,12 @@ export class Execution implements RunContext {
     void performing.finally(() => this.#performing.delete(performing));
   }
 
-  #finish(ending: Ending): void {
+  #finish(ending: ExecutionEnding): void {
     if (this.#root.over || !this.#replay.finish()) return;
     this.#stop(new RunCancelled("the run has ended"), ending);
   }
 
-  #stop(reason: Error, ending: Ending): void {
+  #stop(reason: Error, ending: ExecutionEnding): void {
     this.#replay.stop();
     this.#ending.resolve(ending);
     this.#root.cut(reason);

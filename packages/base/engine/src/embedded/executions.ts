@@ -6,7 +6,7 @@ import { toJson } from "@aegis/lib/strict-json.ts";
 import type { RunRow, StepRow, Store } from "@aegis/store/store.ts";
 import { type Transact, whileAway } from "@aegis/store/transact.ts";
 import type { Definition, RunHooks } from "../engine.ts";
-import { type Ending, Execution } from "./execution.ts";
+import { Execution, type ExecutionEnding } from "./execution.ts";
 import { isExpected, runErrorOf } from "./failures.ts";
 import { Recording } from "./recording.ts";
 import { LostRun, Records } from "./records.ts";
@@ -164,7 +164,7 @@ function nothingRecorded(): Recorded {
 
 function judge(
   { workflow }: RunRow,
-  ending: Extract<Ending, { kind: "returned" | "threw" }>,
+  ending: Extract<ExecutionEnding, { kind: "returned" | "threw" }>,
   records: Records,
 ): RunEnding {
   if (ending.kind === "threw") return failed(ending.error, records);

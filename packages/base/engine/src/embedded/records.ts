@@ -6,7 +6,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { StepName, StepRow, StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { Begun, StepSpec } from "../engine.ts";
+import type { BegunStep, StepSpec } from "../engine.ts";
 import { recordError } from "./failures.ts";
 
 /** This executor no longer holds the run, or the run has ended. */
@@ -27,7 +27,7 @@ export type RecordsOptions = {
 export type NamedStep = { name: StepName; spec: StepSpec };
 
 /** The outcome of a step: its result as JSON, or the error. */
-export type Outcome = { result: string | undefined } | { error: unknown };
+export type StepOutcome = { result: string | undefined } | { error: unknown };
 
 export class Records {
   readonly #options: RecordsOptions;
@@ -39,7 +39,7 @@ export class Records {
     this.#lastPlace = options.lastPlace;
   }
 
-  async begin({ name, spec }: NamedStep, begin: (tx: StoreTx) => Promise<Begun>): Promise<Begun> {
+  async begin({ name, spec }: NamedStep, begin: (tx: StoreTx) => Promise<BegunStep>): Promise<BegunStep> {
     const now = this.#options.clock.now();
     return this.#write(async (tx) => {
       const begun = await begin(tx);
@@ -53,7 +53,7 @@ export class Records {
   /** `extra` is part of the same transaction. It returns "told" to replace the event. */
   async end(
     { name, spec }: NamedStep,
-    how: { started: number; begun: boolean; outcome: Outcome },
+    how: { started: number; begun: boolean; outcome: StepOutcome },
     extra: (tx: StoreTx) => Promise<"told" | undefined>,
   ): Promise<StepRow> {
     const { outcome, started } = how;

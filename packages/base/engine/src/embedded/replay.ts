@@ -3,7 +3,7 @@
  * delivered. A body that requests anything else while recorded steps are left has diverged. So has a body whose code has
  * changed and that does not request a step which has started: what that step waits for would have no reader.
  */
-import type { Parked } from "@aegis/contract/run.ts";
+import type { ParkedRun } from "@aegis/contract/run.ts";
 import type { StepRow } from "@aegis/store/store.ts";
 import { EventLoopQueue } from "./event-loop.ts";
 import { nameText, type Recording } from "./recording.ts";
@@ -23,7 +23,7 @@ export type ReplayOptions = {
   perform: (request: StepRequest) => void;
   /** All recorded results were delivered, except for the discarded steps. */
   onReplayed: (setAside: readonly StepRow[]) => void;
-  onDiverged: (parked: Parked) => void;
+  onDiverged: (parked: ParkedRun) => void;
 };
 
 export class Replay {

@@ -2,7 +2,7 @@
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { RunId } from "@aegis/contract/ids.ts";
 import { nodeOfOwner } from "@aegis/contract/node.ts";
-import type { Parked, Run, RunError, Step } from "@aegis/contract/run.ts";
+import type { ParkedRun, Run, RunError, Step } from "@aegis/contract/run.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { RunRow, StepRow, StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
@@ -91,7 +91,7 @@ export class RunRecords {
   }
 
   async parkMissing(row: RunRow, exclusive: boolean): Promise<boolean> {
-    const parked: Parked = {
+    const parked: ParkedRun = {
       reason: "missing",
       detail: `no workflow "${row.workflow}" is registered; the run resumes when there is one`,
       recorded: null,
@@ -106,7 +106,7 @@ export class RunRecords {
     });
   }
 
-  park(run: Run, parked: Parked): Promise<void> {
+  park(run: Run, parked: ParkedRun): Promise<void> {
     return this.#options.transact(async (tx) => {
       await this.#checkMine(tx, run.id);
       await this.#park(tx, run, parked);
@@ -175,7 +175,7 @@ export class RunRecords {
     throw new LostRun(`run ${id} is no longer held by this executor`);
   }
 
-  async #park(tx: StoreTx, { id, workflow }: Pick<Run, "id" | "workflow">, parked: Parked): Promise<void> {
+  async #park(tx: StoreTx, { id, workflow }: Pick<Run, "id" | "workflow">, parked: ParkedRun): Promise<void> {
     await tx.runs.update(id, { status: "parked", parked, owner: null, lease_until: null });
     const data = { run: id, workflow, ...parked };
     await tx.events.append({ type: "run.parked", session: null, data }, this.#options.clock.now());

@@ -8,7 +8,7 @@ import type { SignalRow, Store } from "@aegis/store/store.ts";
 /** Tells other nodes that a signal for a run is there. */
 const hintPrefix = "signal ";
 
-export type Received = { key: string; value: Json };
+export type ReceivedSignal = { key: string; value: Json };
 
 export class Signals {
   readonly #store: Store;
@@ -49,7 +49,7 @@ export class Signals {
     name: string,
     signal: AbortSignal,
     arm: (over: () => void) => void,
-  ): Promise<Received | null> {
+  ): Promise<ReceivedSignal | null> {
     const knocks = this.#knocks.get(`${run}/${name}`) ?? new Set();
     let isOver = false;
     let news = Promise.withResolvers<void>();

@@ -10,7 +10,7 @@ import type { StepSpec, StepWork } from "../engine.ts";
 import type { Branch } from "./branch.ts";
 import { reviveError } from "./failures.ts";
 import { checkpointMethod } from "./recording.ts";
-import { LostRun, type Outcome, type Records } from "./records.ts";
+import { LostRun, type Records, type StepOutcome } from "./records.ts";
 
 const mostResultCharacters = 32 * 1024 * 1024;
 
@@ -43,7 +43,7 @@ export async function performStep(
   const started = before?.started_at ?? clock.now();
   let begun = before !== null;
   let value = JSON.parse(before?.begun ?? "null") as Json;
-  let outcome: Outcome;
+  let outcome: StepOutcome;
   let result: unknown;
   try {
     if (begin && !begun) {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorText, type Logger } from "../log.ts";
 import type { ProcessInfo, ProcessTable } from "./table.ts";
 
-export type Ending = {
+export type GroupEnding = {
   table: ProcessTable;
   log: Logger;
   /** When to send SIGKILL, by `performance.now()`. A function, because a later caller can shorten the grace period. */
@@ -20,7 +20,7 @@ const longestPollMs = 20;
  */
 export async function endProcesses(
   find: () => readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>,
-  { table, log, killAt }: Ending,
+  { table, log, killAt }: GroupEnding,
 ): Promise<ProcessInfo[]> {
   const known = new Map<string, ProcessInfo>();
   const began = performance.now();

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isErrno } from "../files.ts";
 import type { ProcessTable } from "./table.ts";
 
-export interface Group {
+export interface ProcessGroup {
   /**
    * Sends SIGTERM, and SIGKILL after the grace period. Resolves when no process of the group is left. If called again,
    * the shorter grace period applies. Rejects if the group survives SIGKILL.
@@ -16,7 +16,7 @@ const killDeadlineMs = 10_000;
 const longestPollMs = 50;
 
 /** Uses the system clock: real processes do not follow a test clock. */
-export function createGroup(id: number, table: ProcessTable): Group {
+export function createGroup(id: number, table: ProcessTable): ProcessGroup {
   let killAt = Number.POSITIVE_INFINITY;
   let ended: Promise<void> | null = null;
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { findProgram } from "@aegis/lib/find-program.ts";
 import type { Command, Processes } from "@aegis/lib/process.ts";
-import type { Network } from "../network/network.ts";
+import type { SandboxNetwork } from "../network/network.ts";
 import type { SandboxPolicy } from "../policy.ts";
 import { type Sandbox, type SandboxReport, SandboxUnavailable } from "../sandbox.ts";
 import { isSetuid, isUnsupported, notInstalled } from "./failures.ts";
@@ -35,7 +35,7 @@ const unshield = ["/usr/bin/env", "--default-signal=TERM"];
 
 export function createBubblewrap(options: BubblewrapOptions): Sandbox {
   let report: Promise<SandboxReport> | null = null;
-  const confine = async (command: Command, policy: SandboxPolicy, network: Network) => {
+  const confine = async (command: Command, policy: SandboxPolicy, network: SandboxNetwork) => {
     const bwrap = await findBwrap(options.env);
     if (typeof bwrap !== "string") throw new SandboxUnavailable(bwrap);
     return confinedCommand(bwrap, command, policy, network);
@@ -71,7 +71,7 @@ async function confinedCommand(
   bwrap: string,
   command: Command,
   policy: SandboxPolicy,
-  network: Network,
+  network: SandboxNetwork,
 ): Promise<Command> {
   const filter = seccompFilter({ unixSockets: policy.level === "workspace" });
   if (filter === null) throw new SandboxUnavailable(isUnsupported);

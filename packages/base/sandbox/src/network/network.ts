@@ -6,7 +6,7 @@ import { connect, type Server, type Socket } from "node:net";
 import type { HostRule } from "../host-rules.ts";
 import { createProxy } from "./proxy.ts";
 
-export interface Network {
+export interface SandboxNetwork {
   /** The ports that the launcher opens; empty for a program without a network. */
   readonly ports: readonly number[];
   /** Variables that lead programs to the proxy. */
@@ -37,7 +37,7 @@ const usualProxyPort = 3128;
 /** More connections at the same time are closed. */
 const mostConnections = 512;
 
-export function createNetwork({ hosts, ports, doors, refusal }: NetworkOptions): Network {
+export function createNetwork({ hosts, ports, doors, refusal }: NetworkOptions): SandboxNetwork {
   const all = new Map<number, Door>([...ports.map((port) => [port, passage(port)] as const), ...doors]);
   let proxyPort = usualProxyPort;
   while (all.has(proxyPort)) proxyPort += 1;

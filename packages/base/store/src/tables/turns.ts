@@ -6,7 +6,7 @@ import { mostUnseen } from "@aegis/contract/unseen.ts";
 import type { RowWriter } from "../sql/row-writer.ts";
 import type { ReadSql } from "../sql/sql.ts";
 import { Table, TableReads } from "../sql/table.ts";
-import { type Spent, type SpentQuery, spentOverTime } from "./usage.ts";
+import { type SpentQuery, type SpentUsage, spentOverTime } from "./usage.ts";
 
 /** A turn as stored. */
 export type TurnRow = Turn & {
@@ -112,7 +112,7 @@ export class TurnReads<S extends ReadSql = ReadSql> extends TableReads<S> {
   }
 
   /** Sums of turns by the time of their start. */
-  spent(query: SpentQuery): Promise<Spent> {
+  spent(query: SpentQuery): Promise<SpentUsage> {
     return spentOverTime(this.sql, query);
   }
 }

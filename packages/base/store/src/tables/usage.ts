@@ -18,7 +18,7 @@ export type SpentQuery = {
 
 export type SpentRow = UsagePoint & { key: string | null };
 
-export type Spent = {
+export type SpentUsage = {
   /** The highest cost first. */
   groups: (UsageSums & { key: string | null })[];
   /** The buckets of these groups, oldest first. */
@@ -66,7 +66,7 @@ const sums = `count(*) AS turns, sum(is_error) AS errors, CAST(sum(duration) AS 
 /** A turn without a known model has used one; one without a queue has not. */
 const counted = (by: UsageGrouping) => (by === "model" ? "" : "WHERE key IS NOT NULL");
 
-export async function spentOverTime(sql: ReadSql, query: SpentQuery): Promise<Spent> {
+export async function spentOverTime(sql: ReadSql, query: SpentQuery): Promise<SpentUsage> {
   const { by, from, to, bucketMs, offsetMs, limit } = query;
   const values: Value[] = [offsetMs, bucketMs, earliestId("trn", from), earliestId("trn", to)];
   const head = spent(query);

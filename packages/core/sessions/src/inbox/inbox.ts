@@ -21,7 +21,7 @@ import type { Redact } from "@aegis/lib/redact.ts";
 import { textDigest } from "@aegis/lib/text-digest.ts";
 import { titleFrom } from "@aegis/lib/title.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
-import type { Steered } from "@aegis/nodes/session-processes.ts";
+import type { SteerOutcome } from "@aegis/nodes/session-processes.ts";
 import type { SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
 import { retitle } from "../titles.ts";
 import { type SkillRouting, withReason } from "./routing.ts";
@@ -67,7 +67,7 @@ export type InboxOptions = {
     /** Ends the current turn. Returns false if there is none. */
     interrupt(session: SessionId): Promise<boolean>;
     /** Adds a pending message to the current turn. */
-    steer(message: Message): Promise<Steered>;
+    steer(message: Message): Promise<SteerOutcome>;
   };
   /**
    * Routes a person's messages by the skills that they require. Without it, messages stay in the session they were sent
@@ -172,7 +172,7 @@ export class Inbox {
   }
 
   /** The message is stored, so it is answered later if the session's node cannot be reached now. */
-  async #steer(message: Message): Promise<Steered> {
+  async #steer(message: Message): Promise<SteerOutcome> {
     try {
       return await this.#options.turns.steer(message);
     } catch (error) {
@@ -280,7 +280,7 @@ function isUnreachable(error: unknown): boolean {
   return isAegisError(error) && (error.code === "timeout" || error.code === "unavailable");
 }
 
-function steeredReceipt(admitted: Admitted, steered: Steered): Receipt {
+function steeredReceipt(admitted: Admitted, steered: SteerOutcome): Receipt {
   const plain = messageReceipt(admitted, false);
   if (steered.joined)
     return { ...plain, outcome: "steered", position: 0, text: `joined the turn of ${admitted.session.handle}` };

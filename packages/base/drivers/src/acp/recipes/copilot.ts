@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { acpFacts, claudeFiles, type ProjectFile } from "../../harness.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import { declaredServers, entriesOf, inFolders, refusePlaneName, serversOf, withAncestors } from "./settings.ts";
 
@@ -52,7 +52,7 @@ export const copilot: AcpRecipe = {
   quirks: noQuirks,
 };
 
-async function launch({ agent, gated, cwd, env, servers }: LaunchContext): Promise<Launch> {
+async function launch({ agent, gated, cwd, env, servers }: LaunchContext): Promise<AcpLaunch> {
   const home = env.COPILOT_HOME ?? join(env.HOME ?? "/", ".copilot");
   const files = [
     join(home, "mcp-config.json"),

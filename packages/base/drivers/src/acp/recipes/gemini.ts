@@ -7,10 +7,10 @@
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { readJsonl } from "@aegis/lib/jsonl.ts";
-import { isObject, type Json, textAt } from "../../cli-harness/fields.ts";
+import { isObject, type JsonFields, textAt } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { acpFacts, environmentFile } from "../../harness.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { allowedServers } from "../servers.ts";
 import { planeServer } from "../tool-calls.ts";
 import { entriesOf, linksTo, mergeSettings, readSettings, refusePlaneName, serversOf } from "./settings.ts";
@@ -88,12 +88,12 @@ export const gemini: AcpRecipe = {
 };
 
 /** The user's servers that the agent keeps, in settings syntax. */
-function keptServers(declared: unknown, servers: LaunchContext["servers"]): Json {
+function keptServers(declared: unknown, servers: LaunchContext["servers"]): JsonFields {
   const kept = Object.entries(isObject(declared) ? declared : {}).filter(([name]) => keepsOwn(name, servers));
   return kept.length === 0 ? {} : { mcpServers: Object.fromEntries(kept) };
 }
 
-async function launch({ agent, cwd, stateDir, env, servers }: LaunchContext): Promise<Launch> {
+async function launch({ agent, cwd, stateDir, env, servers }: LaunchContext): Promise<AcpLaunch> {
   const users = join(env.GEMINI_CLI_HOME ?? env.HOME ?? "/", ".gemini");
   // With a key but no selected login type it creates sessions and later refuses to load them.
   const defaults = env.GEMINI_API_KEY ? { security: { auth: { selectedType: "gemini-api-key" } } } : {};

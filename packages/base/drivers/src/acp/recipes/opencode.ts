@@ -7,10 +7,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Permission } from "@aegis/contract/agent.ts";
-import { isObject, type Json } from "../../cli-harness/fields.ts";
+import { isObject, type JsonFields } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
 import { acpFacts } from "../../harness.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import {
   declaredServers,
@@ -28,7 +28,7 @@ const instructionsFile = "instructions.md";
 
 const looking = { read: "allow", glob: "allow", grep: "allow", list: "allow", lsp: "allow" };
 /** `auto` keeps the user's own settings. */
-const permissions: Record<Permission, Json | null> = {
+const permissions: Record<Permission, JsonFields | null> = {
   read: { "*": "ask", ...looking, edit: "deny" },
   write: { "*": "ask", ...looking, edit: "allow" },
   full: { "*": "allow" },
@@ -36,7 +36,7 @@ const permissions: Record<Permission, Json | null> = {
 };
 
 /** Each tool by name: a user's rule for one tool would override `*`. */
-const askAlways: Json = Object.fromEntries(
+const askAlways: JsonFields = Object.fromEntries(
   ["*", "bash", "edit", "webfetch", "websearch", "codesearch", "task", "skill", ...Object.keys(looking)].map((tool) => [
     tool,
     "ask",
@@ -137,7 +137,7 @@ function forkOf(fork: Fork): AcpRecipe {
   };
 }
 
-async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
+async function launch(fork: Fork, context: LaunchContext): Promise<AcpLaunch> {
   const { agent, gated, stateDir, systemPrompt, env, servers } = context;
   const { prefix } = fork;
   const content = `${prefix}_CONFIG_CONTENT`;
@@ -148,7 +148,7 @@ async function launch(fork: Fork, context: LaunchContext): Promise<Launch> {
   ]);
   const others = [...declared].filter((name) => !keepsOwn(name, servers) && !servers.project.has(name));
   const permission = gated ? askAlways : permissions[agent.permission];
-  const own: Json = {
+  const own: JsonFields = {
     autoupdate: false,
     experimental: { mcp_timeout: planeTimeoutMs },
     ...(permission === null ? {} : { permission }),
@@ -188,7 +188,7 @@ function settingsPaths(fork: Fork, { cwd, env }: LaunchContext): string[] {
   ];
 }
 
-function serversOf(settings: Json): unknown[] {
+function serversOf(settings: JsonFields): unknown[] {
   const { mcp, mcpServers } = settings;
   return [mcp, isObject(mcp) ? mcp.servers : null, mcpServers];
 }
@@ -205,7 +205,7 @@ function managedFolder(name: string): string {
   return process.platform === "darwin" ? `/Library/Application Support/${name}` : `/etc/${name}`;
 }
 
-function parseConfig(text: string | undefined): Json {
+function parseConfig(text: string | undefined): JsonFields {
   try {
     const value = parseSettings(text ?? "");
     return isObject(value) ? value : {};

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { acpFacts, environmentFile } from "../../harness.ts";
-import { type AcpRecipe, type Launch, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
+import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { allowedServers } from "../servers.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 import { mergeSettings, readSettings } from "./settings.ts";
@@ -54,7 +54,7 @@ export const qwen: AcpRecipe = {
   quirks: noQuirks,
 };
 
-async function launch({ stateDir, env, servers }: LaunchContext): Promise<Launch> {
+async function launch({ stateDir, env, servers }: LaunchContext): Promise<AcpLaunch> {
   const system = env.QWEN_CODE_SYSTEM_SETTINGS_PATH ?? join(systemFolder(), "settings.json");
   const ruling = (await readSettings(system)) ?? {};
   return {

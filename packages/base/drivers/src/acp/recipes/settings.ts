@@ -6,13 +6,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ifMissing, isErrno } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import { isObject, type Json } from "../../cli-harness/fields.ts";
+import { isObject, type JsonFields } from "../../cli-harness/fields.ts";
 import { DriverError } from "../../driver.ts";
-import type { Launch } from "../recipe.ts";
+import type { AcpLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 
 /** Null if the file does not exist. A broken file is an error: a session without it would have other rights. */
-export async function readSettings(path: string): Promise<Json | null> {
+export async function readSettings(path: string): Promise<JsonFields | null> {
   try {
     const value: unknown = parseSettings(await readFile(path, "utf8"));
     if (isObject(value)) return value;
@@ -30,8 +30,8 @@ export function parseSettings(text: string): unknown {
 }
 
 /** Merges `over` into `base`, object by object. */
-export function mergeSettings(base: Json, over: Json): Json {
-  const merged: Json = { ...base };
+export function mergeSettings(base: JsonFields, over: JsonFields): JsonFields {
+  const merged: JsonFields = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const before = merged[key];
     merged[key] = isObject(before) && isObject(value) ? mergeSettings(before, value) : value;
@@ -48,7 +48,7 @@ function plainJson(text: string): string {
 }
 
 /** `folder` is the copy below the state folder; `own` lists the entries that are not shared. */
-export async function linksTo(users: string, folder: string, own: ReadonlySet<string>): Promise<Launch["links"]> {
+export async function linksTo(users: string, folder: string, own: ReadonlySet<string>): Promise<AcpLaunch["links"]> {
   const shared = (await entriesOf(users)).filter((entry) => !own.has(entry));
   return shared.map((entry) => ({ name: join(folder, entry), target: join(users, entry) }));
 }
@@ -60,7 +60,7 @@ export async function entriesOf(folder: string): Promise<string[]> {
 /** The names in all of these files that exist, without duplicates. */
 export async function declaredServers(
   files: readonly string[],
-  serversOf: (settings: Json) => unknown[],
+  serversOf: (settings: JsonFields) => unknown[],
 ): Promise<string[]> {
   const settings = await Promise.all(files.map(readSettings));
   return [...new Set(settings.flatMap((one) => (one === null ? [] : serversOf(one).flatMap(namesOfServers))))];
@@ -70,7 +70,7 @@ export async function declaredServers(
 export async function refusePlaneName(
   program: string,
   files: readonly string[],
-  serversOf: (settings: Json) => unknown[],
+  serversOf: (settings: JsonFields) => unknown[],
 ): Promise<void> {
   for (const file of files) {
     if (!(await declaredServers([file], serversOf)).includes(planeServer)) continue;
@@ -80,7 +80,7 @@ export async function refusePlaneName(
 }
 
 /** Where most agents list servers in their settings. */
-export function serversOf({ mcpServers, servers }: Json): unknown[] {
+export function serversOf({ mcpServers, servers }: JsonFields): unknown[] {
   return [mcpServers, servers];
 }
 

@@ -55,15 +55,15 @@ function isSkipped(folder: string): boolean {
 /** A walk ends after this many entries; more would take too long. */
 const mostEntries = 200_000;
 
-export type Walked = { path: string; relative: string };
+export type WalkedEntry = { path: string; relative: string };
 
 /** Folder by folder, each sorted by name. Does not follow links, so that the walk stays inside. */
-export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<Walked> {
+export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<WalkedEntry> {
   let seen = 0;
-  const folders: Walked[] = [{ path: root, relative: "" }];
+  const folders: WalkedEntry[] = [{ path: root, relative: "" }];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await list(folder.path);
-    const below: Walked[] = [];
+    const below: WalkedEntry[] = [];
     for (const entry of entries) {
       signal.throwIfAborted();
       seen += 1;

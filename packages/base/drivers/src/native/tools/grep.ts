@@ -4,7 +4,7 @@ import { createContext, Script } from "node:vm";
 import { errorText } from "@aegis/lib/log.ts";
 import { z } from "zod";
 import { capText } from "./cap.ts";
-import { matchesPattern, type Walked, walk } from "./glob.ts";
+import { matchesPattern, type WalkedEntry, walk } from "./glob.ts";
 import { isBinary, missing, type ProjectPath, projectPath } from "./paths.ts";
 import { defineTool, done, type Tool, type ToolContext, ToolError } from "./tool.ts";
 
@@ -49,7 +49,7 @@ export function grepTool(): Tool {
   });
 }
 
-async function* files(start: ProjectPath, context: ToolContext): AsyncGenerator<Walked> {
+async function* files(start: ProjectPath, context: ToolContext): AsyncGenerator<WalkedEntry> {
   const info = await stat(start.real).catch(() => null);
   if (info === null) throw await missing(start);
   if (info.isFile()) return yield { path: start.real, relative: start.shown };

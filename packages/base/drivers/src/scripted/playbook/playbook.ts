@@ -6,7 +6,15 @@ import { errorText } from "@aegis/lib/log.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
-import { playbookSchema, ruleSchema, type SenderKind, type Step, stepSchemas, type Verb, verbs } from "./schema.ts";
+import {
+  type PlaybookStep,
+  playbookSchema,
+  ruleSchema,
+  type SenderKind,
+  stepSchemas,
+  type Verb,
+  verbs,
+} from "./schema.ts";
 import { compilePattern, type Pattern, placesIn, viewNames } from "./texts.ts";
 
 export type Playbook = {
@@ -19,7 +27,7 @@ export type Rule = {
   name: string;
   from: readonly SenderKind[] | null;
   when: readonly Pattern[];
-  steps: readonly Step[];
+  steps: readonly PlaybookStep[];
 };
 
 export class PlaybookError extends Error {
@@ -104,7 +112,7 @@ function pattern(source: string, path: Path, fail: Fail): Pattern {
   }
 }
 
-function parseStep(step: Record<string, unknown>, path: Path, fail: Fail): Step {
+function parseStep(step: Record<string, unknown>, path: Path, fail: Fail): PlaybookStep {
   const keys = Object.keys(step);
   // `tool` is also an option of `ask`.
   const verb = "ask" in step ? "ask" : verbs.find((candidate) => candidate in step);
@@ -134,7 +142,7 @@ function failOn(error: z.ZodError, base: Path, known: readonly string[], fail: F
   );
 }
 
-function checkPlaces(steps: readonly Step[], path: Path, fail: Fail): readonly Step[] {
+function checkPlaces(steps: readonly PlaybookStep[], path: Path, fail: Fail): readonly PlaybookStep[] {
   const known = new Set(rulePlaces);
   for (const [index, step] of steps.entries()) {
     for (const text of stringsIn(step)) checkText(text, known, [...path, index], fail);

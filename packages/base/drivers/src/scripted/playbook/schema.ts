@@ -42,7 +42,7 @@ export const stepSchemas = {
 export type Verb = keyof typeof stepSchemas;
 export const verbs = Object.keys(stepSchemas) as Verb[];
 export type Steps = { [V in Verb]: z.output<(typeof stepSchemas)[V]> };
-export type Step = Steps[Verb];
+export type PlaybookStep = Steps[Verb];
 
 export const ruleSchema = z.strictObject({
   name: text,

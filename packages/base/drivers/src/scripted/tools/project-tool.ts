@@ -15,10 +15,10 @@ export type ProjectTool = {
   /** The resulting file changes. */
   changes(input: unknown): FileChange[];
   /** Throws only when aborted: any other failure is a result. The first line is the summary. */
-  run(input: unknown, context: ToolContext): Promise<ToolRun>;
+  run(input: unknown, context: ProjectToolContext): Promise<ToolRun>;
 };
 
-export type ToolContext = { root: string; signal: AbortSignal; writeFile: ConversationHost["writeFile"] };
+export type ProjectToolContext = { root: string; signal: AbortSignal; writeFile: ConversationHost["writeFile"] };
 
 export type ToolRun = Omit<TurnItems["tool_result"], "call">;
 
@@ -31,7 +31,7 @@ export function defineProjectTool<Input extends z.ZodObject>(tool: {
   /** The single file that the call affects. */
   path?(input: z.output<Input>): string;
   changes?(input: z.output<Input>): FileChange[];
-  run(input: z.output<Input>, context: ToolContext): Promise<ToolRun>;
+  run(input: z.output<Input>, context: ProjectToolContext): Promise<ToolRun>;
 }): ProjectTool {
   const parse = (input: unknown) => tool.input.safeParse(input);
   return {
