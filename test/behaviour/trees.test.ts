@@ -78,7 +78,9 @@ it("every way to start a session takes a place of the one budget", async () => {
   }
   // A task may wait until there is room. It has a claim on the last agent that may ever be started.
   const { task_id } = JSON.parse((await root.call("aegis_enqueue", { queue: "line", payload: "late" })).text);
-  expect((await root.call("aegis_enqueue", { queue: "line", payload: "later" })).text).toContain("7 of 7 agents ever");
+  expect((await root.call("aegis_enqueue", { queue: "line", payload: "later" })).text).toContain(
+    "7 of 7 agents that are open, wait or were started",
+  );
   const task = async () => (await daemon.client.call("getTask", { path: { task: task_id } })).task;
   expect(await task()).toMatchObject({ status: "pending", waits_for: expect.stringContaining("6 of 6") });
   const { group } = await daemon.client.call("getGroup", { path: { group: "crew" } });

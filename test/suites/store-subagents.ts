@@ -114,12 +114,12 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
         await tx.turns.insert(turnRow(two.session, { reason: "failed" }));
         await tx.turns.insert(turnRow(two.session, { reason: "completed" }));
       });
-      expect(await read.subagents.totals(root.id)).toEqual({ live: 1, spawned: 2, waiting: 0 });
+      expect(await read.subagents.totals(root.id, 0)).toEqual({ live: 1, spawned: 2, recent: 2 });
       const { harness } = root;
       expect(await read.subagents.spending(root.id, harness)).toEqual({ output_tokens: 21, cost: 0.5, untold: 1 });
       expect(await read.subagents.spending(root.id, "other")).toMatchObject({ untold: 2 });
       const nobody = await addSession(getStore());
-      expect(await read.subagents.totals(nobody.id)).toEqual({ live: 0, spawned: 0, waiting: 0 });
+      expect(await read.subagents.totals(nobody.id, 0)).toEqual({ live: 0, spawned: 0, recent: 0 });
       expect(await read.subagents.spending(nobody.id, "")).toEqual({ output_tokens: 0, cost: 0, untold: 0 });
     });
 
@@ -189,7 +189,7 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       const root = await addSession(getStore());
       const place = { started_by: root.id, root: root.id, depth: 1 };
       const peer = await addSession(getStore(), place);
-      await addSession(getStore(), { ...place, closed_at: 2, state: "closed" });
+      await addSession(getStore(), { ...place, created_at: 1_000, closed_at: 2_000, state: "closed" });
       const held = await pooled({}, place);
       await getStore().transact((tx) => tx.pool.lease(held.session, { id: "lease", holder: peer.id, since: 1 }));
       // Held by somebody who is held by the tree itself.
@@ -197,13 +197,26 @@ export function subagentStoreSuite(getStore: () => Store, { addSession, message,
       await getStore().transact((tx) => tx.pool.lease(deeper.session, { id: "other", holder: held.session, since: 1 }));
       const starter = { session: root.id, root: root.id, depth: 0, limits: null, own_rights: false, agent: rights };
       const worker = await addSession(getStore(), place);
+      const failed = await addSession(getStore(), { ...place, closed_at: 2_000, state: "closed" });
+      const tried = task({ queue: "tree", starter, status: "dispatched", worker: worker.id, attempts: 2 });
+      const attempt = { queue: "tree", ended_at: null, error: null, output_tokens: null, cost: null };
       await getStore().transact(async (tx) => {
         await tx.tasks.insert(task({ queue: "tree", starter }));
-        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: worker.id }));
-        await tx.tasks.insert(task({ queue: "tree", starter, status: "dispatched", worker: peer.id }));
+        await tx.tasks.insert(tried);
+        for (const [at, session] of [failed, worker].entries())
+          await tx.tasks.insertAttempt({
+            ...attempt,
+            task: tried.id,
+            number: at + 1,
+            worker: session.id,
+            started_at: at,
+          });
         await tx.tasks.insert(task({ queue: "tree", starter, status: "completed" }));
       });
-      expect(await read.subagents.totals(root.id)).toEqual({ live: 4, spawned: 4, waiting: 1 });
+      // The two attempts of one task are one piece of work, and so is the task that waits.
+      expect(await read.subagents.totals(root.id, 0)).toEqual({ live: 4, spawned: 5, recent: 5 });
+      // What is over counts for a while after its start, what is open for as long as it is; a pooled agent for its start.
+      expect(await read.subagents.totals(root.id, 9_000)).toEqual({ live: 4, spawned: 5, recent: 3 });
       expect(await read.subagents.children(root.id)).toBe(2);
       expect(await read.subagents.children(peer.id)).toBe(1);
       expect(await read.tasks.next("tree", 9_000)).toMatchObject({ starter });

@@ -86,7 +86,10 @@ export const treeSchema = z.object({
   /** When the root was closed; the totals stay. */
   closed_at: z.number().nullable(),
   live: z.int(),
+  /** All sessions that were ever started. */
   spawned: z.int(),
+  /** What `subagents.budget.spawns` limits: work that is unfinished or began in the last 24 hours. */
+  recent: z.int(),
   output_tokens: z.number(),
   /** Known cost in US dollars. */
   cost: z.number(),

@@ -34,7 +34,7 @@ storeSuite(
 describe("the statements of the suite", () => {
   /** Few rows (pooled agents are reused), or rows of the statement itself. */
   const small =
-    /^SCAN (pool|clients|queues|schedules|nodes|CONSTANT ROW|json_each|below|members|of_tasks|given|used|unseen|spent|started)\b/;
+    /^SCAN (pool|clients|queues|schedules|nodes|CONSTANT ROW|json_each|below|members|work|given|used|unseen|spent|started)\b/;
   /** A partial index holds what is open. */
   const partial = /USING (COVERING )?INDEX (\w+)/;
   /** What a person asks for by name, or page by page from one end. */
@@ -201,7 +201,7 @@ describe("migrations", () => {
       root: "ses_top",
     });
     expect(await read.sessions.get("ses_peer" as SessionId)).toMatchObject({ started_by: null, root: null });
-    expect(await read.subagents.totals("ses_top" as SessionId)).toEqual({ live: 2, spawned: 2, waiting: 0 });
+    expect(await read.subagents.totals("ses_top" as SessionId, 0)).toEqual({ live: 2, spawned: 2, recent: 2 });
     expect(await read.subagents.children("ses_child" as SessionId)).toBe(1);
   });
 

@@ -54,6 +54,6 @@ describe("aegis tree, kill and pool", () => {
     const closed = await tree("--all");
     expect(closed.trees).toMatchObject([{ handle: "calm-moore", closed_at: expect.any(Number), spawned: 2 }]);
     const { stdout } = await aegis("tree", "--all");
-    expect(stdout).toMatch(/^calm-moore {2}0 of 20 working, 2 of 200 started in total$/m);
+    expect(stdout).toMatch(/^calm-moore {2}0 of 20 working, 2 of 200 open or started in 24 hours$/m);
   });
 });

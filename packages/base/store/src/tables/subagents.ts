@@ -17,10 +17,10 @@ export type SubagentEnd = Pick<Subagent, "result" | "error"> & {
 
 /**
  * The number of sessions below one root, however they were started. A subagent is live while it runs, a pooled agent
- * while a session of the tree holds it, and any other session until it is closed. `waiting` counts tasks that have no
- * worker yet.
+ * while a session of the tree holds it, and any other session until it is closed. `spawned` are all that ever were.
+ * `recent` counts work: what is live or began after a time, and unfinished tasks. All attempts of a task are one.
  */
-export type TreeTotals = { live: number; spawned: number; waiting: number };
+export type TreeTotals = { live: number; spawned: number; recent: number };
 
 /** The usage of the sessions below one root, and of pooled agents that worked for them or the root. */
 export type TreeSpending = Pick<Tree, "output_tokens" | "cost" | "untold">;
@@ -70,9 +70,12 @@ const totals = `${members}
   SELECT (SELECT count(*) FROM sessions WHERE root = ?1) AS spawned,
     (SELECT count(*) FROM sessions WHERE root = ?1 AND ${isLive})
       + (SELECT count(*) FROM pool WHERE holder IN (SELECT id FROM members)) AS live,
-    waiting
-  FROM (SELECT
-    (SELECT count(*) FROM tasks WHERE starter IS NOT NULL AND starter ->> '$.root' = ?1 AND status = 'pending') AS waiting) AS of_tasks`;
+    (SELECT count(*) FROM (
+      SELECT coalesce((SELECT task FROM attempts WHERE worker = sessions.id), id) FROM sessions
+        WHERE root = ?1 AND (created_at > ?2 OR ${isLive})
+      UNION SELECT id FROM tasks
+        WHERE starter IS NOT NULL AND starter ->> '$.root' = ?1 AND status IN ('pending', 'dispatched')
+    ) AS work) AS recent`;
 const children = `SELECT (SELECT count(*) FROM sessions WHERE started_by = ?1 AND ${isLive})
   + (SELECT count(*) FROM pool WHERE holder = ?1) AS count`;
 /** A pooled agent works for several trees in turn, so its turns are attributed by requester. `CROSS JOIN`: in this order. */
@@ -157,8 +160,8 @@ export class SubagentReads<S extends ReadSql = ReadSql> extends TableReads<S> {
     return (await this.sql.get<{ count: number }>(children, starter))?.count ?? 0;
   }
 
-  async totals(root: SessionId): Promise<TreeTotals> {
-    return (await this.sql.get<TreeTotals>(totals, root)) ?? { live: 0, spawned: 0, waiting: 0 };
+  async totals(root: SessionId, since: number): Promise<TreeTotals> {
+    return (await this.sql.get<TreeTotals>(totals, root, since)) ?? { live: 0, spawned: 0, recent: 0 };
   }
 
   /** `free` names a harness whose turns cost nothing although it reports no cost. */

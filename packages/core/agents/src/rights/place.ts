@@ -36,7 +36,7 @@ export async function admit(
   await checkChildren(tx, rules, starter.session);
   checkAllowed(rules, starter.agent, agent);
   await checkTime(tx, starter, rules, now);
-  await checkBudget(tx, rules, starter.root);
+  await checkBudget(tx, rules, starter.root, now);
   return placeBelow(starter, agent, settings);
 }
 

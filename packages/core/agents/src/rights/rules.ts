@@ -4,7 +4,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { StarterAgent } from "@aegis/contract/starter.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import type { SessionRow, StoreReads } from "@aegis/store/store.ts";
+import type { SessionRow, StoreReads, TreeTotals } from "@aegis/store/store.ts";
 import { offlineHarness } from "../agent-table.ts";
 import { isNamed } from "../limits.ts";
 
@@ -12,7 +12,7 @@ import { isNamed } from "../limits.ts";
 type TreeBudget = {
   /** Running at the same time. */
   agents: number;
-  /** Started in total. */
+  /** Unfinished, or started in the last day. */
   spawns: number;
   /** From the start of a child of the root to the end of everything below it. */
   minutes?: number | undefined;
@@ -112,8 +112,15 @@ export function checkAllowed(rules: SpawnRules, starter: Pick<StarterAgent, "plu
   });
 }
 
-/** `live` and `spawned` are counts of the tree; absent counts are not checked. */
-type Counted = { live?: number; spawned?: number };
+/** So long work counts towards `budget.spawns` after its start, if it does not take longer. */
+const recentMs = 24 * 3_600_000;
+
+export function treeTotals(from: StoreReads, root: SessionId, now: number): Promise<TreeTotals> {
+  return from.subagents.totals(root, now - recentMs);
+}
+
+/** Counts of the tree; absent ones are not checked. */
+type Counted = { live?: number; recent?: number };
 
 /** Computes the spent amount only if it is limited, because that reads every turn of the tree. */
 export async function checkUsed(
@@ -126,7 +133,7 @@ export async function checkUsed(
   const spent = isLimited ? await from.subagents.spending(root, offlineHarness) : { output_tokens: 0, cost: 0 };
   const parts: [string, number, number | undefined][] = [
     ["agents at work", counted.live ?? 0, budget.agents],
-    ["agents ever started", counted.spawned ?? 0, budget.spawns],
+    ["agents that are open, wait or were started in the last 24 hours", counted.recent ?? 0, budget.spawns],
     ["output tokens", spent.output_tokens, budget.output_tokens],
     ["US dollars", spent.cost, budget.usd],
   ];
@@ -143,7 +150,7 @@ export async function checkUsed(
 }
 
 /** Pending tasks in queues reserve part of the remaining spawn budget. */
-export async function checkBudget(from: StoreReads, rules: SpawnRules, root: SessionId): Promise<void> {
-  const { live, spawned, waiting } = await from.subagents.totals(root);
-  await checkUsed(from, rules, root, { live, spawned: spawned + waiting });
+export async function checkBudget(from: StoreReads, rules: SpawnRules, root: SessionId, now: number): Promise<void> {
+  const { live, recent } = await treeTotals(from, root, now);
+  await checkUsed(from, rules, root, { live, recent });
 }

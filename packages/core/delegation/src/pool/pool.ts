@@ -220,7 +220,7 @@ export class Pool {
     await checkChildren(tx, rules, caller.id);
     // The caller's agent as of its turn, which may be older than the profile.
     const starter = { ...(await starterOf(tx, caller.id, this.#options.agents)), agent: callerAgent };
-    await checkBudget(tx, rules, starter.root);
+    await checkBudget(tx, rules, starter.root, this.#options.clock.now());
     return placeBelow(starter, profile, this.#options.settings());
   }
 

@@ -18,7 +18,7 @@ import { checkTask, insertTask, type NewTask } from "./admission.ts";
 import { findCheck } from "./check.ts";
 import { type DefinitionsOptions, QueueDefinitions } from "./definitions.ts";
 import { Dispatcher, freeing } from "./dispatcher.ts";
-import { Endings } from "./endings.ts";
+import { type Ended, Endings } from "./endings.ts";
 import { roomOfNode } from "./node-room.ts";
 import { recoverTasksIn, type SettledTasks } from "./recover.ts";
 import { type RightsOptions, workerLabels } from "./rights.ts";
@@ -81,7 +81,7 @@ export class Queues {
       start: (task, worker, settings) => this.#workers.start(task, worker, settings),
       leaving: (queue) => this.#workers.leaving(queue),
       room: (tx, settings) => roomOfNode(tx, nodeOf(options.store), workerLabels(settings, options.agents)),
-      refuse: (tx, task, error) => this.#endings.end(tx, task, { status: "failed", error, words: null, retry: "no" }),
+      refuse: (tx, task, error) => this.#refuse(tx, task, error),
     });
     options.store.onCommit((events) => this.#dispatcher.notice(events), [...freeing]);
   }
@@ -184,10 +184,21 @@ export class Queues {
     if (!task) return null;
     if (isOver(task)) return { task, was: null, told: null };
     const was = task.status === "dispatched" ? "in_flight" : "pending";
-    // Includes the worker of an earlier attempt while the task waits for the next one.
-    const words = task.worker === null ? null : await this.#options.sessions.lastText(tx, task.worker);
-    const lastError = (await tx.tasks.attempts(id)).at(-1)?.error ?? null;
-    return { task, was, ...(await this.#endings.end(tx, task, { status: "cancelled", words, was, lastError })) };
+    const last = await this.#lastAttempt(tx, task);
+    return { task, was, ...(await this.#endings.end(tx, task, { status: "cancelled", was, ...last })) };
+  }
+
+  /** A task that failed before ends with that error and its worker's words, beside the reason why it is not tried again. */
+  async #refuse(tx: StoreTx, task: Task, reason: string): Promise<Ended> {
+    const { words, lastError } = await this.#lastAttempt(tx, task);
+    const error = lastError === null ? reason : `${lastError}; it is not tried again: ${reason}`;
+    return this.#endings.end(tx, task, { status: "failed", error, words, retry: "no" });
+  }
+
+  /** Also of a task that waits for its next attempt. */
+  async #lastAttempt(tx: StoreTx, { id, worker }: Task): Promise<{ words: string | null; lastError: string | null }> {
+    const words = worker === null ? null : await this.#options.sessions.lastText(tx, worker);
+    return { words, lastError: (await tx.tasks.attempts(id)).at(-1)?.error ?? null };
   }
 
   /** Returns a failed or cancelled task to the end of its queue, with all its retries. */

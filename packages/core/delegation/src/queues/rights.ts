@@ -10,6 +10,7 @@ import {
   checkUsed,
   rulesFor,
   type SubagentSettings,
+  treeTotals,
 } from "@aegis/agents/rights/rules.ts";
 import { starterOf } from "@aegis/agents/rights/starter.ts";
 import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
@@ -42,10 +43,10 @@ export async function acceptStarter(
   const agent = agents.loadAgent(settings.agent);
   if (!own_rights && agent !== null) checkAllowed(rules, starter.agent, agent);
   await checkTime(tx, starter, rules, now);
-  const { live, spawned, waiting } = await tx.subagents.totals(starter.root);
+  const { live, recent } = await treeTotals(tx, starter.root, now);
   const needsRoom = waits || starter.depth > 0;
   if (needsRoom) await checkChildren(tx, rules, starter.session);
-  await checkUsed(tx, rules, starter.root, { ...(needsRoom ? { live } : {}), spawned: spawned + waiting });
+  await checkUsed(tx, rules, starter.root, { ...(needsRoom ? { live } : {}), recent });
   const { session, root, depth, limits } = starter;
   return { session, root, depth, agent: starter.agent, limits, own_rights };
 }
@@ -64,11 +65,12 @@ export async function roomFor(from: StoreReads, task: Task, options: RightsOptio
   if (starter === null) return "yes";
   const rules = rulesFor(starter.agent, options.subagentSettings());
   const { root, session } = starter;
-  const { live, spawned } = await from.subagents.totals(root);
+  const { live } = await treeTotals(from, root, options.now);
   const never = await objection(async () => {
     checkDepth(rules, starter);
     await checkTime(from, starter, rules, options.now);
-    await checkUsed(from, rules, root, { spawned });
+    // The task has had its place in `budget.spawns` since it was accepted.
+    await checkUsed(from, rules, root, {});
   });
   if (never !== null) return { never };
   const wait = await objection(async () => {

@@ -76,7 +76,7 @@ export async function spawnIn(
     const who = own.session === caller.id ? "you have ended as" : "you work for";
     throw new AegisError("closed", `refused: ${who} the subagent "${own.label}" (${own.status})`);
   }
-  await checkBudget(tx, rules, root);
+  await checkBudget(tx, rules, root, now);
   const timeout = input.timeout ?? rules.default_timeout;
   const deadline = await deadlineOf(tx, caller.id, own, now + timeout * 1_000, rules, now);
   const label = await freeLabel(tx, caller.id, input.label ?? agent.slug);

@@ -143,7 +143,7 @@ export class Subagents {
   /** All subagents, or the one of a session. */
   async trees(root?: SessionId): Promise<{ budget: TreeBudgetView; trees: Tree[] }> {
     const { agents, spawns, minutes = null, output_tokens = null, usd = null } = this.#options.settings().budget;
-    const trees = await listTrees(this.#options.store.read, root);
+    const trees = await listTrees(this.#options.store.read, this.#options.clock.now(), root);
     return { budget: { agents, spawns, minutes, output_tokens, usd }, trees };
   }
 

@@ -34,9 +34,9 @@ it("its subagents count towards the budget of the tree, however often the pool i
   expect(below).toMatchObject({ root, depth: 3, parent: pooled });
   const more = await f.call(pooled, "sessions_spawn", { task: "more" });
   expect(more).toMatchObject({ is_error: true });
-  expect(more.output).toContain("3 of 3 agents ever started");
+  expect(more.output).toContain("3 of 3 agents that are open, wait or were started in the last 24 hours");
   const another = await f.call(pooled, "agent", { agent_name: "helper", task_prompt: "more" });
-  expect(another.output).toContain("3 of 3 agents ever started");
+  expect(another.output).toContain("3 of 3 agents that are open, wait or were started in the last 24 hours");
 });
 
 it("its subagents have no more time than the holder of the lease", async () => {

@@ -1,10 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { TaskId } from "@aegis/contract/ids.ts";
 import { fakeClock } from "@aegis/test/helpers/fake-clock.ts";
 import { completed, eventsOfType, said } from "@aegis/test/helpers/runtime.ts";
+import { memoryDir } from "@aegis/test/helpers/temp-dir.ts";
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failed, line, settings, used } from "./line.ts";
+import { failed, give, line, producer, settings, used } from "./line.ts";
 
 describe("a queue", () => {
   it("starts tasks in order, as many at once as it may, each in a fresh session", async () => {
@@ -216,6 +219,60 @@ describe("a failed task", () => {
     await clock.advance(1_000);
     work.finish("a");
     await work.is(first, "completed");
+  });
+
+  it("keeps its place in the tree's budget, however often others are tried again, and frees it after a day", async () => {
+    const clock = fakeClock(1_000);
+    const dir = await memoryDir();
+    await writeFile(join(dir, ".aegis.yaml"), "subagents: { budget: { spawns: 3 } }\n");
+    const work = await line({ retries: 2 }, { clock, dir });
+    const lead = await producer(work);
+    const tasks = [await give(work, lead, "dies"), await give(work, lead, "b"), await give(work, lead, "c")];
+    await expect(give(work, lead, "d")).rejects.toThrow("used up its budget: 3 of 3 agents");
+    const next = (payload: string) =>
+      waitUntil(`${payload} runs`, async () => {
+        await clock.advance(2_000);
+        return work.atWork()[0] === payload;
+      });
+    for (const payload of ["dies", "b", "dies", "c", "dies"]) {
+      await next(payload);
+      work.finish(payload, ...(payload === "dies" ? [failed("no luck")] : []));
+      await waitUntil("it has ended", () => work.atWork().length === 0);
+    }
+    expect(await work.is(tasks[0] as TaskId, "failed")).toMatchObject({ attempts: 3, error: "no luck" });
+    for (const id of tasks.slice(1)) expect(await work.is(id, "completed")).toMatchObject({ attempts: 1 });
+    await expect(give(work, lead, "d")).rejects.toThrow("used up its budget: 3 of 3 agents");
+    await clock.advance(24 * 3_600_000);
+    const late = await give(work, lead, "d");
+    await next("d");
+    work.finish("d");
+    await work.is(late, "completed");
+  });
+
+  it("ends with its own error where it may not be tried again", async () => {
+    const clock = fakeClock(1_000);
+    const dir = await memoryDir();
+    await writeFile(join(dir, ".aegis.yaml"), "subagents: { budget: { output_tokens: 5 } }\n");
+    const work = await line({ retries: 2 }, { clock, dir });
+    const id = await give(work, await producer(work), "a");
+    await waitUntil("it runs", () => work.atWork().length === 1);
+    const usage = { input: 1, cache_read: 0, cache_write: 0, output: 9, cost: null };
+    work.finish("a", said("last words"), {
+      type: "turn.ended",
+      reason: "failed",
+      error: { code: "model", message: "no luck" },
+      usage,
+    });
+    await waitUntil("it is refused", async () => {
+      await clock.advance(2_000);
+      return (await work.task(id)).status === "failed";
+    });
+    const { error, result, attempts } = await work.task(id);
+    expect({ error, result, attempts }).toEqual({
+      error: expect.stringMatching(/^no luck; it is not tried again: refused: .*9 of 5 output tokens/),
+      result: "last words",
+      attempts: 1,
+    });
   });
 
   it("is not tried again when the next try would meet the same wall", async () => {

@@ -131,7 +131,11 @@ describe("a spawn is refused", () => {
   it.each([
     ["children", "subagents: { max_children: 1 }", "1 of your subagents are running"],
     ["agents at work", "subagents: { budget: { agents: 1 } }", "1 of 1 agents at work"],
-    ["agents ever started", "subagents: { budget: { spawns: 1 } }", "1 of 1 agents ever started"],
+    [
+      "agents of the last day",
+      "subagents: { budget: { spawns: 1 } }",
+      "1 of 1 agents that are open, wait or were started in the last 24 hours",
+    ],
   ])("for too many %s", async (_, config, reason) => {
     const f = await forest({ config: `${config}\n` });
     const root = await f.root();
@@ -208,7 +212,7 @@ describe("a spawn is refused", () => {
     const held = { enabled: false, max_spawn_depth: 0, max_children: 1, allow_agents: [] };
     const reasons = ["disabled", "you are at depth 0", "1 of your subagents are running", "you may not start"];
     const left = Object.entries(held);
-    for (const reason of [...reasons, "1 of 1 agents ever started"]) {
+    for (const reason of [...reasons, "1 of 1 agents that are open, wait or were started in the last 24 hours"]) {
       const callerAgent = { ...offlineAgent, subagents: Object.fromEntries(left) };
       const spawned = f.runtime.subagents.spawn({ callerAgent, caller: root, key: reason, task: "x" });
       await expect(spawned).rejects.toThrow(reason);

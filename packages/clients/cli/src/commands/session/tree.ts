@@ -69,7 +69,7 @@ export const kill: Handler<typeof subagentCommands.kill> = async (cx, args) => {
 function budgetLine(tree: Tree, budget: TreeBudgetView): string {
   const parts = [
     `${tree.live} of ${budget.agents} working`,
-    `${tree.spawned} of ${budget.spawns} started in total`,
+    `${tree.recent} of ${budget.spawns} open or started in 24 hours`,
     ...(budget.output_tokens === null ? [] : [`${tree.output_tokens} of ${budget.output_tokens} output tokens`]),
     ...(budget.usd === null ? [] : [`${dollars(tree.cost)} of ${dollars(budget.usd)}`]),
   ];
