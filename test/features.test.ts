@@ -19,7 +19,7 @@ async function casesOf(files: readonly string[]): Promise<{ file: string; name: 
   return JSON.parse(readFileSync(list, "utf8"));
 }
 
-it("is proven for every feature by a quick case that drives the built program", async () => {
+it("is proven for every feature by a quick case that drives the built program", { tags: "slow" }, async () => {
   const found = await casesOf([...new Set(features.map(({ file }) => file))]);
   const missing = features.filter(
     ({ file, name }) => !found.some((one) => one.file.endsWith(file) && one.name.endsWith(name)),

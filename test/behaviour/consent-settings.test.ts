@@ -58,7 +58,9 @@ command = "./bin/probe"
   expect(existsSync(mark("second"))).toBe(false);
 });
 
-it("runs no setting of a workflow that reaches a shell before its user agrees, nor one that changed", async () => {
+it("runs no setting of a workflow that reaches a shell before its user agrees, nor one that changed", {
+  tags: "slow",
+}, async () => {
   const config = (check: string) => `default_agent: dev
 agents:
   dev: { harness: scripted, permission: write }
@@ -90,7 +92,9 @@ workflows:
   expect(await readFile(join(root, ".aegis.yaml"), "utf8")).toContain("evil");
 });
 
-it("gives a plugin of the user's own no settings that a stranger's folder brings, until its user agrees", async () => {
+it("gives a plugin of the user's own no settings that a stranger's folder brings, until its user agrees", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject(
     {
       ".aegis.yaml":
@@ -116,7 +120,7 @@ it("gives a plugin of the user's own no settings that a stranger's folder brings
   await waitUntil("the plugin is loaded", async () => (await status())[0]?.status === "loaded");
 });
 
-it("stops using what its user takes back, in a session that is open", async () => {
+it("stops using what its user takes back, in a session that is open", { tags: "slow" }, async () => {
   const project = await agreedProject({
     ".aegis.yaml": "agents:\n  dev: { harness: scripted, playbook: play.yaml }\n",
     "play.yaml": playbook("as agreed"),
@@ -130,7 +134,9 @@ it("stops using what its user takes back, in a session that is open", async () =
   expect(refused.stderr).toContain("is not trusted here");
 });
 
-it("does not run the check of a queue before its user agrees, and fails a task whose check lost that trust", async () => {
+it("does not run the check of a queue before its user agrees, and fails a task whose check lost that trust", {
+  tags: "slow",
+}, async () => {
   const config =
     "agents:\n  dev: { harness: scripted, permission: write }\nqueues:\n  fixes: { agent: dev, check: echo ran >> runs }\n";
   const project = await aegisProject({ ".aegis.yaml": config }, { trusted: false });

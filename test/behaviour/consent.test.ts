@@ -15,7 +15,9 @@ import {
 } from "../helpers/projects/consent.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
-it("does not follow a playbook that changed, in a new session and in an open one, until its user agrees", async () => {
+it("does not follow a playbook that changed, in a new session and in an open one, until its user agrees", {
+  tags: "slow",
+}, async () => {
   const project = await agreedProject({
     ".aegis.yaml": "agents:\n  dev: { harness: scripted, playbook: play.yaml }\n",
     "play.yaml": playbook("as agreed"),

@@ -37,7 +37,7 @@ it("a tree of native agents is held to its budget by the prices of the project",
   expect((await aegis("doctor")).stdout).toMatch(/ok +agents +\d+ agents/);
 });
 
-it("the unknown cost of an agent is shown as unknown everywhere", async () => {
+it("the unknown cost of an agent is shown as unknown everywhere", { tags: "slow" }, async () => {
   const { aegis, said } = await spent("subagents: { budget: { usd: 3, spawns: 2 } }");
   await waitUntil("a third one is refused", async () =>
     (await said()).includes("agents that are open, wait or were started"),
@@ -57,7 +57,7 @@ it("the unknown cost of an agent is shown as unknown everywhere", async () => {
   expect((await aegis("doctor")).stdout).toContain(why);
 });
 
-it("run --json counts what the agents used that worked for the answer", async () => {
+it("run --json counts what the agents used that worked for the answer", { tags: "slow" }, async () => {
   const delegate = (request: FakeRequest): Reply => {
     const { calls } = answer(request);
     if (calls === undefined) return answer(request);

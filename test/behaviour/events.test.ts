@@ -19,7 +19,9 @@ function transcript(dir: string, session: string): Promise<Event[]> {
 }
 
 describe("event streams over restarts", () => {
-  it("a reader that resumes sees every event once and in order, whichever way it names its place", async () => {
+  it("a reader that resumes sees every event once and in order, whichever way it names its place", {
+    tags: "slow",
+  }, async () => {
     const project = await testProject();
     const seen: Event[] = [];
     const seenByHeader: Event[] = [];

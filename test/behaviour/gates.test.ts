@@ -98,7 +98,7 @@ describe("what a gate guards is refused", () => {
     expect(await talk(client, id, "list *.md")).not.toMatch(refused);
   });
 
-  it("when it is removed while no daemon runs, or no longer loads", async () => {
+  it("when it is removed while no daemon runs, or no longer loads", { tags: "slow" }, async () => {
     const project = await guarded();
     expect((await project.aegis("down")).code).toBe(0);
     const file = join(project.root, ".aegis/plugins/house/gate.ts");

@@ -129,7 +129,9 @@ it("leaves a line for each call in a file of its own", async () => {
 });
 
 describe("over a kill", () => {
-  it("no message is shown to hooks twice or written twice, and sending it again adds nothing", async () => {
+  it("no message is shown to hooks twice or written twice, and sending it again adds nothing", {
+    tags: "slow",
+  }, async () => {
     const project = await testProject(housed);
     const first = await project.start();
     const { id } = await createSession(first.client);

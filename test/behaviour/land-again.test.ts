@@ -59,6 +59,7 @@ const table = ways.flatMap((how) =>
 
 it.each(table)(
   "lands three times with $how, agent commits: $commits, others land: $others",
+  { tags: "slow" },
   async ({ how, commits, others }) => {
     const name = `${how}-${commits}-${others}`;
     const { own, land, turn, file, dir } = await session(name);
@@ -142,7 +143,9 @@ it("lands two sessions on one file in turns, and one that starts from another's 
   expect(await onMain("common.txt")).toContain("bob 2\n");
 });
 
-it("goes on after the branch was merged into the worktree, rewritten, or given the work by a person", async () => {
+it("goes on after the branch was merged into the worktree, rewritten, or given the work by a person", {
+  tags: "slow",
+}, async () => {
   const { own, land, file } = await session("eve");
   await writeFile(file("eve.txt"), "one\n");
   await othersCommit("eve-other.txt");

@@ -81,7 +81,7 @@ async function fileOn(git: Git, path: string): Promise<string> {
   return git("show", `main:${path}`);
 }
 
-it("sends a conflict back to the session, refuses markers, and lands the resolution", async () => {
+it("sends a conflict back to the session, refuses markers, and lands the resolution", { tags: "slow" }, async () => {
   const project = await testProject(isolated);
   const git = await initGit(project.dir);
   const daemon = await project.start();
@@ -110,43 +110,48 @@ it("sends a conflict back to the session, refuses markers, and lands the resolut
   expect(await readFile(join(project.dir, "shared.txt"), "utf8")).toBe("ada and bob\n");
 });
 
-it.each(["squash", "rebase"] as const)("removes a closed worktree whose work landed with --%s", async (how) => {
-  const { aegis, json, root } = await aegisProject(isolated);
-  const git = await initGit(root);
-  for (const handle of ["ada", "bob", "eve"]) {
-    await aegis("spawn", "dev", "--handle", handle);
-    await aegis("send", handle, `write ${handle}.txt one`, "--wait");
-  }
-  const list = async () => (await json<{ worktrees: WorktreeView[] }>("worktree", "list")).worktrees;
-  const dirOf = (all: readonly WorktreeView[], who: string) => all.find(({ handle }) => handle === who)?.dir ?? "";
-  const all = await list();
-  // The agent commits once and then works on.
-  await git("-C", dirOf(all, "ada"), "add", "-A");
-  await git("-C", dirOf(all, "ada"), "commit", "-q", "-m", "one");
-  await writeFile(join(dirOf(all, "ada"), "ada.txt"), "one\ntwo\n");
-  for (const handle of ["ada", "bob"])
-    expect((await aegis("land", handle, `--${how}`)).stdout).toContain(`${handle}: landed on main`);
-  // Later work on the branch changes the lines that landed, and bob writes a file that did not land.
-  await writeFile(join(root, "ada.txt"), "rewritten\n");
-  await git("commit", "-q", "-am", "rewrite");
-  await writeFile(join(dirOf(all, "bob"), "more.txt"), "not landed\n");
-  for (const handle of ["ada", "bob", "eve"]) await aegis("close", handle);
-  await waitUntil("the worktree of ada is gone", async () => !existsSync(dirOf(all, "ada")));
-  expect((await aegis("rescue", "list")).stdout).toMatch(/^ada /m);
-  await waitUntil("the branch of ada is gone", async () => (await git("branch", "--list", "aegis/ada")) === "");
-  await aegis("down");
-  await aegis("up");
-  await waitUntil("only ada's is gone", async () => (await list()).length === 2);
-  for (const handle of ["bob", "eve"]) {
-    expect(existsSync(join(dirOf(all, handle), `${handle}.txt`))).toBe(true);
-    expect(await git("branch", "--list", `aegis/${handle}`)).toContain(`aegis/${handle}`);
-  }
-});
+it.each(["squash", "rebase"] as const)(
+  "removes a closed worktree whose work landed with --%s",
+  { tags: "slow" },
+  async (how) => {
+    const { aegis, json, root } = await aegisProject(isolated);
+    const git = await initGit(root);
+    for (const handle of ["ada", "bob", "eve"]) {
+      await aegis("spawn", "dev", "--handle", handle);
+      await aegis("send", handle, `write ${handle}.txt one`, "--wait");
+    }
+    const list = async () => (await json<{ worktrees: WorktreeView[] }>("worktree", "list")).worktrees;
+    const dirOf = (all: readonly WorktreeView[], who: string) => all.find(({ handle }) => handle === who)?.dir ?? "";
+    const all = await list();
+    // The agent commits once and then works on.
+    await git("-C", dirOf(all, "ada"), "add", "-A");
+    await git("-C", dirOf(all, "ada"), "commit", "-q", "-m", "one");
+    await writeFile(join(dirOf(all, "ada"), "ada.txt"), "one\ntwo\n");
+    for (const handle of ["ada", "bob"])
+      expect((await aegis("land", handle, `--${how}`)).stdout).toContain(`${handle}: landed on main`);
+    // Later work on the branch changes the lines that landed, and bob writes a file that did not land.
+    await writeFile(join(root, "ada.txt"), "rewritten\n");
+    await git("commit", "-q", "-am", "rewrite");
+    await writeFile(join(dirOf(all, "bob"), "more.txt"), "not landed\n");
+    for (const handle of ["ada", "bob", "eve"]) await aegis("close", handle);
+    await waitUntil("the worktree of ada is gone", async () => !existsSync(dirOf(all, "ada")));
+    expect((await aegis("rescue", "list")).stdout).toMatch(/^ada /m);
+    await waitUntil("the branch of ada is gone", async () => (await git("branch", "--list", "aegis/ada")) === "");
+    await aegis("down");
+    await aegis("up");
+    await waitUntil("only ada's is gone", async () => (await list()).length === 2);
+    for (const handle of ["bob", "eve"]) {
+      expect(existsSync(join(dirOf(all, handle), `${handle}.txt`))).toBe(true);
+      expect(await git("branch", "--list", `aegis/${handle}`)).toContain(`aegis/${handle}`);
+    }
+  },
+);
 
 const preload = pathToFileURL(join(import.meta.dirname, "kill-at.ts")).href;
 
 it.each([3, 25, 45, 60, 75, 85, 95])(
   "lands or does not when it is killed at instant %i, and goes on",
+  { tags: "slow" },
   async (instant) => {
     const project = await testProject(isolated);
     const git = await initGit(project.dir);

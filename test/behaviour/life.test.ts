@@ -52,7 +52,7 @@ describe("one daemon per project", () => {
 });
 
 describe("a project that goes away", () => {
-  it("deleted: the daemon ends and does not bring the folder back", async () => {
+  it("deleted: the daemon ends and does not bring the folder back", { tags: "slow" }, async () => {
     const project = await testProject();
     const { daemon, session } = await inTurn(project);
     // The daemon may write a file into a folder that is being removed.
@@ -65,7 +65,7 @@ describe("a project that goes away", () => {
     expect(await exists(project.dir)).toBe(false);
   });
 
-  it("replaced at once by another: the daemon ends and leaves the new one alone", async () => {
+  it("replaced at once by another: the daemon ends and leaves the new one alone", { tags: "slow" }, async () => {
     const project = await testProject();
     const daemon = await project.start();
     await rename(project.dir, `${project.dir}-moved`);

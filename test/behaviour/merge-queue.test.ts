@@ -75,7 +75,7 @@ it("takes no tasks and lends its name to no other queue", async () => {
   expect((await aegis("config", "show")).stderr).toContain("merge-queue is the queue of landings");
 });
 
-it("waits for the turn of a session that works again, and lets others pass", async () => {
+it("waits for the turn of a session that works again, and lets others pass", { tags: "slow" }, async () => {
   const project = await aegisProject(isolated);
   const { aegis, json, start, root } = project;
   const git = await initGit(root);

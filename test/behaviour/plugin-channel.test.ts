@@ -227,7 +227,10 @@ async function killedAt(last: number): Promise<boolean> {
   return true;
 }
 
-it("neither loses nor doubles a message, wherever the daemon is killed", { timeout: scaled(240_000) }, async () => {
+it("neither loses nor doubles a message, wherever the daemon is killed", {
+  tags: "slow",
+  timeout: scaled(240_000),
+}, async () => {
   let tried = 0;
   for (let last = 1; await killedAt(last); last += stride) tried += 1;
   expect(tried).toBeGreaterThan(1);

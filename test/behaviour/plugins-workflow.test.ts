@@ -127,7 +127,7 @@ it("a run whose worker dies is resumed by the next one, and performs nothing twi
   expect(notes.split("\n").filter((line) => line !== "")).toEqual(["counted", "after"]);
 });
 
-it("a body in an endless loop fails, and the others go on", async () => {
+it("a body in an endless loop fails, and the others go on", { tags: "slow" }, async () => {
   const { client } = shared.daemon;
   const view = await run(client, "endless");
   expect(view.status).toBe("error");
@@ -135,7 +135,7 @@ it("a body in an endless loop fails, and the others go on", async () => {
   expect((await run(client, "expected_failure")).error?.message).toBe("as planned");
 });
 
-it("a reloaded plugin takes its runs over, and a cancelled run tells its body", async () => {
+it("a reloaded plugin takes its runs over, and a cancelled run tells its body", { tags: "slow" }, async () => {
   const project = await testProject({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
   const { client } = await project.start();
   const notes = () => readFile(join(project.dir, "notes"), "utf8").catch(() => "");

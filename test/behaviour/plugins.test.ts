@@ -259,7 +259,7 @@ describe("a plugin that misbehaves", () => {
     expect((await readFile(log, "utf8")).split("\n").length).toBeLessThan(3_000);
   });
 
-  it("fails the calls in progress when it ends, and comes back", async () => {
+  it("fails the calls in progress when it ends, and comes back", { tags: "slow" }, async () => {
     expect(await use("die_now")).toMatch(/the plugin "dies" stopped while it was working: .*exited with code 7/);
     expect(await use("alive")).toBe("alive");
     expect(await use("reject_later")).toMatch(/dies\.ts:3: nobody caught this/);
@@ -277,7 +277,7 @@ describe("a plugin that misbehaves", () => {
     expect(await use("after_hang")).toBe("fine");
   });
 
-  it("ends when it eats its memory up, alone", async () => {
+  it("ends when it eats its memory up, alone", { tags: "slow" }, async () => {
     expect(await use("eat")).toMatch(/more than 256 MB of memory|stopped while it was working/);
     expect(await use("full")).toBe("hungry again");
     expect(await use("eat_buffers")).toMatch(/more than 256 MB of memory/);

@@ -40,7 +40,9 @@ it("a queue over its budget holds its tasks and says why, and goes on when there
   expect(await third.ended).toMatchObject({ code: 0, stdout: "done\n" });
 });
 
-it("tasks that failed for good are shown with the reason, once tried as often as they may be", async () => {
+it("tasks that failed for good are shown with the reason, once tried as often as they may be", {
+  tags: "slow",
+}, async () => {
   const { root, aegis, json } = await aegisProject({
     ".aegis.yaml":
       "agents: { dev: { harness: scripted, playbook: p.yaml } }\nqueues: { work: { agent: dev, retries: 1 }, other: { agent: dev } }\n",

@@ -60,34 +60,38 @@ async function rescued(daemon: Daemon): Promise<Rescue[]> {
   return (await daemon.client.call("listRescues")).rescues;
 }
 
-it.each([1, 12, 40, 70, 95, 110])("loses nothing when it is killed at instant %i of a removal", async (instant) => {
-  const project = await testProject(isolated);
-  const git = await initGit(project.dir);
-  const file = join(project.dir, "..", "kill-at");
-  const first = await project.start({ env: { NODE_OPTIONS: `--import=${preload}`, KILL_AT: file } });
-  await first.client.call("createSession", { body: { handle: "ada", prompt: "write notes.txt precious" } });
-  const path = { session: "ada" };
-  let dir = "";
-  await waitUntil("ada has written", async () => {
-    const { session } = await first.client.call("getSession", { path });
-    dir = session.worktree?.dir ?? "";
-    return session.state === "ready" && existsSync(join(dir, "notes.txt"));
-  });
-  await first.client.call("closeSession", { path });
-  await writeFile(file, String(instant));
-  await first.client.call("removeWorktree", { path }).catch(() => {});
-  await first.kill();
-  const second = await project.start();
-  await waitUntil("the worktree is kept or removed", async () => {
-    const { worktrees } = await second.client.call("listWorktrees");
-    return worktrees.every(({ state }) => state !== "removing");
-  });
-  if (existsSync(dir)) expect(await readFile(join(dir, "notes.txt"), "utf8")).toBe("precious\n");
-  else {
-    const [rescue] = await rescued(second);
-    expect(await git("cat-file", "blob", `${rescue?.ref}:worktree/notes.txt`)).toBe("precious");
-    const to = join(project.dir, "..", "restored");
-    await second.client.call("restoreRescue", { path: { rescue: "ada" }, body: { dir: to } });
-    expect(await readFile(join(to, "notes.txt"), "utf8")).toBe("precious\n");
-  }
-});
+it.each([1, 12, 40, 70, 95, 110])(
+  "loses nothing when it is killed at instant %i of a removal",
+  { tags: "slow" },
+  async (instant) => {
+    const project = await testProject(isolated);
+    const git = await initGit(project.dir);
+    const file = join(project.dir, "..", "kill-at");
+    const first = await project.start({ env: { NODE_OPTIONS: `--import=${preload}`, KILL_AT: file } });
+    await first.client.call("createSession", { body: { handle: "ada", prompt: "write notes.txt precious" } });
+    const path = { session: "ada" };
+    let dir = "";
+    await waitUntil("ada has written", async () => {
+      const { session } = await first.client.call("getSession", { path });
+      dir = session.worktree?.dir ?? "";
+      return session.state === "ready" && existsSync(join(dir, "notes.txt"));
+    });
+    await first.client.call("closeSession", { path });
+    await writeFile(file, String(instant));
+    await first.client.call("removeWorktree", { path }).catch(() => {});
+    await first.kill();
+    const second = await project.start();
+    await waitUntil("the worktree is kept or removed", async () => {
+      const { worktrees } = await second.client.call("listWorktrees");
+      return worktrees.every(({ state }) => state !== "removing");
+    });
+    if (existsSync(dir)) expect(await readFile(join(dir, "notes.txt"), "utf8")).toBe("precious\n");
+    else {
+      const [rescue] = await rescued(second);
+      expect(await git("cat-file", "blob", `${rescue?.ref}:worktree/notes.txt`)).toBe("precious");
+      const to = join(project.dir, "..", "restored");
+      await second.client.call("restoreRescue", { path: { rescue: "ada" }, body: { dir: to } });
+      expect(await readFile(join(to, "notes.txt"), "utf8")).toBe("precious\n");
+    }
+  },
+);

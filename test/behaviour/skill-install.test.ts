@@ -139,7 +139,7 @@ describe("an agent that wants a skill", () => {
     expect(await installed(project)).toEqual(["pdf"]);
   });
 
-  test("where agents may not, where no person can answer, and where it may only read", async () => {
+  test("where agents may not, where no person can answer, and where it may only read", { tags: "slow" }, async () => {
     const denied = await (await ground("deny")).start();
     const session = await createSession(denied.client);
     expect(await talk(denied.client, session.id, "install pdf")).toContain("agents may not install skills");

@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { there, used } from "../helpers/projects/own-state.ts";
 import { done } from "../helpers/projects/stranger.ts";
 
-it("a project that was copied to another disk and deleted goes on after a clean stop", async () => {
+it("a project that was copied to another disk and deleted goes on after a clean stop", { tags: "slow" }, async () => {
   const at = await used();
   const place = join(dirname(at.root), "elsewhere");
   await cp(at.root, place, { recursive: true });
@@ -30,7 +30,7 @@ it("an older or edited database in the place of one's own is noticed after a cle
   expect(await at.json("up")).toMatchObject({ error: { details: { reason: "changed" } } });
 });
 
-it("state of version 0.1 opens once it is adopted", async () => {
+it("state of version 0.1 opens once it is adopted", { tags: "slow" }, async () => {
   const at = await used();
   const state = join(at.root, ".aegis/state");
   for (const name of ["owner.json", "daemon.log"]) await rm(join(state, name));

@@ -9,7 +9,7 @@ describe.each([
   ["a clean stop", false],
   ["a crash", true],
 ])("after %s", (_, crash) => {
-  it("a project that was moved goes on without a question", async () => {
+  it("a project that was moved goes on without a question", { tags: "slow" }, async () => {
     const at = await used(crash);
     const place = join(dirname(at.root), "moved");
     await rename(at.root, place);
@@ -19,7 +19,9 @@ describe.each([
     });
   });
 
-  it("a copy is not used while the original is there, and both stay apart once it is adopted", async () => {
+  it("a copy is not used while the original is there, and both stay apart once it is adopted", {
+    tags: "slow",
+  }, async () => {
     const at = await used(crash);
     const place = join(dirname(at.root), "copy");
     await cp(at.root, place, { recursive: true });
@@ -35,7 +37,7 @@ describe.each([
     });
   });
 
-  it("state without its marker or its registration has to be adopted, and is not lost", async () => {
+  it("state without its marker or its registration has to be adopted, and is not lost", { tags: "slow" }, async () => {
     for (const lost of ["marker", "registration"]) {
       const at = await used(crash);
       if (lost === "marker") await rm(join(at.root, ".aegis/state/owner.json"));

@@ -12,7 +12,9 @@ const files = {
   ".aegis.yaml": delegating[".aegis.yaml"].replace("agents:\n", `agents:\n${remote}\n`),
 };
 
-it("an agent over MCP starts subagents as itself, once per call it names, and cannot reach those of others", async () => {
+it("an agent over MCP starts subagents as itself, once per call it names, and cannot reach those of others", {
+  tags: "slow",
+}, async () => {
   const project = await testProject(files);
   const { client, file } = await project.start();
   async function connected(name: string) {

@@ -12,6 +12,7 @@ import { channelSuite, type Person, type PlayedChat } from "../suites/channel-su
 const ada = 7;
 const stranger = 8;
 const timeout = { timeout: scaled(90_000) };
+const inAll = { ...timeout, tags: "slow" } as const;
 
 const files = (fake: FakeBotApi, more = "") => ({
   ...obedient,
@@ -99,7 +100,7 @@ describe("a conversation", () => {
     expect(await everythingStored(bot.project.dir)).not.toContain(bot.fake.token);
   });
 
-  it("has commands for sessions", timeout, async () => {
+  it("has commands for sessions", inAll, async () => {
     const bot = await startBot();
     bot.fake.say(ada, "/new dev first");
     await shows(bot, "you said: first");
@@ -122,7 +123,7 @@ describe("a conversation", () => {
     expect(bot.fake.violations).toEqual([]);
   });
 
-  it("gives each session a topic where the chat has topics, and a reply goes to its session", timeout, async () => {
+  it("gives each session a topic where the chat has topics, and a reply goes to its session", inAll, async () => {
     const bot = await startBot(", users: [7], stream: off", true);
     bot.fake.say(ada, "hello");
     await shows(bot, "you said: hello");
@@ -137,7 +138,7 @@ describe("a conversation", () => {
     expect(new Set(bot.fake.sent.map(({ thread }) => thread)).size).toBe(2);
   });
 
-  it("passes a voice message on as a file, and forwarded text as a quotation", timeout, async () => {
+  it("passes a voice message on as a file, and forwarded text as a quotation", inAll, async () => {
     const bot = await startBot();
     bot.fake.file("v1", Buffer.from("OggS voice"));
     bot.fake.say(ada, "", { text: undefined, voice: { file_id: "v1", file_size: 10, duration: 1 }, caption: "listen" });
@@ -146,7 +147,7 @@ describe("a conversation", () => {
     await shows(bot, "you said: Forwarded message:\n> /stop everything");
   });
 
-  it("takes the pictures of an album as one message, also if they arrive apart", timeout, async () => {
+  it("takes the pictures of an album as one message, also if they arrive apart", inAll, async () => {
     const bot = await startBot();
     for (const id of ["p1", "p2", "p3"]) bot.fake.file(id, Buffer.from(`picture ${id}`));
     bot.fake.album(ada, ["p1", "p2", "p3"], "look at these", { apart: true });
@@ -170,7 +171,7 @@ rules:
     steps: [{ stream: "The first half. ", chunk: 5, delay: 1 }, { wait: { gate: "gates/{1}" } }, { stream: "The second half.", chunk: 5, delay: 1 }]
 `;
 
-  it("is shown while it is written, and replaced by the exact answer", timeout, async () => {
+  it("is shown while it is written, and replaced by the exact answer", inAll, async () => {
     const fake = await FakeBotApi.start();
     fake.chat(ada);
     const project = await testProject({ ...files(fake, ", users: [7]"), "playbook.yaml": slow });
@@ -212,7 +213,7 @@ describe("who may speak", () => {
     expect(await everythingStored(bot.project.dir)).not.toContain("WRONGCOD");
   });
 
-  it("pairs a person by a code from the terminal, once, also over a restart", timeout, async () => {
+  it("pairs a person by a code from the terminal, once, also over a restart", inAll, async () => {
     const bot = await startBot(", stream: off");
     const { pairing } = await bot.daemon.client.call("pairChannel", { path: { channel: "telegram" } });
     // The name of the bot is known once it is connected.
@@ -235,7 +236,7 @@ describe("who may speak", () => {
     expect(bot.fake.texts(ada).join()).not.toContain("three");
   });
 
-  it("listens in a group only if the group is listed, the person allowed and the bot addressed", timeout, async () => {
+  it("listens in a group only if the group is listed, the person allowed and the bot addressed", inAll, async () => {
     const bot = await startBot(", users: [7], chats: [-100], stream: off");
     for (const group of [-100, -200]) bot.fake.chat(group, "supergroup");
     bot.fake.say(-200, "@aegis_test_bot other group", { from: ada });
@@ -268,7 +269,7 @@ describe("asks", () => {
 });
 
 describe("failures", () => {
-  it("shows a rejected token and continues after it was fixed", timeout, async () => {
+  it("shows a rejected token and continues after it was fixed", inAll, async () => {
     const fake = await FakeBotApi.start();
     fake.chat(ada);
     fake.accepts = false;
@@ -285,7 +286,7 @@ describe("failures", () => {
     await waitUntil("it is ok", async () => (await channel(client)).state === "ok");
   });
 
-  it("waits as long as Telegram says, and reports a second poller", timeout, async () => {
+  it("waits as long as Telegram says, and reports a second poller", inAll, async () => {
     const bot = await startBot();
     const retry = { code: 429, description: "Too Many Requests: retry after 2", retry_after: 2 };
     bot.fake.planned.push({ method: "sendMessage", how: retry });
@@ -300,7 +301,7 @@ describe("failures", () => {
     await waitUntil("the conflict is shown", async () => (await channel(bot.daemon.client)).state === "conflict");
   });
 
-  it("marks a message whose answer was lost as a possible repetition", timeout, async () => {
+  it("marks a message whose answer was lost as a possible repetition", inAll, async () => {
     const bot = await startBot();
     bot.fake.say(ada, "one");
     await shows(bot, "you said: one");

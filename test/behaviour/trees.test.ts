@@ -89,7 +89,9 @@ it("every way to start a session takes a place of the one budget", async () => {
   expect(await tree()).toEqual([expect.objectContaining({ spawned: 7 })]);
 });
 
-it("peers, workers and members of groups stand one deeper than their starter, and count among its children", async () => {
+it("peers, workers and members of groups stand one deeper than their starter, and count among its children", {
+  tags: "slow",
+}, async () => {
   const here = await project("max_spawn_depth: 1, max_children: 2");
   const daemon = await here.start();
   const root = await seated(here, daemon, "root", "root");
@@ -120,7 +122,7 @@ it("peers, workers and members of groups stand one deeper than their starter, an
   await waitUntil("the task is done", async () => (await task()).status === "completed");
 });
 
-it("a tree outlives the daemon: what was started before a crash still counts", async () => {
+it("a tree outlives the daemon: what was started before a crash still counts", { tags: "slow" }, async () => {
   const here = await project("max_children: 100, budget: { agents: 3 }");
   const first = await here.start();
   const { id } = await createSession(first.client, { agent: "root", prompt: "show root" });

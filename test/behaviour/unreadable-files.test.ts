@@ -53,7 +53,9 @@ async function expectWorks({ aegis }: AegisProject): Promise<void> {
   }
 }
 
-it("works where the folders of the project hold them, and those of the home lead to themselves", async () => {
+it("works where the folders of the project hold them, and those of the home lead to themselves", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject();
   for (const folder of folders) await fillWithLinks(join(project.root, folder));
   await fillWithLinks(join(project.root, ".codex"));
@@ -65,7 +67,9 @@ it("works where the folders of the project hold them, and those of the home lead
     expect(stdout).toMatch(new RegExp(`(^|/)${path.replaceAll(".", "\\.")}: warning: cannot be read: E`, "m"));
 });
 
-it("works where the folders of the project lead to themselves, and those of the home hold them", async () => {
+it("works where the folders of the project lead to themselves, and those of the home hold them", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject();
   for (const folder of [...folders, ".codex", ".mcp.json"]) await linkToItself(join(project.root, folder));
   for (const folder of folders) await fillWithLinks(join(project.env.HOME ?? "", folder));

@@ -12,7 +12,9 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
   version: string;
 };
 
-it("is the same in the command line, the daemon's file, the status, the OpenAPI document and the MCP endpoint", async () => {
+it("is the same in the command line, the daemon's file, the status, the OpenAPI document and the MCP endpoint", {
+  tags: "slow",
+}, async () => {
   const project = await testProject(withPlaneAgent);
   const { client, file } = await project.start();
   await createSession(client, { agent: "remote", prompt: "show version" });

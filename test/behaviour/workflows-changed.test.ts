@@ -18,7 +18,7 @@ import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 describe("a plugin that changes while its workflow runs", { timeout: scaled(60_000) }, () => {
-  it("parks the run that its new code does not fit, and goes on as its user chooses", async () => {
+  it("parks the run that its new code does not fit, and goes on as its user chooses", { tags: "slow" }, async () => {
     const project = await withPlugin(long);
     const run = await detached(project, "long");
     await asked(project);

@@ -10,7 +10,7 @@ import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 describe("on the command line", { timeout: scaled(60_000) }, () => {
-  it("takes flags and JSON alike, shows what it takes, and says what is wrong", async () => {
+  it("takes flags and JSON alike, shows what it takes, and says what is wrong", { tags: "slow" }, async () => {
     const project = await withPlugin(typed);
     const result = async (...args: string[]) =>
       (await project.json<{ run: RunView }>("workflow", "run", "greet", ...args)).run.result;
@@ -26,7 +26,7 @@ describe("on the command line", { timeout: scaled(60_000) }, () => {
       expect(wrong.stderr).toContain(part);
   });
 
-  it("ends a body that loops for ever while everything else answers", async () => {
+  it("ends a body that loops for ever while everything else answers", { tags: "slow" }, async () => {
     const project = await aegisProject({
       ".aegis.yaml": `${offlineConfig}plugins:\n  limits: { unresponsive_timeout: 5 }\n`,
       [file]: typed,

@@ -30,7 +30,7 @@ async function closedAndRemoved({ client }: Daemon, session: string, dir: string
   expect(existsSync(dir)).toBe(false);
 }
 
-it("keeps the cone of a sparse checkout, and lands without touching the rest", async () => {
+it("keeps the cone of a sparse checkout, and lands without touching the rest", { tags: "slow" }, async () => {
   const project = await testProject({ ...writingAgent, "keep/one.txt": "one\n", "other/two.txt": "two\n" });
   const git = await initGit(project.dir);
   await git("sparse-checkout", "set", "keep");
@@ -56,7 +56,9 @@ it("keeps the cone of a sparse checkout, and lands without touching the rest", a
   expect(await git("sparse-checkout", "list")).toBe("keep");
 });
 
-it("leaves submodules alone, or has them by a setup command, and removes them with the worktree", async () => {
+it("leaves submodules alone, or has them by a setup command, and removes them with the worktree", {
+  tags: "slow",
+}, async () => {
   const library = await tempDir();
   await writeFile(join(library, "lib.txt"), "library\n");
   const ofLibrary = await initGit(library);
@@ -93,7 +95,7 @@ it("leaves submodules alone, or has them by a setup command, and removes them wi
   expect(await ofLibrary("status", "--porcelain")).toBe("");
 });
 
-it("resumes the conversation of a harness in its worktree after a restart", async () => {
+it("resumes the conversation of a harness in its worktree after a restart", { tags: "slow" }, async () => {
   const harnesses = { claude, codex, acp: acp() };
   const agents = Object.fromEntries(
     Object.entries(harnesses).map(([name, { agent }]) => [name, { ...agent, isolation: "worktree" }]),

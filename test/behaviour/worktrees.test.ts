@@ -89,7 +89,7 @@ async function idle(daemon: Daemon, session: string): Promise<SessionView> {
   return view(daemon, session);
 }
 
-it("creates many at once, by the agent's setting, with names and ports of their own", async () => {
+it("creates many at once, by the agent's setting, with names and ports of their own", { tags: "slow" }, async () => {
   const project = await testProject({
     ...writingAgent,
     ".aegis.yaml": writingAgent[".aegis.yaml"].replace("permission: write", "permission: write, isolation: worktree"),

@@ -64,7 +64,7 @@ describe("the compose file of the cluster", () => {
 describe.skipIf(noPostgres !== null)("the nodes of the compose file", { timeout: scaled(120_000) }, () => {
   const postgres = filePostgres();
 
-  it("start with its commands and work as one", async () => {
+  it("start with its commands and work as one", { tags: "slow" }, async () => {
     const command = nodes[0]?.[1].command?.at(-1) ?? "";
     expect(command).toBe("aegis trust --yes && exec aegis serve");
     const started = await Promise.all(

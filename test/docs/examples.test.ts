@@ -47,9 +47,7 @@ async function prepare(machine: Machine): Promise<{ cwd: string; env: Record<str
 describe.each(await pages())("%s", async (page) => {
   const examples = examplesOf(await readFile(join(root, page), "utf8"));
 
-  const machines: Machine[] = examples.length === 0 ? [] : ["without a coding CLI", "with every coding CLI"];
-
-  it.each(machines)("says what the commands print %s", async (machine) => {
+  const runs = async (machine: Machine) => {
     const { cwd, env } = await prepare(machine);
     for (const { path, text } of filesOf(await readFile(join(root, page), "utf8"))) {
       await mkdir(dirname(join(cwd, path)), { recursive: true });
@@ -62,7 +60,13 @@ describe.each(await pages())("%s", async (page) => {
       });
       expect(matches(stdout, expected), `${where} printed:\n${stdout}`).toBe(true);
     }
-  });
+  };
+
+  const both = page === "README.md" ? {} : ({ tags: "slow" } as const);
+  if (examples.length > 0) {
+    it("says what the commands print without a coding CLI", () => runs("without a coding CLI"));
+    it("says what the commands print with every coding CLI", both, () => runs("with every coding CLI"));
+  }
 
   it("links only to what exists", async () => {
     const text = await readFile(join(root, page), "utf8");

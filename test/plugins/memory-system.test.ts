@@ -6,7 +6,7 @@ import { installed, say, text } from "../helpers/projects/memory.ts";
 import { scaled } from "../helpers/slowness.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
-it("is told at first who it is and what is remembered, later what bears on the message", async () => {
+it("is told at first who it is and what is remembered, later what bears on the message", { tags: "slow" }, async () => {
   const project = await installed();
   await writeFile(join(project.root, ".aegis/memory/SOUL.md"), "You are calm.\n");
   await writeFile(join(project.root, ".aegis/memory/USER.md"), "She is called Ada.\n");
@@ -33,7 +33,10 @@ it("holds back what a peer asked an agent to remember, until a person approves i
   expect(await say(project, victim.handle, "what of lies?")).not.toContain("From your memory");
 });
 
-it("shows what is held, and remembers or forgets it as its user says", { timeout: scaled(60_000) }, async () => {
+it("shows what is held, and remembers or forgets it as its user says", {
+  tags: "slow",
+  timeout: scaled(60_000),
+}, async () => {
   const project = await installed();
   const { session: victim } = await project.json<{ session: { handle: string } }>("spawn");
   for (const word of ["lies", "truths"]) await project.aegis("run", `tell ${victim.handle} please remember ${word}`);

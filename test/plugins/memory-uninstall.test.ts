@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { files, installed, text } from "../helpers/projects/memory.ts";
 import { scaled } from "../helpers/slowness.ts";
 
-it("takes its queue and schedule away and leaves what is remembered", async () => {
+it("takes its queue and schedule away and leaves what is remembered", { tags: "slow" }, async () => {
   const project = await installed();
   await project.aegis("run", "please remember rivers");
   const result = await project.aegis("plugin", "uninstall", "memory-system", "--yes");

@@ -18,8 +18,13 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
   const bench = (behaviour: Behaviour, options?: DriverHostOptions) => createBench(underTest, behaviour, options);
 
   /** Registers a case unless the fixture cannot show one of the behaviours. */
-  const shows = (needs: readonly Behaviour[], title: string, run: () => Promise<void>) => {
-    if (needs.every(can)) test(title, run);
+  const shows = (
+    needs: readonly Behaviour[],
+    title: string,
+    run: () => Promise<void>,
+    options: { tags?: "slow" } = {},
+  ) => {
+    if (needs.every(can)) test(title, options, run);
   };
 
   describe(`driver ${name}`, () => {
@@ -160,6 +165,7 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
         expect(pids.map(isRunning)).toEqual([false, false]);
         expect(conversation.alive).toBe(false);
       },
+      { tags: "slow" },
     );
 
     shows(
@@ -196,12 +202,17 @@ export function driverSuite(name: string, underTest: DriverUnderTest): void {
       expect(endOf(events).reason).toBe("completed");
     });
 
-    shows(["hugeLine"], "output of nearly 16 MB in one line arrives whole", async () => {
-      const { conversation } = await (await bench("hugeLine")).open();
-      const text = textOf(await runTurn(conversation, promptFor("hugeLine")));
-      expect(text.length).toBe(hugeTextLength);
-      expect(text === "x".repeat(hugeTextLength)).toBe(true);
-    });
+    shows(
+      ["hugeLine"],
+      "output of nearly 16 MB in one line arrives whole",
+      async () => {
+        const { conversation } = await (await bench("hugeLine")).open();
+        const text = textOf(await runTurn(conversation, promptFor("hugeLine")));
+        expect(text.length).toBe(hugeTextLength);
+        expect(text === "x".repeat(hugeTextLength)).toBe(true);
+      },
+      { tags: "slow" },
+    );
 
     shows(["unknownEvent"], "unknown output is kept verbatim", async () => {
       const { driver, open } = await bench("unknownEvent");

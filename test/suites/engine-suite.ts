@@ -646,7 +646,10 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       while ((await next.get(id))?.status !== "ok") await new Promise((resolve) => setImmediate(resolve));
     });
 
-    it("carries ten thousand steps and a result of five megabytes", { timeout: scaled(120_000) }, async () => {
+    it("carries ten thousand steps and a result of five megabytes", {
+      tags: "slow",
+      timeout: scaled(120_000),
+    }, async () => {
       const large = "x".repeat(5 * 1024 * 1024);
       const body: Body = async (context) => {
         const sums = await context.parallel(

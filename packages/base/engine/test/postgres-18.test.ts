@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fakeClock } from "@aegis/test/helpers/fake-clock.ts";
 import { onPostgres } from "@aegis/test/helpers/on-postgres.ts";
 import { engineSuite } from "@aegis/test/suites/engine-suite.ts";

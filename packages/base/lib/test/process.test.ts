@@ -95,7 +95,7 @@ test.each(Object.entries(escapes))("stop ends what took %s", async (_, script) =
   expect(isRunning(pid)).toBe(false);
 });
 
-test("what left the group ends soon after a child that ends by itself", async () => {
+test("what left the group ends soon after a child that ends by itself", { tags: "slow" }, async () => {
   const child = await startShell(`(setsid ${stay} &) | head -n 1`);
   const pid = Number((await lines(child.stdout).next()).value);
   endLater(pid);

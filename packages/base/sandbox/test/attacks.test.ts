@@ -27,6 +27,7 @@ const blocked: Outcome = { failed: [], open: [], datagrams: 0, changed: [], left
 
 test.skipIf(skip !== null)(
   `workspace: no attack succeeds, all work is done${skip === null ? "" : ` (${skip})`}`,
+  { tags: "slow" },
   async () => {
     expect(await outcomeOf("workspace", null)).toEqual(blocked);
   },

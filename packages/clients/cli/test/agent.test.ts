@@ -41,7 +41,7 @@ it("shows where an agent comes from, what it hides and why it has each tool", as
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('did you mean "explorer"?') });
 });
 
-it("writes, changes and checks files, and the daemon follows at once", async () => {
+it("writes, changes and checks files, and the daemon follows at once", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("up");
   const made = await project.pipe(

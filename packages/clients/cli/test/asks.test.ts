@@ -41,7 +41,7 @@ it("says that a word names neither an ask nor a session", async () => {
   }
 });
 
-it("tells the agent why it was denied", async () => {
+it("tells the agent why it was denied", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   await project.aegis("spawn", "--handle", "brave-planck");
   const waiting = project.start("send", "brave-planck", "write a report", "--wait");

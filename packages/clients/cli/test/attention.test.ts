@@ -20,7 +20,9 @@ agents:
 
 type Attention = { attention: { untrusted: string[]; changed: string[]; failed: string[] } };
 
-it("says on up, status, run and chat what is untrusted, changed or failed, in one line each", async () => {
+it("says on up, status, run and chat what is untrusted, changed or failed, in one line each", {
+  tags: "slow",
+}, async () => {
   const { aegis, json, pipe, root } = await aegisProject(files, { trusted: false });
   expect((await aegis("trust", "--yes")).code).toBe(0);
   await aegis("up");
@@ -47,7 +49,7 @@ it("says on up, status, run and chat what is untrusted, changed or failed, in on
     expect((await json<Attention>(...args)).attention).toEqual(expected);
 });
 
-it("says nothing where there is nothing to say", async () => {
+it("says nothing where there is nothing to say", { tags: "slow" }, async () => {
   const { aegis } = await aegisProject(
     { ".aegis.yaml": "agents:\n  quiet: { harness: scripted }\n" },
     { trusted: false },

@@ -34,6 +34,7 @@ it("shows, pairs and tests a channel", timeout, async () => {
 });
 
 it("says what is wrong, for how long, what waits and what to do, and loses nothing", {
+  tags: "slow",
   timeout: scaled(180_000),
 }, async () => {
   const fake = await FakeBotApi.start();

@@ -70,7 +70,7 @@ it("run with run and send, and are completed", async () => {
   expect(diagnostics).toMatchObject([{ message: expect.stringContaining("allowed-tools") }]);
 });
 
-it("of an untrusted folder do not run, and say how to agree", async () => {
+it("of an untrusted folder do not run, and say how to agree", { tags: "slow" }, async () => {
   const { aegis, root, env } = await aegisProject(project, { trusted: false });
   await mkdir(join(env.HOME ?? "", ".aegis", "commands"), { recursive: true });
   await writeFile(join(env.HOME ?? "", ".aegis", "commands", "mine.md"), "count todos");

@@ -100,7 +100,7 @@ it("shows the log of a daemon that is gone, and follows one that runs", async ()
   expect((await following.ended).code).toBe(0);
 });
 
-it("reports a daemon that runs and does not answer, and the command that ends it", async () => {
+it("reports a daemon that runs and does not answer, and the command that ends it", { tags: "slow" }, async () => {
   const project = await aegisProject();
   const { pid } = await project.json<{ pid: number }>("up");
   process.kill(pid, "SIGSTOP");

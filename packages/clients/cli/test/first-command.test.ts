@@ -33,7 +33,7 @@ const commands = [
   ["mcp", "install"],
 ];
 
-it.each(commands.map((argv) => ({ argv, line: argv.join(" ") })))("aegis $line", async ({ argv }) => {
+it.each(commands.map((argv) => ({ argv, line: argv.join(" ") })))("aegis $line", { tags: "slow" }, async ({ argv }) => {
   const project = await projectWithClis();
   await project.aegis(...argv);
   const verdict = await judgeState(project.root, project.env.HOME ?? "");

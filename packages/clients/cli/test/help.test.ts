@@ -24,7 +24,7 @@ it.each([
   expect(stderr).toContain(hint);
 });
 
-it("names the argument that an invalid id was given for", async () => {
+it("names the argument that an invalid id was given for", { tags: "slow" }, async () => {
   const project = await aegisProject();
   const { code, stderr } = await project.aegis("kill", "nope");
   expect(code).toBe(2);

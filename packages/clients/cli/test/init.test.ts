@@ -94,7 +94,7 @@ it.skipIf(testsUsePostgres)("names the sessions whose agent it cannot keep", asy
   expect(stdout).toMatch(/Note: open sessions use the agent helper, which is not in this file: ada\..*aegis close ada/);
 });
 
-it("says in ps and send that the agent of a session is gone, and what to do", async () => {
+it("says in ps and send that the agent of a session is gone, and what to do", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("spawn", "helper", "--handle", "ada");
   await writeFile(join(project.root, ".aegis.yaml"), "agents:\n  dev: { harness: scripted }\n");
@@ -114,7 +114,7 @@ it("says in ps and send that the agent of a session is gone, and what to do", as
   expect((await project.aegis("send", "ada", "hello", "--wait")).code).toBe(0);
 });
 
-it("names the problem of a rejected configuration when an agent of it is wanted", async () => {
+it("names the problem of a rejected configuration when an agent of it is wanted", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("up");
   await writeFile(join(project.root, ".aegis.yaml"), `${offlineConfig}  fresh: { harness: scripted, modle: x }\n`);

@@ -23,7 +23,9 @@ const files = {
   ].join("\n"),
 };
 
-it("caches of a program are no part of its plugin, and planted bytecode is gone before it starts", async () => {
+it("caches of a program are no part of its plugin, and planted bytecode is gone before it starts", {
+  tags: "slow",
+}, async () => {
   const { aegis, json, root, env } = await aegisProject(files, { trusted: false });
   const status = async () =>
     (await json<{ plugins: { status: string }[] }>("plugin", "reload")).plugins.map((plugin) => plugin.status);
@@ -44,7 +46,7 @@ it("caches of a program are no part of its plugin, and planted bytecode is gone 
   expect(await status()).toEqual(["untrusted"]);
 });
 
-it("`plugin link` leaves a trusted plugin trusted, and an untrusted one untrusted", async () => {
+it("`plugin link` leaves a trusted plugin trusted, and an untrusted one untrusted", { tags: "slow" }, async () => {
   const { aegis, json, root } = await aegisProject(files, { trusted: false });
   const state = async () =>
     (await json<{ items: { name: string; state: string }[] }>("trust", "--list")).items.find(

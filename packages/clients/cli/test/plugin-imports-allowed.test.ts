@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { loaded, withModule } from "@aegis/test/helpers/projects/imports.ts";
 import { expect, it } from "vitest";
 
-it("may import its own files, its own packages, aegis and modules of Node", async () => {
+it("may import its own files, its own packages, aegis and modules of Node", { tags: "slow" }, async () => {
   const files = {
     ".aegis/plugins/sly/deep/_a.ts": 'export { b } from "../_b.js";\n',
     ".aegis/plugins/sly/_b.ts": "export const b = 1;\n",

@@ -54,7 +54,9 @@ it("searches registries, also the one that comes with Aegis", async () => {
   expect(plugins).toContainEqual(expect.objectContaining({ name: "memory-system", registry: "bundled" }));
 });
 
-it("is noticed by a running daemon, which refuses the plugin once its files were changed", async () => {
+it("is noticed by a running daemon, which refuses the plugin once its files were changed", {
+  tags: "slow",
+}, async () => {
   const { aegis, json, root } = await aegisProject(files, { trusted: false });
   await aegis("up");
   await aegis("plugin", "install", "hello", "--from", "./shelf/hello", "--yes");

@@ -75,6 +75,7 @@ describe("a plugin that cannot be loaded", () => {
 });
 
 it("installs a plugin with bad tools without them, and validate --load finds the same", {
+  tags: "slow",
   timeout: scaled(60_000),
 }, async () => {
   const { aegis, json } = await aegisProject(files);

@@ -5,7 +5,7 @@ import { aegisProject } from "@aegis/test/helpers/aegis.ts";
 import { outputOf } from "@aegis/test/helpers/projects/new-plugin.ts";
 import { expect, it } from "vitest";
 
-it("writes over nothing, and says what is wrong with a name or a kind", async () => {
+it("writes over nothing, and says what is wrong with a name or a kind", { tags: "slow" }, async () => {
   const { aegis, root, env } = await aegisProject();
   const folder = join(root, ".aegis", "plugins");
   await mkdir(join(folder, "mine"), { recursive: true });
@@ -31,7 +31,7 @@ it("writes over nothing, and says what is wrong with a name or a kind", async ()
   expect(await readFile(join(env.HOME ?? "", ".aegis", "trust.json"), "utf8")).not.toContain("far");
 });
 
-it("links a plugin to this Aegis, but leaves an installed package alone", async () => {
+it("links a plugin to this Aegis, but leaves an installed package alone", { tags: "slow" }, async () => {
   const { aegis, root } = await aegisProject();
   const plugin = join(root, "p");
   await mkdir(join(plugin, "node_modules", "aegis"), { recursive: true });

@@ -7,6 +7,7 @@ import { scaled } from "@aegis/test/helpers/slowness.ts";
 import { expect, it } from "vitest";
 
 it("makes plugins of each kind that type-check, pass their test and load, with nothing installed", {
+  tags: "slow",
   timeout: scaled(120_000),
 }, async () => {
   const { json, aegis } = await aegisProject(toolUser, { trusted: false });

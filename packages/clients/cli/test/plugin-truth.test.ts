@@ -8,7 +8,9 @@ const hello = 'import { hook } from "aegis";\nexport const greet = hook("pre_tur
 
 type Plugins = { plugins: { name: string; status: string }[] };
 
-it("succeeds where the daemon loads the plugin, also with a text in its default settings", async () => {
+it("succeeds where the daemon loads the plugin, also with a text in its default settings", {
+  tags: "slow",
+}, async () => {
   const { aegis, json } = await aegisProject({
     ".aegis.yaml": offlineConfig,
     "shelf/warm/plugin.toml": manifest("warm", '[default_config]\ntone = "warm"\n'),
@@ -26,7 +28,7 @@ it("succeeds where the daemon loads the plugin, also with a text in its default 
   expect(plugins.map(({ status }) => status)).toEqual(["loaded", "loaded"]);
 });
 
-it("updates with a daemon that runs, and a new text in the default settings", async () => {
+it("updates with a daemon that runs, and a new text in the default settings", { tags: "slow" }, async () => {
   const { aegis, root } = await aegisProject({
     ".aegis.yaml": offlineConfig,
     "shelf/warm/plugin.toml": manifest("warm"),
@@ -41,7 +43,9 @@ it("updates with a daemon that runs, and a new text in the default settings", as
   expect(done.stdout).toContain("Updated warm 1.0.0 → 1.0.0.");
 });
 
-it("tells which agents and tools are left out, before and after the install, and in doctor", async () => {
+it("tells which agents and tools are left out, before and after the install, and in doctor", {
+  tags: "slow",
+}, async () => {
   const { aegis } = await aegisProject({
     ".aegis.yaml": offlineConfig,
     "shelf/bad/plugin.toml": manifest(
@@ -123,7 +127,9 @@ const python = (name: string, more = "") => ({
   [`shelf/${name}/hooks.py`]: "x = 1\n",
 });
 
-it("refuses a plugin of which only Python modules could run, and offers the one that Aegis has", async () => {
+it("refuses a plugin of which only Python modules could run, and offers the one that Aegis has", {
+  tags: "slow",
+}, async () => {
   const { aegis, json } = await aegisProject({
     ".aegis.yaml": offlineConfig,
     ...python("skill-system", 'requires_aegis = ">=0.15"\n'),

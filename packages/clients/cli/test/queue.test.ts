@@ -41,7 +41,7 @@ describe("aegis queue", () => {
     expect((await aegis("__complete", "task", "show", "tsk")).stdout).toBe(`${id}\twork, completed\n`);
   });
 
-  it("adds, lists, pauses and removes queues", async () => {
+  it("adds, lists, pauses and removes queues", { tags: "slow" }, async () => {
     const { aegis, json } = await project();
     const added = await aegis(
       "queue",
@@ -98,7 +98,7 @@ describe("aegis queue", () => {
     expect((await aegis("task", "list", "--status", "broken")).code).toBe(2);
   });
 
-  it("shows what runs and waits, cancels both, and drains", async () => {
+  it("shows what runs and waits, cancels both, and drains", { tags: "slow" }, async () => {
     const { aegis, json, open } = await project();
     const running = (await aegis("queue", "enqueue", "work", "hold a")).stdout.trim();
     const waiting = await aegis("queue", "enqueue", "work", "two");

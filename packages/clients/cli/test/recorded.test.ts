@@ -77,7 +77,7 @@ it("gives an answer again whole, and the whole history with tool results", async
   expect(turn).not.toContain("long answer");
 });
 
-it("shows the edits that turns have recorded, and says when there is none", async () => {
+it("shows the edits that turns have recorded, and says when there is none", { tags: "slow" }, async () => {
   const { aegis, json } = await talked();
   await aegis("send", "ada", "hello", "--wait");
   expect((await aegis("changes", "ada")).stdout).toBe("No edits of ada are recorded.\n");

@@ -20,7 +20,7 @@ it("answers on stdout, tells the rest on stderr, and leaves no session behind", 
   expect((await project.json<Sessions>("ps")).sessions).toEqual([]);
 });
 
-it("gives one object with --json, and reads the prompt from a pipe", async () => {
+it("gives one object with --json, and reads the prompt from a pipe", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   const { stdout, stderr, code } = await project.pipe("count todos", "run", "--json");
   expect(code).toBe(0);
@@ -38,7 +38,7 @@ it("gives one object with --json, and reads the prompt from a pipe", async () =>
   expect((await project.pipe("  \n", "run")).code).toBe(2);
 });
 
-it("streams text as it is written", async () => {
+it("streams text as it is written", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   const running = project.start("run", "tell a slow story", "--keep");
   await running.shows("Once there was");
@@ -51,7 +51,7 @@ it("streams text as it is written", async () => {
   expect((await project.json<Sessions>("ps")).sessions).toMatchObject([{ state: "ready" }]);
 });
 
-it("interrupts the turn at Ctrl-C and at its time limit", async () => {
+it("interrupts the turn at Ctrl-C and at its time limit", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   const running = project.start("run", "tell a slow story");
   await running.shows("Once");

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 
 const files = { ".aegis.yaml": "agents:\n  careful: { harness: scripted, permission: auto }\n" };
 
-it("names the ask that blocks it, and waits for it or not, as the caller wants", async () => {
+it("names the ask that blocks it, and waits for it or not, as the caller wants", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   await project.aegis("spawn", "--handle", "brave-planck");
   const denied = await project.aegis("send", "brave-planck", "write a report", "--wait", "--no-ask");
@@ -31,7 +31,7 @@ it("names the ask that blocks it, and waits for it or not, as the caller wants",
   expect((await second.ended).code).toBe(0);
 });
 
-it("shows what a subagent asks while it waits, and how that ended", async () => {
+it("shows what a subagent asks while it waits, and how that ended", { tags: "slow" }, async () => {
   const project = await aegisProject({
     ".aegis.yaml":
       "default_agent: boss\nagents:\n  boss: { harness: scripted, permission: auto, playbook: boss.yaml }\n  helper: { harness: scripted, permission: auto }\n",

@@ -4,7 +4,9 @@ import { aegisProject, offlineConfig } from "@aegis/test/helpers/aegis.ts";
 import { describe, expect, it } from "vitest";
 
 describe("arguments that are wrong", () => {
-  it("names the nearest command, option and session, with the codes the documentation promises", async () => {
+  it("names the nearest command, option and session, with the codes the documentation promises", {
+    tags: "slow",
+  }, async () => {
     const project = await aegisProject();
     const command = await project.aegis("stats");
     expect(command.code).toBe(2);
@@ -38,7 +40,7 @@ describe("arguments that are wrong", () => {
   });
 });
 
-it("steers, and says why a session cannot fork or see an image", async () => {
+it("steers, and says why a session cannot fork or see an image", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("spawn", "--handle", "brave-planck");
   expect((await project.aegis("send", "brave-planck", "hello", "--steer")).stdout).toBe("landed at brave-planck\n");

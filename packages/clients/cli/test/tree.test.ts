@@ -12,7 +12,7 @@ type Tree = {
 };
 
 describe("aegis tree, kill and pool", () => {
-  it("draw who started whom, end a branch, and list who is kept", async () => {
+  it("draw who started whom, end a branch, and list who is kept", { tags: "slow" }, async () => {
     const { aegis, json } = await aegisProject(delegating);
     expect((await aegis("pool")).stdout).toContain("The pool is empty; it keeps up to 15 agents.");
     await aegis("spawn", "dev", "--handle", "calm-moore", "-m", "spawn one with spawn two with hold never");
@@ -38,7 +38,9 @@ describe("aegis tree, kill and pool", () => {
     expect((await aegis("pool")).stdout).toMatch(/agent-helper +\S+ +idle +1 /);
   });
 
-  it("draw pooled agents below whom they work for, and keep the totals of a closed tree", async () => {
+  it("draw pooled agents below whom they work for, and keep the totals of a closed tree", {
+    tags: "slow",
+  }, async () => {
     const { aegis, json } = await aegisProject(delegating);
     const tree = async (...args: string[]) => json<Tree>("tree", ...args);
     await aegis("spawn", "dev", "--handle", "calm-moore", "-m", "use helper for hold never");

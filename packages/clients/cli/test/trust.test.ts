@@ -106,7 +106,9 @@ it.skipIf(testsUsePostgres)("refuses options that contradict each other, and cha
   expect((await aegis("trust", "--revoke", "--yes")).code).toBe(0);
 });
 
-it("shows what a folder would run as it is: no text in it drives the terminal, hides or adds a line", async () => {
+it("shows what a folder would run as it is: no text in it drives the terminal, hides or adds a line", {
+  tags: "slow",
+}, async () => {
   const { aegis } = await aegisProject(
     {
       ".aegis.yaml": `agents:

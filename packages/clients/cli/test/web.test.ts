@@ -8,7 +8,7 @@ import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { expect, it } from "vitest";
 import { openLink } from "../src/commands/web/open-link.ts";
 
-it("prints a link that works once, lists the browser and ends its access", async () => {
+it("prints a link that works once, lists the browser and ends its access", { tags: "slow" }, async () => {
   const { aegis, json } = await aegisProject();
   const link = await json<{ url: string; opened: boolean }>("web");
   expect(link.opened).toBe(false);

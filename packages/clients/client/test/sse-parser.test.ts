@@ -24,7 +24,7 @@ test("the details of the format", () => {
   expect(parse("data: not finished\n")).toEqual([]);
 });
 
-test("the result does not depend on where the bytes are cut, nor on the line ends", () => {
+test("the result does not depend on where the bytes are cut, nor on the line ends", { tags: "slow" }, () => {
   const field = fc.constantFrom("data", "event", "id", "", "other");
   const text = fc
     .string({ unit: "binary", maxLength: 8 })

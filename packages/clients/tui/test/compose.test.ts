@@ -46,7 +46,7 @@ describe("the external editor", () => {
 });
 
 describe("images", () => {
-  it("come from the clipboard, and a message that is refused comes back", async () => {
+  it("come from the clipboard, and a message that is refused comes back", { tags: "slow" }, async () => {
     const app = await openApp({
       env: { WAYLAND_DISPLAY: "wayland-0" },
       async prepare(project) {
@@ -73,7 +73,7 @@ describe("images", () => {
     await shows("which does not accept images");
   });
 
-  it("need a display", async () => {
+  it("need a display", { tags: "slow" }, async () => {
     const { pty, shows } = await openApp({ files: obedient });
     pty.type(ctrlV);
     await shows("there is no clipboard here");

@@ -54,7 +54,9 @@ async function dashboard(project: (one: AegisProject) => Promise<unknown>): Prom
 }
 
 describe("the dashboard", () => {
-  it("cancels and retries a task, adds one, pauses and resumes a queue, and removes an added one", async () => {
+  it("cancels and retries a task, adds one, pauses and resumes a queue, and removes an added one", {
+    tags: "slow",
+  }, async () => {
     const app = await dashboard(async (one) => {
       await one.aegis("up");
       expect((await one.aegis("queue", "add", "extra", "helper")).code).toBe(0);
@@ -102,7 +104,7 @@ describe("the dashboard", () => {
     expect(queues.map(({ name }) => name)).toEqual(["review"]);
   });
 
-  it("answers, cancels, resumes and forks a run, and shows its log", async () => {
+  it("answers, cancels, resumes and forks a run, and shows its log", { tags: "slow" }, async () => {
     const app = await dashboard(async (one) => {
       await one.aegis("up");
       for (const name of ["asks", "fails", "waits"]) await one.aegis("workflow", "run", name, "--detach");
@@ -142,7 +144,7 @@ describe("the dashboard", () => {
     expect(runs.filter(({ workflow }) => workflow === "fails")).toHaveLength(2);
   });
 
-  it("runs, switches and removes a schedule, and shows its firings", async () => {
+  it("runs, switches and removes a schedule, and shows its firings", { tags: "slow" }, async () => {
     const app = await dashboard((one) => one.aegis("up"));
     const { project, pty, shows, hides } = app;
     await only(app, "nightly");
@@ -169,7 +171,7 @@ describe("the dashboard", () => {
     expect(await stateOf()).toBeUndefined();
   });
 
-  it("kills a subagent, and closes its session", async () => {
+  it("kills a subagent, and closes its session", { tags: "slow" }, async () => {
     const app = await dashboard((one) => one.aegis("up"));
     const { project, pty, shows, hides } = app;
     await project.aegis("spawn", "dev", "--handle", "calm-galois");

@@ -11,6 +11,7 @@ const total = 100_000;
 // Not on PostgreSQL: it writes rows into the file of the embedded database.
 it.skipIf(testsUsePostgres)(
   "opens a conversation of 100,000 events, goes to its beginning and back, and stays small",
+  { tags: "slow" },
   async () => {
     let long = "";
     const { pty, shows } = await openApp({

@@ -29,7 +29,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 40 }).map((text): Step => ({ kind: "event", text })) },
 );
 
-it("never crashes, and shows what a fresh start would draw, for 200 random sequences of keys", async () => {
+it("never crashes, and shows what a fresh start would draw, for 200 random sequences of keys", {
+  tags: "slow",
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       const memory = memoryApp(sampleModel());
@@ -52,4 +55,4 @@ it("never crashes, and shows what a fresh start would draw, for 200 random seque
     }),
     { numRuns: 200 },
   );
-}, 120_000);
+});

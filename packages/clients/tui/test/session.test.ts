@@ -127,7 +127,7 @@ describe("the session screen", () => {
 const offline = "default_agent: dev\nagents:\n  dev: { harness: scripted, permission: write }\n";
 
 describe("the daemon", () => {
-  it("may be killed while a person types: nothing is lost, doubled or cleared", async () => {
+  it("may be killed while a person types: nothing is lost, doubled or cleared", { tags: "slow" }, async () => {
     const { project, pty, shows } = await openApp();
     pty.type("first\r");
     await shows("you said: first");

@@ -44,7 +44,7 @@ describe("the terminal is left as it was", () => {
     expect(await pty.screen()).toContain("it broke");
   });
 
-  it("while it is suspended, and the app returns with fg", async () => {
+  it("while it is suspended, and the app returns with fg", { tags: "slow" }, async () => {
     const project = await aegisProject(obedient);
     await project.aegis("up");
     const pty = openPty("/bin/bash", ["--norc", "--noprofile", "-i"], {

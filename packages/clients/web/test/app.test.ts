@@ -358,7 +358,7 @@ describe("every view", () => {
     }
   });
 
-  it("fits a phone", async () => {
+  it("fits a phone", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client, { title: "A rather long title for such a narrow screen" });
     await talk(

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await initGit(shared.project.dir);
 });
 
-it("completes names of files by keyboard, without ignored ones", async () => {
+it("completes names of files by keyboard, without ignored ones", { tags: "slow" }, async () => {
   const { client } = shared.daemon;
   const session = await createSession(client);
   const { page, errors, left } = await openWeb(browser, shared.daemon);
@@ -59,7 +59,7 @@ it("completes names of files by keyboard, without ignored ones", async () => {
   expect(await find("secret")).toEqual([]);
 });
 
-it("shows the images of a message", async () => {
+it("shows the images of a message", { tags: "slow" }, async () => {
   const models = await fakeModels(openaiChatWire, () => ({ text: "I see a dot." }));
   const project = await testProject({ ".aegis.yaml": nativeConfig(models) });
   const daemon = await project.start();

@@ -19,7 +19,7 @@ async function spending(): Promise<Daemon> {
   return await project.start();
 }
 
-it("plots, compares, exports and follows what turns cost", async () => {
+it("plots, compares, exports and follows what turns cost", { tags: "slow" }, async () => {
   const daemon = await spending();
   const { client } = daemon;
   const session = await createSession(client, { handle: "ada" });

@@ -44,7 +44,7 @@ const dangers = `(() => {
   return found;
 })()`;
 
-it(`shows ${hostile.length} hostile texts without running or fetching anything`, async () => {
+it(`shows ${hostile.length} hostile texts without running or fetching anything`, { tags: "slow" }, async () => {
   const { client, file } = shared.daemon;
   const session = await createSession(client, { title: hostile[1] ?? "" });
   const receipts = [];

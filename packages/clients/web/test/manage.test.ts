@@ -53,7 +53,7 @@ async function checkDetails(page: Page): Promise<void> {
 }
 
 describe("plugins", () => {
-  it("are installed, updated and removed after the person has seen what they run", async () => {
+  it("are installed, updated and removed after the person has seen what they run", { tags: "slow" }, async () => {
     const source = await offer("hello", firstVersion);
     const { page, errors } = await openPage("#/catalog/plugins");
     const form = page.getByRole("form", { name: "Install a plugin" });
@@ -217,7 +217,9 @@ describe("skills", () => {
 describe("an agent's Markdown", () => {
   const file = ".aegis/agents/scout.md";
 
-  it("is checked while it is typed, saved on request, and not over a change made elsewhere", async () => {
+  it("is checked while it is typed, saved on request, and not over a change made elsewhere", {
+    tags: "slow",
+  }, async () => {
     const { client } = shared.daemon;
     const { page, errors } = await openPage("#/catalog");
     await page.locator("section[aria-label=Agents]").getByRole("link", { name: "scout" }).click();

@@ -18,7 +18,7 @@ beforeAll(async () => {
 /** Colours of a terminal, and text that must not become part of the page. */
 const hostile = `printf '\\033[31m<img src=x onerror=hit()>\\033[0m<script>hit()</script>\\n'`;
 
-it("shows the receipts of a task, a run and a landing as text, and when they are void", async () => {
+it("shows the receipts of a task, a run and a landing as text, and when they are void", { tags: "slow" }, async () => {
   const { client } = shared.daemon;
   const checked = await enqueued(client, "free", {
     payload: "write kept.txt right",

@@ -26,7 +26,7 @@ export const publish = workflow(
 const phone = { viewport: { width: 390, height: 844 } };
 const handle = "extraordinarily-unpronounceable-constantinopolitan";
 
-it("loads a view that was opened while the daemon was away, when the daemon is back", async () => {
+it("loads a view that was opened while the daemon was away, when the daemon is back", { tags: "slow" }, async () => {
   const project = await testProject(webProject);
   const first = await project.start();
   const session = await createSession(first.client);
@@ -111,7 +111,9 @@ it.each([["a desktop", {}] as const, ["a phone", phone] as const])(
   },
 );
 
-it("makes a form from the schema of a workflow, and forks a run from the place that a person chooses", async () => {
+it("makes a form from the schema of a workflow, and forks a run from the place that a person chooses", {
+  tags: "slow",
+}, async () => {
   const { client } = shared.daemon;
   const { page } = await openWeb(browser, shared.daemon);
   await go(page, "#/workflows");

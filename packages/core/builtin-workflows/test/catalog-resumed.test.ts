@@ -6,7 +6,7 @@ import { killDaemon, repository, text } from "@aegis/test/helpers/projects/catal
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { expect, it } from "vitest";
 
-it("asks five questions, each once also through kill -9, and has the spec written", async () => {
+it("asks five questions, each once also through kill -9, and has the spec written", { tags: "slow" }, async () => {
   const project = await repository();
   const { run } = await project.json<{ run: Run }>(
     "workflow",
@@ -29,7 +29,7 @@ it("asks five questions, each once also through kill -9, and has the spec writte
   expect(await text(project, "docs/superpowers/specs/a-clock.md")).toBe("# A clock\n\nThe spec.\n");
 });
 
-it("goes on with the next unfinished slice after kill -9, and sends nothing twice", async () => {
+it("goes on with the next unfinished slice after kill -9, and sends nothing twice", { tags: "slow" }, async () => {
   const project = await repository();
   const { run } = await project.json<{ run: Run }>(
     "workflow",

@@ -57,7 +57,7 @@ it("builds a feature test first, with feedback until the test passes", async () 
   expect(logs.stdout).toContain("✓ green: the test passes");
 });
 
-it("says what is wrong with a name, an argument or a plan", async () => {
+it("says what is wrong with a name, an argument or a plan", { tags: "slow" }, async () => {
   const project = await repository();
   const shows = async (words: string[], message: string, code: number) => {
     const result = await project.aegis("workflow", "run", ...words);

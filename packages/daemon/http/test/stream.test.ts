@@ -108,7 +108,7 @@ test("a silent stream sends a comment as heartbeat", async () => {
   }
 });
 
-test("a client that does not read is dropped, told so, and resumes without loss", async () => {
+test("a client that does not read is dropped, told so, and resumes without loss", { tags: "slow" }, async () => {
   const clock = fakeClock();
   const { server, services } = await start({ clock, limits: { stallMs: 1_000, heartbeatMs: 1_000_000_000 } });
   const slow = await open(server, "?after=0&live=true");
@@ -130,7 +130,7 @@ test("a client that does not read is dropped, told so, and resumes without loss"
   expect(seen).toEqual(services.store.all.map((event) => `${event.seq}`));
 });
 
-test("a client whose socket stays full is cut, and everything it held is freed", async () => {
+test("a client whose socket stays full is cut, and everything it held is freed", { tags: "slow" }, async () => {
   const clock = fakeClock();
   const limits = { stallMs: 1_000, heartbeatMs: 1_000_000_000 };
   const { server, services } = await start({ clock, limits });

@@ -20,6 +20,7 @@ const step = fc.record({
 });
 
 it("every member is settled once, with its own reply or the reason why there is none", {
+  tags: "slow",
   timeout: scaled(60_000),
 }, async () => {
   await fc.assert(

@@ -80,6 +80,7 @@ async function hears(store: Store, root: SessionId): Promise<boolean> {
 }
 
 it("tells the root of its child exactly once, whichever commit was the last", {
+  tags: "slow",
   timeout: scaled(180_000),
 }, async () => {
   let commits = 0;

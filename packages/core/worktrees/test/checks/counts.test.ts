@@ -43,7 +43,7 @@ it("finds nothing in other output", () => {
     expect(testCounts(text)).toBeNull();
 });
 
-it("is quick on a megabyte of anything", () => {
+it("is quick on a megabyte of anything", { tags: "slow" }, () => {
   const pieces = [
     "<testcase name='x'>",
     "<testcase <failure",

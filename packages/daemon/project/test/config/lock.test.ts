@@ -10,7 +10,7 @@ import { createProject, harnesses } from "./project.ts";
 import { exitCode, holding, startWriter } from "./writers.ts";
 
 describe("the lock of the configuration", () => {
-  it("lets every edit of several processes land", async () => {
+  it("lets every edit of several processes land", { tags: "slow" }, async () => {
     const project = await createProject({ ".aegis.yaml": "# kept\nagents: {}\n" });
     const writers = ["a", "b", "c"].map((prefix) => startWriter("add", project.root, prefix, "8"));
     expect(await Promise.all(writers.map(exitCode))).toEqual([0, 0, 0]);
