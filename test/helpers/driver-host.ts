@@ -12,7 +12,10 @@ import type {
   ToolSpec,
   ToolUse,
 } from "@aegis/drivers/driver.ts";
+import { systemClock } from "@aegis/lib/clock.ts";
 import { writeAtomic } from "@aegis/lib/files.ts";
+import { silentLogger } from "@aegis/lib/log.ts";
+import { createProcesses, type Processes } from "@aegis/lib/process.ts";
 import { agreed } from "./consent.ts";
 
 type Notice = Parameters<ConversationHost["notice"]>[0];
@@ -46,6 +49,7 @@ export type DriverHostOptions = {
   guarded?: readonly string[];
   afterTool?: (use: ToolUse, outcome: ToolOutcome) => string | null;
   beforeModel?: (request: ModelRequest) => ModelRequest;
+  processes?: Processes;
   tools?: ToolSpec[];
   /** Tools that exist but are kept from the agent. */
   refusals?: Record<string, ToolOutcome>;
@@ -119,6 +123,7 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
       log.spontaneous.push(events);
       announce();
     },
+    processes: options.processes ?? unlistedProcesses(),
     tools: {
       list: async () => options.tools ?? [],
       refusal: (name) => options.refusals?.[name] ?? null,
@@ -130,4 +135,8 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
       },
     },
   };
+}
+
+function unlistedProcesses(): Processes {
+  return createProcesses({ ledgerFile: null, owner: "driver-host", clock: systemClock, log: silentLogger });
 }

@@ -1,5 +1,6 @@
 /** An agent is a profile: harness, model, permission, prompt and tools. */
 import { z } from "zod";
+import { sandboxSettingsSchema } from "./sandbox.ts";
 import { isolationSchema } from "./worktree.ts";
 
 export const permissionSchema = z.enum(["read", "write", "full", "auto"]);
@@ -71,6 +72,11 @@ export const agentSchema = z.object({
   within: z.array(z.array(z.string())).optional(),
   /** Sessions only: the tools that need more are denied, although a person would be asked about them. */
   needs_at_most: z.literal("write").optional(),
+  /** Its own settings; null leaves the choice to the project. */
+  sandbox: sandboxSettingsSchema.shape.sandbox,
+  allow: sandboxSettingsSchema.shape.allow,
+  /** Sessions only: the settings of the starters above this session. It reaches nothing that one of them does not. */
+  confined_within: z.array(sandboxSettingsSchema).optional(),
   skills: z.array(z.string()).nullable(),
   subagents: subagentLimitsSchema,
   /** Agents whose sessions and tasks this agent may end outside its own tree; `*` for every agent. */
@@ -130,6 +136,8 @@ export const unsaidAgentFields = {
   max_turns: null,
   tools: null,
   deny_tools: [],
+  sandbox: null,
+  allow: null,
   skills: null,
   subagents: {},
   may_end: [],
@@ -196,6 +204,8 @@ export const agentDetailSchema = agentSummarySchema.extend({
   on_crash: onCrashSchema,
   isolation: isolationSchema,
   nodes: z.array(z.string()),
+  sandbox: agentSchema.shape.sandbox,
+  allow: agentSchema.shape.allow,
   /** What the agent's own file or entry sets; null where it leaves the choice to the default agent. */
   declared: agentSchema
     .pick({ model: true, effort: true, tools: true, deny_tools: true })

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { permissionSchema } from "./agent.ts";
 import { changeCountsSchema } from "./changes.ts";
+import { sandboxSettingsSchema } from "./sandbox.ts";
 import { sessionIdSchema } from "./schema-ids.ts";
 import { turnItemSchemas, usageTotalSchema } from "./turn.ts";
 import { worktreeSchema } from "./worktree.ts";
@@ -65,6 +66,8 @@ export const sessionLimitsSchema = z.object({
   within: z.array(z.array(z.string()).readonly()).readonly().optional(),
   /** Denies the tools that need more. Absent: the permission decides alone. */
   needs_at_most: z.literal("write").optional(),
+  /** The settings of the starters. Absent for a session that an agent started: its starters leave all to the project. */
+  confined_within: z.array(sandboxSettingsSchema).readonly().optional(),
   /** The only agents whose sessions it may end outside its own tree; absent means none. */
   may_end: z.array(z.string()).readonly().optional(),
 });

@@ -15,6 +15,7 @@ export const starterAgentSchema = agentSchema.pick({
   deny_tools: true,
   within: true,
   needs_at_most: true,
+  confined_within: true,
   subagents: true,
   may_end: true,
 });

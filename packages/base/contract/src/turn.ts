@@ -12,7 +12,7 @@ export type TurnReason = z.infer<typeof turnReasonSchema>;
 export const turnErrorSchema = z.object({
   /**
    * `not_installed not_logged_in bad_model start died protocol rate_limited overloaded context_overflow
-   * tool_loop timeout model blocked restart internal`
+   * tool_loop timeout model blocked restart sandbox_unavailable internal`
    */
   code: z.string(),
   message: z.string(),

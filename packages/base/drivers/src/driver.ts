@@ -157,6 +157,8 @@ export interface ConversationHost {
   notice(notice: TurnItems["notice"]): void;
   /** A turn that the harness started by itself. It ends with its `turn.ended`. */
   spontaneousTurn(events: AsyncIterable<DriverEvent>): void;
+  /** Starts the programs of this session, confined as its settings say. */
+  readonly processes: Processes;
   /** The plane's tools for in-process drivers. */
   readonly tools: ToolHost;
 }

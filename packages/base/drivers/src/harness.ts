@@ -23,6 +23,8 @@ export type HarnessFacts = {
   readonly projectFiles: readonly ProjectFile[] | "any";
   /** The same of the user, relative to the home folder. The program may freely write the rest of its folders. */
   readonly userFiles: readonly string[];
+  /** Where the program keeps its login and conversations, relative to the home folder: hidden from all other programs. */
+  readonly logins: readonly string[];
   /** The driver calls the model itself, so plugins see each request, and a model is named with its provider. */
   readonly callsModel: boolean;
   /** Aegis decides about each call of a tool. Otherwise it decides only where the program asks. */

@@ -1,5 +1,5 @@
 /** The parts of a git repository that work in a folder changes, and those that make git run programs. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isErrno } from "@aegis/lib/files.ts";
 
@@ -24,10 +24,23 @@ export async function gitPlaces(folder: string): Promise<GitPlaces> {
   // Not a worktree but a submodule: its folder is like `.git`.
   if (common === null || dirname(dirname(own)) !== common)
     return { write: [], protect: [place, ...(await protectedIn(own))] };
+  // A program may have written the file itself, to name the repository of another folder.
+  if (!(await pointsBack(own, place))) return { write: [], protect: [place] };
   return {
     write: [...["objects", "refs", "logs"].map((name) => join(common, name)), own],
     protect: [place, ...["commondir", "gitdir", "config.worktree"].map((name) => join(own, name))],
   };
+}
+
+/** Whether the repository knows the worktree: only git, outside of the worktree, writes that. */
+async function pointsBack(own: string, place: string): Promise<boolean> {
+  const named = await readFile(join(own, "gitdir"), "utf8").catch(() => "");
+  const [wanted, found] = await Promise.all([place, resolve(own, named.trim())].map((path) => realPath(path)));
+  return wanted !== null && wanted === found && (await realPath(own)) === own;
+}
+
+function realPath(path: string): Promise<string | null> {
+  return realpath(path).catch(() => null);
 }
 
 async function protectedIn(gitFolder: string): Promise<string[]> {

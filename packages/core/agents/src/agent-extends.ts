@@ -1,5 +1,6 @@
 /** Resolves `extends`: an agent's own fields override those of the agent that it extends. */
 import type { AgentProfile, Permission } from "@aegis/contract/agent.ts";
+import { unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 
 export type Extended = {
@@ -61,6 +62,9 @@ function merge(own: AgentProfile, base: AgentProfile, { narrowed }: ExtendOption
     max_turns: own.max_turns ?? base.max_turns,
     tools: own.tools ?? base.tools,
     deny_tools: [...new Set([...base.deny_tools, ...own.deny_tools])],
+    sandbox: own.sandbox ?? base.sandbox,
+    allow: own.allow ?? (base.plugin === null ? base.allow : null),
+    ...(own.sandbox === null && base.plugin !== null ? { confined_within: [unsaidSandbox] } : {}),
     skills: own.skills ?? base.skills,
     on_crash: own.on_crash ?? base.on_crash,
     isolation: own.isolation ?? base.isolation,

@@ -1,6 +1,7 @@
 /** Completes an agent with the project's default agent: harness with its options, model and rights. */
 import type { Agent, AgentDiagnostic, AgentProfile, Permission } from "@aegis/contract/agent.ts";
 import { familyOf, qualifiedModel } from "@aegis/contract/model-names.ts";
+import { unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { factsOf, harnesses } from "@aegis/drivers/all.ts";
 import type { HarnessFacts } from "@aegis/drivers/harness.ts";
 
@@ -49,6 +50,7 @@ export function completeProfile(profile: AgentProfile, base: AgentProfile | null
     model,
     effort: profile.effort ?? (inherited ? base.effort : null),
     permission: permissionFor(profile, base),
+    ...confinementFor(profile),
     env: inherited ? { ...base.env, ...profile.env } : profile.env,
     options: inherited ? { ...base.options, ...profile.options } : profile.options,
     // An agent that inherits untrusted settings is untrusted as well.
@@ -83,6 +85,11 @@ function judgeModel(model: string, harness: string): JudgedModel {
 function permissionFor(profile: AgentProfile, base: AgentProfile | null): Permission {
   if (profile.permission !== null && profile.plugin === null) return profile.permission;
   return narrowedPermission(profile.permission, base);
+}
+
+/** A plugin's agent reaches no more than the project's programs do. */
+function confinementFor({ plugin }: AgentProfile): Partial<Pick<Agent, "allow" | "confined_within">> {
+  return plugin === null ? {} : { allow: null, confined_within: [unsaidSandbox] };
 }
 
 /** The requested rights, or the default agent's rights if those are lower. */

@@ -1,5 +1,6 @@
 /** Computes the effective rights of a session: those of its agent, limited by those of its starter. */
 import type { Agent, Permission } from "@aegis/contract/agent.ts";
+import { type SandboxSettings, unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import type { SessionLimits } from "@aegis/contract/session.ts";
 import type { StarterAgent } from "@aegis/contract/starter.ts";
 
@@ -13,6 +14,7 @@ export function limitedAgent(agent: Agent, limits: SessionLimits | null): Agent 
     deny_tools: union(agent.deny_tools, limits.deny_tools),
     may_end: inBoth(agent.may_end, limits.may_end ?? []),
     ...(limits.within === undefined ? {} : { within: limits.within.map((names) => [...names]) }),
+    ...confinedWithin(agent, limits),
   };
 }
 
@@ -32,7 +34,21 @@ export function limitsBelow(
     deny_tools: union(agent.deny_tools, more.deny_tools ?? []),
     may_end: agent.may_end,
     ...ceilings(agent, started),
+    ...(agent.confined_within === undefined ? {} : { confined_within: agent.confined_within }),
   };
+}
+
+/** What a session passes on: its agent's settings and those above it. Without an entry all leave it to the project. */
+export function confinementsOf(agent: Pick<Agent, "sandbox" | "allow" | "confined_within">): SandboxSettings[] {
+  const { sandbox, allow, confined_within = [] } = agent;
+  const all = [...confined_within, { sandbox, allow }];
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+function confinedWithin(agent: Agent, { confined_within, permission }: SessionLimits): Pick<Agent, "confined_within"> {
+  const starters = confined_within ?? (permission === null ? [] : [unsaidSandbox]);
+  const all = [...(agent.confined_within ?? []), ...starters];
+  return all.length === 0 ? {} : { confined_within: all };
 }
 
 export type NamedAgent = Pick<Agent, "slug" | "plugin"> & Partial<Pick<Agent, "overrides">>;

@@ -65,6 +65,8 @@ const known: readonly string[] = [
   "on_crash",
   "isolation",
   "nodes",
+  "sandbox",
+  "allow",
   ...[...synonyms.flat(), ...foreign, ...remarks],
 ];
 const knownKeys: ReadonlySet<string> = new Set(known);

@@ -4,8 +4,10 @@
  */
 
 import { type Agent, type Permission, subagentLimitsSchema } from "@aegis/contract/agent.ts";
+import { sandboxAllowSchema, sandboxLevelSchema } from "@aegis/contract/sandbox.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { fieldProblems, problemText } from "@aegis/lib/issue-words.ts";
+import { parseHostRule } from "@aegis/sandbox/host-rules.ts";
 import { describe, type Fields, listOf } from "./fields.ts";
 
 /** Synonyms of a field; the first existing one counts. */
@@ -21,9 +23,13 @@ export const rightKeys: ReadonlySet<string> = new Set([
   "subagents",
   "may_end",
   "mcp",
+  "sandbox",
+  "allow",
 ]);
 
-export type Rights = Pick<Agent, "tools" | "deny_tools" | "subagents" | "may_end"> & { permission: Permission | null };
+export type Rights = Pick<Agent, "tools" | "deny_tools" | "subagents" | "may_end" | "sandbox" | "allow"> & {
+  permission: Permission | null;
+};
 
 const permissions: Readonly<Record<string, Permission | null>> = {
   read: "read",
@@ -53,6 +59,8 @@ export function readRights(fields: Fields, plugin: string | null): Rights {
     deny_tools: [...new Set([...denied, ...tools.denied, ...permission.denied])],
     subagents: readSubagents(fields),
     may_end: readMayEnd(fields, plugin),
+    sandbox: readSandbox(fields),
+    allow: readAllow(fields, plugin),
   };
 }
 
@@ -167,6 +175,36 @@ function readSubagents(fields: Fields): Agent["subagents"] {
   const words = { known: Object.keys(subagentLimitsSchema.shape), noun: "field" };
   for (const problem of fieldProblems(parsed.error.issues, words)) fields.error("subagents", problemText(problem));
   return {};
+}
+
+function readSandbox(fields: Fields): Agent["sandbox"] {
+  const found = fields.first("sandbox");
+  if (found === null) return null;
+  const level = sandboxLevelSchema.safeParse(found.value);
+  if (level.success) return level.data;
+  const levels = sandboxLevelSchema.options.join(", ");
+  fields.error("sandbox", `expected one of ${levels}, found ${describe(found.value)}`);
+  return "strict";
+}
+
+function readAllow(fields: Fields, plugin: string | null): Agent["allow"] {
+  const found = fields.first("allow");
+  if (found === null) return null;
+  if (plugin !== null) {
+    fields.warn("allow", "has no effect for an agent of a plugin; only the user's own files can give it");
+    return null;
+  }
+  const parsed = sandboxAllowSchema.safeParse(found.value);
+  if (!parsed.success) {
+    const words = { known: Object.keys(sandboxAllowSchema.shape), noun: "field" };
+    for (const problem of fieldProblems(parsed.error.issues, words)) fields.error("allow", problemText(problem));
+    return null;
+  }
+  for (const host of parsed.data.hosts) {
+    const rule = parseHostRule(host);
+    if (typeof rule === "string") fields.error("allow", `hosts: ${rule}, found "${host}"`);
+  }
+  return parsed.data;
 }
 
 /** A plugin's agent cannot request the right to end work that others started. */

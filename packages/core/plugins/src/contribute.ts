@@ -13,7 +13,7 @@ import type { Command, CommandTable } from "@aegis/skills/commands/command-table
 import { fillArguments } from "@aegis/skills/commands/fill.ts";
 import type { CodeHost } from "./host/code-host.ts";
 import { PluginLoadError } from "./host/errors.ts";
-import { type ExecutableOptions, runExecutable } from "./host/executable.ts";
+import { type ConfineTool, type ExecutableOptions, runExecutable } from "./host/executable.ts";
 import type { CallOptions } from "./host/open-calls.ts";
 import type {
   ChannelDeclaration,
@@ -80,7 +80,7 @@ export type Contribution = {
   /** Null for a plugin without code. */
   code: CodeHost | null;
   executables: readonly ExecutableTool[];
-  running: Omit<ExecutableOptions, "plugin">;
+  running: Omit<ExecutableOptions, "plugin" | "confine"> & { confine: ConfineTool };
   agents: readonly AgentProfile[];
   agentFaults: readonly AgentDiagnostic[];
   skills: readonly PluginSkill[];
@@ -243,7 +243,11 @@ function executableTool(part: Contribution, tool: ExecutableTool): Tool {
   return {
     ...toolFields(part, { name, description, permission, readOnly, ...more }),
     input: jsonInput(schema),
-    run: (input: unknown, { signal }) => runExecutable(tool, input, { ...running, plugin }, signal),
+    run: (input: unknown, { caller, signal }) => {
+      const { dataDir, cacheDir } = running;
+      const confine = () => running.confine(caller.id, [dataDir, cacheDir]);
+      return runExecutable(tool, input, { ...running, plugin, confine }, signal);
+    },
   };
 }
 

@@ -21,7 +21,7 @@ import type { FoundPlugin } from "./find.ts";
 import { CodeHost, type CodeHostOptions } from "./host/code-host.ts";
 import { apiEntries } from "./host/entries.ts";
 import type { Death } from "./host/errors.ts";
-import { placeVariables } from "./host/executable.ts";
+import { type ConfineTool, placeVariables } from "./host/executable.ts";
 import type { StartQueue } from "./host/start-queue.ts";
 import type { WorkerLimits } from "./host/worker.ts";
 import type { Contributions, Fault, LogLevel } from "./protocol.ts";
@@ -38,6 +38,7 @@ export type GenerationOptions = {
   cacheDir: string;
   env: Environment;
   processes: Processes;
+  confine: ConfineTool;
   consent: () => Promise<Consent>;
   findSkills: FindSkills;
   limits: WorkerLimits;
@@ -74,7 +75,7 @@ export class Generation {
 
   /** Throws `PluginLoadError`, with nothing left running. Does not wait for code whose declarations are known. */
   static async load(options: GenerationOptions): Promise<Generation> {
-    const { found, manifest, config, order, dataDir, log, env, processes, consent } = options;
+    const { found, manifest, config, order, dataDir, log, env, confine, consent } = options;
     await makePrivateDir(dataDir);
     const holder: { generation: Generation | null } = { generation: null };
     const code = found.modules.length === 0 ? null : await openCode(options, holder);
@@ -95,7 +96,7 @@ export class Generation {
         dataDir,
         cacheDir: options.cacheDir,
         env,
-        processes,
+        confine,
         consent,
       },
       agents: agents.profiles,

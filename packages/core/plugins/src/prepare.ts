@@ -14,6 +14,7 @@ import type { FoundPlugin } from "./find.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { Generation, type GenerationOptions, pluginPlaces } from "./generation.ts";
 import { PluginLoadError, placeText } from "./host/errors.ts";
+import type { ConfineTool } from "./host/executable.ts";
 import type { StartQueue } from "./host/start-queue.ts";
 import type { Stripper } from "./host/stripper.ts";
 import type { WorkerLimits } from "./host/worker.ts";
@@ -28,6 +29,7 @@ export type LoaderOptions = {
   cacheDir: string;
   env: Environment;
   processes: Processes;
+  confine: ConfineTool;
   tables: PluginTables;
   logs: PluginLogs;
   stripper: Stripper;
@@ -139,6 +141,7 @@ function load(
     cacheDir: options.cacheDir,
     env: options.env,
     processes: options.processes,
+    confine: options.confine,
     consent: () => options.consent({ name: found.name, dir: found.place }),
     findSkills: options.findSkills,
     limits: options.limits(),

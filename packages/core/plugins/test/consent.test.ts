@@ -30,7 +30,7 @@ it("starts no program without consent to this program", async () => {
     log: silentLogger,
   });
   const env = { PATH: process.env.PATH };
-  const options = { plugin: "p", root, config: {}, dataDir: root, cacheDir: root, env, processes };
+  const options = { plugin: "p", root, config: {}, dataDir: root, cacheDir: root, env, confine: async () => processes };
   const signal = new AbortController().signal;
   await expect(runExecutable(tool, {}, { ...options, consent: refused }, signal)).rejects.toMatchObject({
     code: "forbidden",

@@ -19,6 +19,7 @@ import type { Environment } from "@aegis/lib/child-env.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { makePrivateDirsBelow } from "@aegis/lib/files.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import type { Processes } from "@aegis/lib/process.ts";
 import { expandVariables } from "@aegis/lib/variables.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import { folderOf, joined, type SessionExtensions, type SessionFolder } from "./extensions.ts";
@@ -70,7 +71,13 @@ export type ConversationsOptions = {
     /** Whether the agent needs no trust until the settings give it another profile. */
     isInert(agent: Agent): Promise<boolean>;
   };
-  host: (session: SessionRow, tools: Toolset, spontaneousTurn: ConversationHost["spontaneousTurn"]) => ConversationHost;
+  host: (
+    session: SessionRow,
+    tools: Toolset,
+    own: Pick<ConversationHost, "spontaneousTurn" | "processes">,
+  ) => ConversationHost;
+  /** What starts the programs of a session that works in the folder. Throws if they must be confined and cannot be. */
+  confine: (session: SessionRow, agent: Agent, folder: string) => Promise<Processes>;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
   extensions: SessionExtensions;
@@ -204,7 +211,10 @@ export class Conversations {
     const tools = new Toolset(this.#options.tools, agent, session);
     const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
-    const own = host(session, tools, (events) => this.#spontaneousTurn(id, events));
+    const processes = await this.#options.confine(session, agent, cwd).catch((error: unknown) => {
+      throw asStartFailure(error);
+    });
+    const own = host(session, tools, { processes, spontaneousTurn: (events) => this.#spontaneousTurn(id, events) });
     const wasGated = own.gated;
     const conversation = await driver.open(
       {

@@ -1,10 +1,12 @@
 /** Converts a refusal to start something into the failure of a turn. */
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { DriverError } from "@aegis/drivers/driver.ts";
+import { SandboxUnavailable } from "@aegis/sandbox/sandbox.ts";
 
 /** Returns a `DriverError` for a refusal, and any other error unchanged. */
 export function asStartFailure(error: unknown): unknown {
   if (!isAegisError(error) || (error.code !== "forbidden" && error.code !== "unavailable")) return error;
   const fix = error.hint === undefined ? {} : { fix: error.hint };
-  return new DriverError({ code: "start", message: error.message, ...fix }, { cause: error });
+  const code = error.cause instanceof SandboxUnavailable ? "sandbox_unavailable" : "start";
+  return new DriverError({ code, message: error.message, ...fix }, { cause: error });
 }

@@ -2,6 +2,7 @@
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import type { SubagentSettings } from "@aegis/agents/rights/rules.ts";
+import type { Starter } from "@aegis/contract/starter.ts";
 import type { Broadcasts } from "@aegis/delegation/groups/broadcasts.ts";
 import type { Groups } from "@aegis/delegation/groups/groups.ts";
 import type { Queues } from "@aegis/delegation/queues/queues.ts";
@@ -35,7 +36,8 @@ export type WorkflowDeps = {
   broadcasts: Broadcasts;
   checks: Checks;
   receipts: ReceiptViews;
-  processes: Processes;
+  /** What starts a command of a run. Throws if it must be confined and cannot be. */
+  confine: (run: { within: Starter["agent"] | null; folder: string; own: readonly string[] }) => Promise<Processes>;
   /** Redacts the output of commands. */
   redactedStream: () => RedactedStream;
   /** Checks that a run of the workflow may continue and start commands. Throws `forbidden`. */

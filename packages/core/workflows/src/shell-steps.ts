@@ -96,24 +96,27 @@ export async function checkMayRun(
 type Command = { command: string; options: BashOptions; key: string; signal: AbortSignal };
 
 async function runCommand(context: RunContext, deps: StepDeps, run: Command): Promise<BashResult> {
-  const { processes, consent, env, root, scratchDir, clock } = deps;
+  const { consent, env, root, scratchDir, clock } = deps;
   const { command, options, key, signal } = run;
   signal.throwIfAborted();
   await makePrivateDir(scratchDir);
   const errors = join(scratchDir, `${derivedId("run", key)}.stderr`);
   const output = new OutputLog(context, deps, command);
+  const cwd = resolve(root, options.cwd ?? ".");
+  const starter = await starterOfRun(deps.store.read, context.run, deps.agents);
+  const processes = await deps.confine({ within: starter?.agent ?? null, folder: cwd, own: [scratchDir] });
   const child = await processes
     .start(
       {
         argv: ["sh", "-c", wrapper, "sh", command, errors],
         // Identifies runs started by this command, so that endless nesting is detected.
         env: childEnv(env, [], { ...options.env, AEGIS_RUN: context.run.id }),
-        cwd: resolve(root, options.cwd ?? "."),
+        cwd,
       },
       await consent(),
     )
     .catch((error: unknown) => {
-      throw new WorkflowError(`cannot run a command in ${resolve(root, options.cwd ?? ".")}: ${errorText(error)}`);
+      throw new WorkflowError(`cannot run a command in ${cwd}: ${errorText(error)}`);
     });
   const timeoutMs = options.timeout === undefined ? null : options.timeout * 1000;
   try {

@@ -18,7 +18,8 @@ export type FillOptions = {
   repository: Repository;
   dir: string;
   settings: () => FillSettings;
-  processes: Processes;
+  /** Throws if the commands must be confined and cannot be. */
+  confine: () => Promise<Processes>;
   /** Proof that the user trusts the commands; one is valid for one start. */
   consent: () => Promise<Consent>;
   daemonEnv: Environment;
@@ -82,7 +83,8 @@ async function linkFile(root: string, dir: string, path: string): Promise<void> 
 }
 
 async function runSetup(command: string, options: FillOptions): Promise<void> {
-  const { processes, consent, daemonEnv, env, dir, signal } = options;
+  const { confine, consent, daemonEnv, env, dir, signal } = options;
+  const processes = await confine();
   const child = await processes.start(
     { argv: ["sh", "-c", `exec 2>&1; ${command}`], cwd: dir, env: childEnv(daemonEnv, [], { ...env }) },
     await consent(),

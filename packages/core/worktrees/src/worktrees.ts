@@ -13,6 +13,7 @@ import { withFileLock } from "@aegis/lib/file-lock.ts";
 import { hasRepository, openRepository, projectIn, type Repository } from "@aegis/lib/git/repository.ts";
 import { fields, GitRunError, line, type RunGit } from "@aegis/lib/git/run.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
+import type { Processes } from "@aegis/lib/process.ts";
 import { SerialByKey } from "@aegis/lib/serial.ts";
 import { isHere } from "@aegis/nodes/node-of.ts";
 import type { SessionFolder } from "@aegis/sessions/extensions.ts";
@@ -34,7 +35,9 @@ export type WorktreesOptions = {
   folder: () => string;
   /** The number of ports per worktree. */
   ports: () => number;
-  fill: Omit<FillOptions, "repository" | "dir" | "env" | "signal">;
+  fill: Omit<FillOptions, "repository" | "dir" | "env" | "signal" | "confine">;
+  /** What starts the setup commands of the session's worktree. Throws if they must be confined and cannot be. */
+  confine: (session: SessionId, folder: string) => Promise<Processes>;
   signal: AbortSignal;
 };
 
@@ -112,7 +115,7 @@ export class Worktrees {
   }
 
   async #create(before: Worktree): Promise<Named> {
-    const { store, clock, git, fill, signal } = this.#options;
+    const { store, clock, git, fill, confine, signal } = this.#options;
     const repository = await this.#repository();
     const lock = join(repository.commonDir, "aegis");
     await mkdir(lock, { recursive: true });
@@ -125,7 +128,8 @@ export class Worktrees {
       uncommitted(repository, row),
       own.git(["checkout", "-q", "-f", "HEAD", "--"], { timeoutMs: checkoutTimeoutMs, signal }),
     ]);
-    await fillWorktree({ ...fill, repository, dir: row.dir, env: this.#env(row), signal });
+    const confined = () => confine(row.session, row.dir);
+    await fillWorktree({ ...fill, repository, dir: row.dir, env: this.#env(row), confine: confined, signal });
     const { session, dir, branch, base, port } = row;
     await store.transact(async (tx) => {
       await tx.worktrees.update(session, { state: "ready", problem: null });

@@ -14,27 +14,26 @@ import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
 import type { FileStates } from "@aegis/worktrees/checks/measure.ts";
 import { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
 import type { BuildOptions } from "./build.ts";
+import type { Confine } from "./build-confinement.ts";
 import type { SessionParts } from "./build-sessions.ts";
 
-export type BuildChecksOptions = Pick<
-  BuildOptions,
-  "root" | "store" | "clock" | "processes" | "env" | "settings" | "redact"
-> &
+export type BuildChecksOptions = Pick<BuildOptions, "root" | "store" | "clock" | "env" | "settings" | "redact"> &
   Pick<SessionParts, "inbox" | "sessions"> & {
     extensions: SessionExtensions;
     boundaries: Boundaries;
+    confine: Confine;
     judge: ConsentCheck;
   };
 
 export type CheckParts = { checks: Checks; receipts: ReceiptViews; checkConsent: CheckConsent };
 
 export function buildChecks(options: BuildChecksOptions): CheckParts {
-  const { root, store, clock, processes, env, redact, inbox, sessions, extensions } = options;
+  const { root, store, clock, env, redact, inbox, sessions, extensions } = options;
   const files = fileStates(options.boundaries);
   const checks = new Checks({
     store,
     clock,
-    processes,
+    confine: (session, folder) => options.confine({ session, folder }),
     daemonEnv: env,
     redact,
     inbox,

@@ -18,6 +18,7 @@ import { CopyEdges } from "@aegis/worktrees/turn-edges.ts";
 import { Worktrees } from "@aegis/worktrees/worktrees.ts";
 import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
+import type { Confine } from "./build-confinement.ts";
 
 export type BuildCopiesOptions = Pick<
   BuildOptions,
@@ -26,6 +27,7 @@ export type BuildCopiesOptions = Pick<
   extensions: SessionExtensions;
   judge: ConsentCheck;
   claims: FileClaims;
+  confine: Confine;
 };
 
 export type CopyParts = {
@@ -57,7 +59,7 @@ export function buildClaims({
 }
 
 export function buildCopies(options: BuildCopiesOptions): CopyBuild {
-  const { root, store, clock, log, processes, env, settings, signal, extensions, judge, claims } = options;
+  const { root, store, clock, log, env, settings, signal, extensions, judge, claims } = options;
   const git = gitRunner(options);
   const boundaries = new Boundaries({ store, clock, log, git, root });
   const shownFolder = async (session: SessionId) => (await store.read.worktrees.get(session))?.dir ?? root;
@@ -73,9 +75,9 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
     signal,
     folder: () => worktreeFolder(options),
     ports: () => settings().config.worktrees.ports,
+    confine: (session, folder) => options.confine({ session, folder }),
     fill: {
       settings: () => settings().config.worktrees,
-      processes,
       consent: () => judge.commands("worktrees.setup"),
       daemonEnv: env,
     },

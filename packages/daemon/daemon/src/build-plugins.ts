@@ -26,6 +26,7 @@ import type { Skills } from "@aegis/skills/skills.ts";
 import type { RegisteredWorkflow, Workflows } from "@aegis/workflows/workflows.ts";
 import { z } from "zod";
 import type { BuildOptions } from "./build.ts";
+import type { Confine } from "./build-confinement.ts";
 
 export type BuildPluginsOptions = Pick<
   BuildOptions,
@@ -49,6 +50,7 @@ export type BuildPluginsOptions = Pick<
   reducers: ReducerTable;
   pluginChannels: PluginChannels;
   skills: Skills;
+  confine: Confine;
 };
 
 export type PluginParts = { plugins: Plugins; commands: CommandTable };
@@ -70,6 +72,7 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
   const plugins = new Plugins({
     ...options,
     projectRoot: root,
+    confine: (session, own) => options.confine({ session, folder: root, own }),
     cacheDir: join(homeOf(env), ".aegis", "cache", "plugins"),
     dirs: () => pluginDirs(root, homeOf(env), config().plugin_dirs),
     settings: () => config().plugins,

@@ -13,7 +13,7 @@ import { nodeOf } from "@aegis/nodes/node-of.ts";
 import { Commands } from "@aegis/nodes/requests.ts";
 import { SessionProcesses } from "@aegis/nodes/session-processes.ts";
 import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
-import { Conversations } from "@aegis/sessions/conversations.ts";
+import { Conversations, type ConversationsOptions } from "@aegis/sessions/conversations.ts";
 import { createSession } from "@aegis/sessions/create.ts";
 import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
 import { Attachments, type SharedFiles } from "@aegis/sessions/inbox/attachments.ts";
@@ -48,6 +48,7 @@ export type BuildSessionsOptions = { judge: ConsentCheck } & Pick<
     skills: Pick<SkillCore, "grants" | "router" | "skills">;
     extensions: SessionExtensions;
     askPerson: HostOptions["askPerson"];
+    confine: ConversationsOptions["confine"];
     maxHops: () => number;
   };
 
@@ -92,9 +93,22 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
     // A starting harness waits for disk and network about as long as it computes.
     openings: new Openings({ clock, most: 2 * availableParallelism() }),
     judge,
-    host: (session, scoped, spontaneousTurn) =>
+    confine: options.confine,
+    host: (session, scoped, own) =>
       createHost(
-        { root, judge, store, clock, log, writes, spontaneousTurn, permission, askPerson, hooks: hooks.conversation },
+        {
+          root,
+          judge,
+          store,
+          clock,
+          log,
+          writes,
+          permission,
+          askPerson,
+          spontaneousTurn: own.spontaneousTurn,
+          processes: own.processes,
+          hooks: hooks.conversation,
+        },
         session,
         scoped,
       ),

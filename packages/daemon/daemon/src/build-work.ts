@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import { catalog } from "@aegis/builtin-workflows/catalog.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
+import { unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import type { QueueSettings } from "@aegis/contract/task.ts";
 import { Broadcasts } from "@aegis/delegation/groups/broadcasts.ts";
 import { Groups } from "@aegis/delegation/groups/groups.ts";
@@ -29,15 +30,13 @@ import { RunEnds } from "@aegis/workflows/run-ends.ts";
 import { Workflows } from "@aegis/workflows/workflows.ts";
 import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
+import type { Confine } from "./build-confinement.ts";
 import { buildSchedules } from "./build-schedules.ts";
 import type { SessionParts } from "./build-sessions.ts";
 
 export type BuildWorkOptions = SessionParts &
   CheckParts &
-  Pick<
-    BuildOptions,
-    "root" | "stateDir" | "clock" | "log" | "processes" | "env" | "settings" | "signal" | "redactedStream"
-  > & {
+  Pick<BuildOptions, "root" | "stateDir" | "clock" | "log" | "env" | "settings" | "signal" | "redactedStream"> & {
     store: Store;
     transact: Transact;
     agents: AgentTable;
@@ -46,6 +45,7 @@ export type BuildWorkOptions = SessionParts &
     maxHops: () => number;
     judge: ConsentCheck;
     extensions: SessionExtensions;
+    confine: Confine;
   };
 
 export type WorkParts = {
@@ -129,7 +129,8 @@ function declaredQueues(config: Pick<Config, "queues">): Record<string, QueueSet
   );
 }
 
-type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings" | "consent"> & {
+type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings" | "consent" | "confine"> & {
+  confine: Confine;
   judge: ConsentCheck;
   stateDir: string;
   maxHops: () => number;
@@ -156,6 +157,8 @@ function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
     ...options,
     subagentSettings: () => settings().config.subagents,
     scratchDir: join(stateDir, "scratch"),
+    confine: ({ within, folder, own }) =>
+      options.confine({ within: within === null ? [] : (within.confined_within ?? [unsaidSandbox]), folder, own }),
     consent: ({ name, plugin }) => judge.workflow(name, plugin === null ? null : judge.loadedPlugin(plugin)),
     engine,
     ends,

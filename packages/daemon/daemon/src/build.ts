@@ -41,6 +41,7 @@ import { createTransact } from "@aegis/store/transact.ts";
 import { buildChannels, type ChannelParts } from "./build-channels.ts";
 import { buildChecks, type CheckParts } from "./build-checks.ts";
 import { buildCluster, type ClusterParts, type Membership, onlyNode } from "./build-cluster.ts";
+import { buildConfinement, confineSessions } from "./build-confinement.ts";
 import { buildClaims, buildCopies, type CopyParts, type LandingParts } from "./build-copies.ts";
 import { buildHooks, type Hooks } from "./build-hooks.ts";
 import { buildPlugins, type PluginParts } from "./build-plugins.ts";
@@ -145,8 +146,10 @@ export function buildRuntime(options: BuildOptions): Runtime {
   });
   const plane = new Plane({ store, version, log, clock, url: () => `${url()}${planePath}` });
   const extensions = new SessionExtensions();
+  const confine = buildConfinement({ ...options, agents });
   const shared = {
     ...options,
+    confine,
     overflow,
     judge,
     transact,
@@ -157,7 +160,16 @@ export function buildRuntime(options: BuildOptions): Runtime {
   };
   const { finish: finishCopies, ...copies } = buildCopies(shared);
   const core = buildSkillCore(shared);
-  const sessionParts = buildSessions({ ...shared, tools, hub, plane, hooks, skills: core, askPerson });
+  const sessionParts = buildSessions({
+    ...shared,
+    confine: confineSessions(confine, options.processes),
+    tools,
+    hub,
+    plane,
+    hooks,
+    skills: core,
+    askPerson,
+  });
   const { turns, conversations, inbox } = sessionParts;
   const settle = async (session: SessionId) => {
     await turns.interrupt(session);
@@ -176,7 +188,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
   tools.add(metaTool(tools));
   const pluginChannels = new PluginChannels();
   const filled = { store, agents, tools, hooks: hooks.table, workflows, reducers, skills: skills.skills };
-  const plugins = buildPlugins({ ...options, ...filled, judge, pluginChannels });
+  const plugins = buildPlugins({ ...options, ...filled, judge, pluginChannels, confine });
   judge.usePlugins((name) => plugins.plugins.placeOf(name));
   hooks.onFailure((call) => plugins.plugins.hookFailed(call));
   const channels = buildChannels({ ...options, ...sessionParts, ...work, asks, agents, hub, pluginChannels });

@@ -25,6 +25,7 @@ export type HostOptions = {
   log: Logger;
   writes: StagedWrites;
   spontaneousTurn: ConversationHost["spontaneousTurn"];
+  processes: ConversationHost["processes"];
   hooks: (session: SessionRow, tools: Toolset) => ConversationHooks;
   /** Calls that a skill was granted need no approval. */
   permission: AskPermission;
@@ -90,6 +91,7 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
         .catch(failed("a notice could not be recorded"));
     },
     spontaneousTurn: options.spontaneousTurn,
+    processes: options.processes,
     tools: {
       list: async () => tools.specs(),
       refusal: (name) => tools.refusal(name),

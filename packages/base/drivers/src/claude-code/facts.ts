@@ -15,6 +15,7 @@ export const claudeCodeFacts: HarnessFacts = {
   program,
   detect: "claude",
   projectFiles: [...claudeFiles, { path: ".claude/workflows", what: "Claude Code runs programs from it" }],
+  logins: [".claude", ".claude.json"],
   userFiles: [".claude.json", ".claude/settings.json", ".claude/settings.local.json"],
   callsModel: false,
   asksByItself: true,

@@ -49,6 +49,7 @@ function scopedHost(host: ConversationHost, refusal: (use: ToolUse) => string | 
     beforeModel: (request, signal) => host.beforeModel(request, signal),
     notice: (notice) => host.notice(notice),
     spontaneousTurn: (events) => host.spontaneousTurn(events),
+    processes: host.processes,
     tools: host.tools,
   };
 }

@@ -15,6 +15,7 @@ export const codexFacts: HarnessFacts = {
   program,
   detect: "codex",
   projectFiles: [{ path: ".codex", what: "Codex takes settings and servers from it" }],
+  logins: [".codex"],
   userFiles: [".codex/config.toml", ".codex/rules"],
   callsModel: false,
   asksByItself: true,

@@ -122,7 +122,7 @@ async function listPlaneTools(
 }
 
 function createLoop({ spec, deps, model, options, contextSize, system, history }: ConversationParts): Loop {
-  const { clock, processes } = deps;
+  const { clock } = deps;
   const request = {
     system,
     temperature: options.temperature,
@@ -137,7 +137,7 @@ function createLoop({ spec, deps, model, options, contextSize, system, history }
     context: {
       cwd: spec.cwd,
       clock,
-      processes,
+      processes: spec.host.processes,
       consent: () => spec.host.consent(),
       shellEnv: childEnv(deps.env, [], spec.agent.env),
       seen: new SeenFiles(),

@@ -6,6 +6,7 @@ export const nativeFacts: HarnessFacts = {
   program: null,
   detect: null,
   projectFiles: [],
+  logins: [],
   userFiles: [],
   callsModel: true,
   asksByItself: true,

@@ -6,6 +6,7 @@ export const scriptedFacts: HarnessFacts = {
   program: null,
   detect: null,
   projectFiles: [],
+  logins: [],
   userFiles: [],
   callsModel: false,
   asksByItself: true,

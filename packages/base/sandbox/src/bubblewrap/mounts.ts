@@ -48,8 +48,15 @@ async function mountsOf(policy: SandboxPolicy): Promise<Mount[]> {
     const known = found.get(mount.path);
     if (known === undefined || kinds.indexOf(known.kind) <= kinds.indexOf(mount.kind)) found.set(mount.path, mount);
   };
-  for (const kind of ["hide", "show", "write", "protect"] as const) {
+  for (const kind of ["hide", "show", "write"] as const) {
     for (const place of await existing(policy[kind])) add({ kind, from: place.path, ...place });
+  }
+  // A program can put a link in the place of a protected file: where it leads must not become visible.
+  const written = [...found.values()];
+  for (const place of await existing(policy.protect)) {
+    const around = [place.path, ...above(place.path)];
+    const [nearest] = around.flatMap((folder) => written.find(({ path }) => path === folder) ?? []);
+    if (nearest?.kind === "write") add({ kind: "protect", from: place.path, ...place });
   }
   for (const { folder, at } of policy.instead) {
     const [place] = await existing([at]);

@@ -6,7 +6,7 @@ import type { Run } from "@aegis/contract/run.ts";
 import type { Starter, StarterAgent } from "@aegis/contract/starter.ts";
 import type { SessionRow, StoreReads } from "@aegis/store/store.ts";
 import type { AgentTable } from "../agent-table.ts";
-import { limitedAgent } from "../limits.ts";
+import { confinementsOf, limitedAgent } from "../limits.ts";
 import { treePositionOf } from "./tree-position.ts";
 
 export async function starterOf(from: StoreReads, session: SessionId, agents: AgentTable): Promise<Starter> {
@@ -30,6 +30,7 @@ function starterAgent(row: SessionRow, agent: Agent | null): StarterAgent {
   const limited = limitedAgent(agent ?? lostAgent(row.agent), row.limits);
   const { slug, source, plugin, overrides, permission, tools, deny_tools, subagents, may_end } = limited;
   const { within, needs_at_most } = limited;
+  const confinements = confinementsOf(limited);
   return {
     slug,
     source,
@@ -42,6 +43,9 @@ function starterAgent(row: SessionRow, agent: Agent | null): StarterAgent {
     may_end,
     ...(within === undefined ? {} : { within }),
     ...(needs_at_most === undefined ? {} : { needs_at_most }),
+    ...(confinements.every(({ sandbox, allow }) => sandbox === null && allow === null)
+      ? {}
+      : { confined_within: confinements }),
   };
 }
 

@@ -5,6 +5,7 @@
 
 import { join } from "node:path";
 import { AegisError } from "@aegis/contract/errors.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ExecutableTool } from "@aegis/contract/plugin.ts";
 import { childEnv, type Environment } from "@aegis/lib/child-env.ts";
 import type { Consent } from "@aegis/lib/consent.ts";
@@ -23,10 +24,14 @@ export type ExecutableOptions = {
   dataDir: string;
   cacheDir: string;
   env: Environment;
-  processes: Processes;
+  /** What starts the program. Throws if it must be confined and cannot be. */
+  confine: () => Promise<Processes>;
   /** Called at each start, because the program on disk is what runs. */
   consent: () => Promise<Consent>;
 };
+
+/** What starts a program that a session's agent calls; it may change the folders. */
+export type ConfineTool = (session: SessionId, own: readonly string[]) => Promise<Processes>;
 
 const graceMs = 500;
 const maxOutputBytes = 1024 * 1024;
@@ -46,7 +51,8 @@ export async function runExecutable(
     cwd: options.root,
     env: childEnv(options.env, [], { ...configVariables(options.config), ...placeVariables(options) }),
   } satisfies { argv: [string, ...string[]]; cwd: string; env: Record<string, string> };
-  const child = await options.processes.start(command, await options.consent()).catch((error: unknown) => {
+  const processes = await options.confine();
+  const child = await processes.start(command, await options.consent()).catch((error: unknown) => {
     throw new AegisError("unavailable", `${what} cannot be started: ${errorText(error)}`);
   });
   const over = Promise.withResolvers<never>();

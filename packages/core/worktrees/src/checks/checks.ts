@@ -9,6 +9,7 @@ import type { LandingId, MessageId, SessionId, TurnId } from "@aegis/contract/id
 import type { CheckReceipt } from "@aegis/contract/receipt.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Consent } from "@aegis/lib/consent.ts";
+import type { Processes } from "@aegis/lib/process.ts";
 import { SerialByKey } from "@aegis/lib/serial.ts";
 import { untilAborted } from "@aegis/lib/until-aborted.ts";
 import type { SessionFolder } from "@aegis/sessions/extensions.ts";
@@ -18,7 +19,9 @@ import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { ReceiptRow, Store, StoreTx } from "@aegis/store/store.ts";
 import { type MeasureOptions, measure, notRun } from "./measure.ts";
 
-export type ChecksOptions = MeasureOptions & {
+export type ChecksOptions = Omit<MeasureOptions, "processes"> & {
+  /** What starts a check of the session's work in the folder. Throws if it must be confined and cannot be. */
+  confine: (session: SessionId, folder: string) => Promise<Processes>;
   store: Store;
   clock: Clock;
   inbox: Inbox;
@@ -88,7 +91,8 @@ export class Checks {
     await store.transact((tx) => tx.receipts.put(row));
     // The folder is a new checkout: files that the check writes there do not land.
     const files = { now: async () => ({ tree: landing.tree, head: next }), changed: async () => [] };
-    const measured = await measure({ command, env: {}, ...run }, run.consent, { ...this.#options, files });
+    const processes = this.#confined(session, run.cwd);
+    const measured = await measure({ command, env: {}, ...run }, run.consent, { ...this.#options, files, processes });
     return this.#end({ ...row, ...measured }, async () => null);
   }
 
@@ -104,11 +108,17 @@ export class Checks {
       signal.throwIfAborted();
       await store.transact((tx) => tx.receipts.put(row));
       const command = { command: check.command, cwd, env, timeoutMs: check.timeout * 1000, signal };
-      const measured = await measure(command, consent, this.#options);
+      const processes = this.#confined(session, cwd);
+      const measured = await measure(command, consent, { ...this.#options, processes });
       const ended = await this.#end({ ...row, ...measured }, (tx, receipt) => this.#giveBack(tx, receipt, request));
       if (ended.message !== null) sessions.wake(session);
       return ended;
     });
+  }
+
+  #confined(session: SessionId, folder: string): Pick<Processes, "start"> {
+    const { confine } = this.#options;
+    return { start: async (command, consent) => (await confine(session, folder)).start(command, consent) };
   }
 
   /** Null if the agent gets no further try. */

@@ -14,7 +14,7 @@ export type CheckCommand = {
   signal: AbortSignal;
 };
 
-export type CheckHost = { processes: Processes; daemonEnv: Environment };
+export type CheckHost = { processes: Pick<Processes, "start">; daemonEnv: Environment };
 
 export type Ran = { exit: number; timedOut: boolean; duration_ms: number; output: string };
 

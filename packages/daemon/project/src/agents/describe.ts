@@ -57,6 +57,8 @@ export function describeAgent(options: AgentsOptions, ref: string): AgentDetail 
     on_crash: agent.on_crash ?? "retry",
     isolation: agent.isolation ?? "none",
     nodes: agent.nodes ?? [],
+    sandbox: agent.sandbox,
+    allow: agent.allow,
     declared: declaredBy(agents, agent),
     extends: agent.extends ?? null,
     candidates: agents

@@ -33,6 +33,8 @@ export type AgentEntry = {
   on_crash: Agent["on_crash"];
   isolation: Agent["isolation"];
   nodes: Agent["nodes"];
+  sandbox: Agent["sandbox"];
+  allow: Agent["allow"];
 };
 
 /** The path as written in the config file, and the content of the file. */
@@ -82,5 +84,7 @@ function resolveAgent(entry: ParsedAgent, promptText: string | undefined): Agent
     on_crash: entry.on_crash ?? null,
     isolation: entry.isolation ?? null,
     nodes: entry.nodes ?? null,
+    sandbox: entry.sandbox ?? null,
+    allow: entry.allow ?? null,
   };
 }

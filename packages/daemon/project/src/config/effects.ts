@@ -77,7 +77,17 @@ export const configEffects = {
       on_crash: "inert",
       isolation: "inert",
       nodes: "inert",
+      // `off` leaves the sandbox of the project.
+      sandbox: "agent",
+      allow: { write: "agent", read: "agent", hosts: "agent" },
     },
+  },
+  // Confines the programs; without it they are not confined.
+  sandbox: "inert",
+  allow: {
+    write: { setting: "lets confined programs change these paths" },
+    read: { setting: "lets confined programs read these paths" },
+    hosts: { setting: "lets confined programs connect to these hosts" },
   },
   queues: {
     "*": {

@@ -16,6 +16,7 @@ import { explainIssues } from "./explain.ts";
 import { type ConfigFiles, diskFiles, type ReadSources, readSources } from "./files.ts";
 import { type ConfigProblem, sortProblems } from "./problem.ts";
 import { checkReferences, type KnownNames } from "./references.ts";
+import { checkSandboxSettings } from "./sandbox-settings.ts";
 import { configSchema, type ParsedConfig } from "./schema.ts";
 import { checkVariables } from "./variables.ts";
 
@@ -57,6 +58,7 @@ export async function loadProject(root: string, known: KnownNames, files: Config
   const references = await findDangling(root, combined.value, known);
   // A name that seems to be missing may be declared in a file that did not parse.
   findings.push(...(combined.whole ? references : []), ...checkVariables(combined.value));
+  findings.push(...checkSandboxSettings(combined.value, { root, home: userHome() }));
 
   const problems = sortProblems([
     ...sources.problems,

@@ -13,6 +13,7 @@ import { webhookEvents } from "@aegis/contract/channel.ts";
 import { checkInputSchema } from "@aegis/contract/check.ts";
 import { defaultMaxHops, defaultPerMinute } from "@aegis/contract/message.ts";
 import { nodeNameSchema, requiredLabelsSchema } from "@aegis/contract/node.ts";
+import { sandboxAllowSchema, sandboxLevelSchema } from "@aegis/contract/sandbox.ts";
 import { missedSchema, onOverlapSchema } from "@aegis/contract/schedule.ts";
 import { queueRightsSchema } from "@aegis/contract/task.ts";
 import { isolationSchema } from "@aegis/contract/worktree.ts";
@@ -67,6 +68,8 @@ const agentEntrySchema = z.strictObject({
   on_crash: onCrashSchema.optional(),
   isolation: isolationSchema.optional(),
   nodes: requiredLabelsSchema.optional(),
+  sandbox: sandboxLevelSchema.optional(),
+  allow: sandboxAllowSchema.optional(),
 });
 
 const budget = z.strictObject({
@@ -199,6 +202,9 @@ const clusterSchema = z.strictObject({
 export const configSchema = z.strictObject({
   default_agent: text.optional(),
   agents: named(agentEntrySchema),
+  /** For the project's programs, and for agents that set no level of their own. */
+  sandbox: sandboxLevelSchema.default("off"),
+  allow: sandboxAllowSchema.prefault({}),
   queues: named(queueEntrySchema),
   schedules: named(scheduleEntrySchema),
   groups: z.strictObject({ defaults: groupDefaults.prefault({}), presets: named(groupPresetSchema) }).prefault({}),

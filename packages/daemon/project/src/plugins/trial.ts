@@ -66,6 +66,7 @@ export async function tryPlugin(found: FoundPlugin, options: TrialOptions): Prom
       projectRoot,
       env,
       processes,
+      confine: async () => processes,
       consent,
       order: 0,
       dataDir: join(folder, "data"),

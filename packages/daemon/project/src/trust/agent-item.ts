@@ -32,7 +32,7 @@ export async function agentItem(
 ): Promise<TrustItem | null> {
   if (!projectSources.includes(agent.source)) return null;
   const files = new NamedFiles({ root, worktree }, contents);
-  const { options, env, permission, harness, may_end: ends } = agent;
+  const { options, env, permission, harness, sandbox, allow, may_end: ends } = agent;
   const does: string[] = [];
   const command = commandOf(agent);
   if (command.length > 0) does.push(`starts ${command.join(" ")}`);
@@ -49,6 +49,8 @@ export async function agentItem(
   const servers = await keptServers(files, agent);
   if (servers !== null) does.push(servers.what);
   if (permission === "full") does.push("runs anything without asking");
+  const reaches = reachedBy(agent);
+  does.push(...reaches);
   if (does.length === 0) return null;
   const behind = await files.behind(command);
   if (behind.note !== null) does.push(behind.note);
@@ -64,14 +66,27 @@ export async function agentItem(
     ...(behind.more === null ? {} : { more: behind.more }),
     ...(ends.length === 0 ? {} : { ends }),
     ...(servers === null ? {} : { mcp: servers.hashed }),
+    ...(reaches.length === 0 ? {} : { sandbox, allow }),
   });
   const file = agent.file === null ? configFileName : relative(root, agent.file);
   const parts = async () => ({ ...settingParts(agent), ...(await files.parts()) });
   return { kind: "agent", name: agentKey(agent), what: does.join("; "), hash, file, parts };
 }
 
-function settingParts({ harness, options, env, permission, may_end, mcp }: AgentProfile) {
-  const values = Object.entries({ harness, permission, may_end, mcp });
+/** What the agent reaches beyond the sandbox of the project. */
+function reachedBy({ sandbox, allow }: AgentProfile): string[] {
+  const { write = [], read = [], hosts = [] } = allow ?? {};
+  return [
+    ...(sandbox === "off" ? ["works without a sandbox"] : []),
+    ...(write.length === 0 ? [] : [`may change ${write.join(", ")}`]),
+    ...(read.length === 0 ? [] : [`may read ${read.join(", ")}`]),
+    ...(hosts.length === 0 ? [] : [`may connect to ${hosts.join(", ")}`]),
+  ];
+}
+
+function settingParts({ harness, options, env, permission, may_end, mcp, sandbox, allow }: AgentProfile) {
+  const reach = sandbox === null && allow === null ? {} : { sandbox, allow };
+  const values = Object.entries({ harness, permission, may_end, mcp, ...reach });
   const named = [
     ...values.map(([name, value]) => [name, value] as const),
     ...Object.entries(options).map(([name, value]) => [name, value] as const),

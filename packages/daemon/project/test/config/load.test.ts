@@ -124,6 +124,8 @@ describe("loadConfig", () => {
       harness: "acp",
       isolation: null,
       nodes: null,
+      sandbox: null,
+      allow: null,
       model: null,
       effort: null,
       permission: "auto",

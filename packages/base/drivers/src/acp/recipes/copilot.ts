@@ -22,6 +22,7 @@ export const copilot: AcpRecipe = {
   ...acpFacts,
   detect: null,
   projectFiles: projectFiles,
+  logins: [".copilot"],
   userFiles: [
     ...[".copilot/mcp-config.json", ".copilot/config.json", ".copilot/settings.json", ".copilot/hooks"],
     ".agents/plugins",

@@ -8,6 +8,7 @@ export const custom: AcpRecipe = {
   ...acpFacts,
   detect: null,
   projectFiles: "any",
+  logins: [],
   userFiles: [],
   projectServersOnly: false,
   skillFolders: [],

@@ -38,6 +38,7 @@ export const gemini: AcpRecipe = {
     { path: ".gemini", what: "Gemini CLI takes settings, commands and extensions from it" },
     environmentFile,
   ],
+  logins: [".gemini"],
   userFiles: [".gemini/settings.json"],
   projectServersOnly: false,
   skillFolders: [],

@@ -12,6 +12,7 @@ export const goose: AcpRecipe = {
   ...acpFacts,
   detect: null,
   projectFiles: [".agents/plugins", ".goose"].map((path) => ({ path, what: "goose runs hooks of plugins in it" })),
+  logins: [".config/goose", ".local/share/goose"],
   userFiles: [".config/goose", ".agents/plugins"],
   projectServersOnly: true,
   skillFolders: [],

@@ -26,6 +26,7 @@ export const kimi: AcpRecipe = {
     path,
     what: "Kimi Code takes settings, servers and plugins from it",
   })),
+  logins: [".kimi", ".kimi-code"],
   userFiles: [".kimi", ".kimi-code"].flatMap((folder) =>
     ["config.toml", "mcp.json", "plugins"].map((name) => `${folder}/${name}`),
   ),

@@ -69,6 +69,7 @@ export const opencode: AcpRecipe = forkOf({
   login: "Run `opencode auth login`, or set your provider's key for the daemon.",
   detect: "opencode",
   projectFiles: opencodeFiles,
+  logins: [".local/share/opencode"],
   userFiles: [".config/opencode"],
 });
 
@@ -93,10 +94,11 @@ export const kilo: AcpRecipe = forkOf({
       what: "Kilo Code takes settings, plugins and tools from it",
     })),
   ],
+  logins: [".local/share/kilo"],
   userFiles: [".config/kilo", ".config/opencode"],
 });
 
-type Fork = Pick<AcpRecipe, "harness" | "program" | "login" | "detect" | "projectFiles" | "userFiles"> & {
+type Fork = Pick<AcpRecipe, "harness" | "program" | "login" | "detect" | "projectFiles" | "userFiles" | "logins"> & {
   /** The prefix of its environment variables. */
   prefix: string;
   /** The name of its folders below the user's config and data folders. */
@@ -107,7 +109,7 @@ type Fork = Pick<AcpRecipe, "harness" | "program" | "login" | "detect" | "projec
 };
 
 function forkOf(fork: Fork): AcpRecipe {
-  const { prefix, harness, program, login, detect, projectFiles, userFiles } = fork;
+  const { prefix, harness, program, login, detect, projectFiles, userFiles, logins } = fork;
   return {
     ...acpFacts,
     harness,
@@ -116,6 +118,7 @@ function forkOf(fork: Fork): AcpRecipe {
     detect,
     projectFiles,
     userFiles,
+    logins,
     projectServersOnly: false,
     skillFolders: [],
     mcpTarget: null,

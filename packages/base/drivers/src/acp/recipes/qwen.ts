@@ -24,6 +24,7 @@ export const qwen: AcpRecipe = {
   ...acpFacts,
   detect: null,
   projectFiles: [{ path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" }, environmentFile],
+  logins: [".qwen"],
   userFiles: [".qwen/settings.json"],
   projectServersOnly: false,
   skillFolders: [],

@@ -1,0 +1,151 @@
+/** Decides what each start of a program is confined to: from the settings, the session that it acts for, and its folder. */
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentTable } from "@aegis/agents/agent-table.ts";
+import { confinementsOf, limitedAgent } from "@aegis/agents/limits.ts";
+import { AegisError } from "@aegis/contract/errors.ts";
+import type { SessionId } from "@aegis/contract/ids.ts";
+import { type SandboxSettings, unsaidSandbox } from "@aegis/contract/sandbox.ts";
+import { factsOf, harnesses } from "@aegis/drivers/all.ts";
+import { makePrivateDirsBelow } from "@aegis/lib/files.ts";
+import { homeOf } from "@aegis/lib/home.ts";
+import { errorText } from "@aegis/lib/log.ts";
+import type { Processes } from "@aegis/lib/process.ts";
+import { createBubblewrap } from "@aegis/sandbox/bubblewrap/bubblewrap.ts";
+import { type Confinement, confined } from "@aegis/sandbox/confined.ts";
+import { createNetwork } from "@aegis/sandbox/network/network.ts";
+import { pathProblem, type Reach, reachOf } from "@aegis/sandbox/reach.ts";
+import { policyFor } from "@aegis/sandbox/resolve.ts";
+import { SandboxUnavailable } from "@aegis/sandbox/sandbox.ts";
+import type { ConversationsOptions } from "@aegis/sessions/conversations.ts";
+import type { Store } from "@aegis/store/store.ts";
+import type { BuildOptions } from "./build.ts";
+
+export type ConfinementOptions = Pick<BuildOptions, "root" | "stateDir" | "env" | "processes" | "settings" | "log"> & {
+  store: Store;
+  agents: AgentTable;
+};
+
+export type Confined = {
+  /** The session whose agent it acts for; without one the project's settings decide. */
+  session?: SessionId | undefined;
+  /** The settings of a starter that is no session any more. */
+  within?: readonly SandboxSettings[] | undefined;
+  /** Where it works. */
+  folder: string;
+  /** Folders of the daemon's state that it changes. */
+  own?: readonly string[];
+};
+
+/** Returns what starts the program. Throws `unavailable` if it must be confined and cannot be. */
+export type Confine = (what: Confined) => Promise<Processes>;
+
+/** Files of the project from which a harness takes orders; not its variables, which are work like any other file. */
+const orders = harnesses
+  .flatMap(({ projectFiles }) => (projectFiles === "any" ? [] : projectFiles))
+  .flatMap(({ path, counts }) => (counts === "variables" ? [] : [path]));
+
+/** Harnesses whose programs Aegis can confine; the others have none. */
+const confinable: readonly string[] = ["native", "scripted"];
+
+/** For the conversation of a session. A harness that Aegis cannot confine is not started instead. */
+export function confineSessions(confine: Confine, processes: Processes): ConversationsOptions["confine"] {
+  return async ({ id }, { harness, slug }, folder) => {
+    const found = await confine({ session: id, folder });
+    if (found === processes || confinable.includes(harness)) return found;
+    const cause = `Aegis does not confine ${factsOf(harness)?.program?.name ?? harness} yet`;
+    const fix = `set sandbox: off for the agent "${slug}", or use the harness native`;
+    throw new AegisError("unavailable", cause, { hint: fix, cause: new SandboxUnavailable({ cause, fix }) });
+  };
+}
+
+export function buildConfinement(options: ConfinementOptions): Confine {
+  const { root, stateDir, env, processes, settings, store, agents, log } = options;
+  const home = homeOf(env);
+  const places = { root, home };
+  const scratch = join(stateDir, "sandbox");
+  const sandbox = createBubblewrap({ processes, env, scratch: join(scratch, "probe") });
+  let cleaned: Promise<void> | null = null;
+
+  const forSession = async (id: SessionId | undefined) => {
+    const row = id === undefined ? null : await store.read.sessions.get(id);
+    const found = row === null ? null : agents.loadAgent(row.agent);
+    if (row === null || found === null) return { settings: [unsaidSandbox], mayWrite: true };
+    const agent = limitedAgent(found, row.limits);
+    return { settings: confinementsOf(agent), mayWrite: agent.permission !== "read" };
+  };
+
+  const one = async (reach: Reach, folder: string, mayWrite: boolean, own: readonly string[]): Promise<Confinement> => {
+    cleaned ??= rm(scratch, { recursive: true, force: true });
+    await cleaned;
+    await makePrivateDirsBelow(stateDir, "sandbox");
+    const cache = await makePrivateDirsBelow(stateDir, "cache");
+    const tmp = await mkdtemp(join(scratch, "tmp-"));
+    const policy = await policyFor(reach, {
+      root,
+      folder: await realpath(folder),
+      mayWrite,
+      home,
+      env,
+      stateDir,
+      own: [cache, ...own],
+      tmp,
+      logins: harnesses.flatMap(({ logins }) => logins),
+      protect: orders,
+    });
+    if (policy === null) throw new Error("a program that is not confined has no policy");
+    const network = createNetwork({
+      hosts: policy.hosts,
+      ports: policy.ports,
+      doors: new Map(),
+      refusal: (host, port) => refusalText(host, port),
+    });
+    const close = () => {
+      network.close();
+      rm(tmp, { recursive: true, force: true }).catch((error: unknown) =>
+        log.warn("a folder of a sandbox stays behind", { folder: tmp, error: errorText(error) }),
+      );
+    };
+    return { policy, network: { ...network, close }, env: await cacheVariables(cache) };
+  };
+
+  return async ({ session, within = [], folder, own = [] }) => {
+    const { config } = settings();
+    const acting = await forSession(session);
+    const reach = reachOf([...acting.settings, ...within], config, places);
+    if (reach.level === "off") return processes;
+    for (const [kind, paths] of Object.entries({ write: reach.write, read: reach.read })) {
+      for (const path of paths) {
+        const problem = pathProblem(path, kind === "write" ? "write" : "read", places);
+        if (problem !== null) throw new AegisError("unavailable", `allow.${kind}: ${path}: ${problem}`);
+      }
+    }
+    const report = await sandbox.report();
+    if (!report.works) {
+      const cause = new SandboxUnavailable(report);
+      throw new AegisError("unavailable", cause.message, { hint: report.fix, cause });
+    }
+    return confined(processes, sandbox, () => one(reach, folder, acting.mayWrite, own));
+  };
+}
+
+function refusalText(host: string, port: number): string {
+  const named = port === 80 || port === 443 ? host : `${host}:${port}`;
+  return `${named} is not allowed; a person can add "${named}" to allow.hosts in .aegis.yaml`;
+}
+
+/** Caches of tools, shared by the programs of the project: those of the user would be used outside too. */
+async function cacheVariables(cache: string): Promise<Record<string, string>> {
+  const named = {
+    npm_config_cache: "npm",
+    XDG_CACHE_HOME: "xdg",
+    PIP_CACHE_DIR: "pip",
+    GOCACHE: "go-build",
+    GOMODCACHE: "go-mod",
+    CARGO_HOME: "cargo",
+    GRADLE_USER_HOME: "gradle",
+  };
+  const variables = Object.entries(named).map(([name, folder]) => [name, join(cache, folder)] as const);
+  await Promise.all(variables.map(([, path]) => mkdir(path, { recursive: true, mode: 0o700 })));
+  return Object.fromEntries(variables);
+}
