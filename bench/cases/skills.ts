@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SkillLibrary } from "@aegis/skills/library.ts";
 import { SkillMatcher } from "@aegis/skills/matcher.ts";
 import type { SkillRoot } from "@aegis/skills/places.ts";
-import type { Skill } from "@aegis/skills/skill.ts";
+import type { SkillOutline } from "@aegis/skills/skill.ts";
 import { buildSkillList } from "@aegis/skills/skill-list.ts";
 import type { Bench } from "../bench.ts";
 import { compareRounds, elapsed, type Figure, figure, type Goal, interleave } from "../measure.ts";
@@ -90,7 +90,7 @@ async function loading(
   ];
 }
 
-function matching(skills: readonly Skill[], measure: Measure): Promise<Figure> {
+function matching(skills: readonly SkillOutline[], measure: Measure): Promise<Figure> {
   const matcher = new SkillMatcher(skills);
   const words = [...new Set(message.toLowerCase().split(/\W+/))];
   const texts = skills.map(({ name, description }) => `${name} ${description}`.toLowerCase());
@@ -105,7 +105,7 @@ function matching(skills: readonly Skill[], measure: Measure): Promise<Figure> {
   );
 }
 
-function listing(skills: readonly Skill[], measure: Measure): Promise<Figure> {
+function listing(skills: readonly SkillOutline[], measure: Measure): Promise<Figure> {
   const options = { budget: 16_000, rank: () => 0, canLoad: true, canSearch: true };
   return measure(
     "list of 1,000 skills for an agent",

@@ -3,7 +3,7 @@ import type { AgentProfile, Permission } from "@aegis/contract/agent.ts";
 import { unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 
-export type Extended = {
+export type ExtendedAgent = {
   profile: AgentProfile;
   /** The agents it was made from, itself first. */
   chain: AgentProfile[];
@@ -20,11 +20,11 @@ export type ExtendOptions = {
   narrowed: (profile: AgentProfile) => Permission | null;
 };
 
-export function extendProfile(profile: AgentProfile, options: ExtendOptions): Extended {
+export function extendProfile(profile: AgentProfile, options: ExtendOptions): ExtendedAgent {
   return follow(profile, options, [profile]);
 }
 
-function follow(profile: AgentProfile, options: ExtendOptions, chain: AgentProfile[]): Extended {
+function follow(profile: AgentProfile, options: ExtendOptions, chain: AgentProfile[]): ExtendedAgent {
   const ref = profile.extends;
   if (ref === undefined) return { profile, chain, problem: null };
   const other = options.find(ref, profile);

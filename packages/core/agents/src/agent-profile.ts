@@ -5,13 +5,13 @@ import { unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { factsOf, harnesses } from "@aegis/drivers/all.ts";
 import type { HarnessFacts } from "@aegis/drivers/harness.ts";
 
-export type Completed = { agent: Omit<Agent, "ref" | "overrides">; diagnostics: AgentDiagnostic[] };
+export type CompletedAgent = { agent: Omit<Agent, "ref" | "overrides">; diagnostics: AgentDiagnostic[] };
 
 /** The permission if neither the agent nor the default agent sets one. */
 const unsaidPermission: Permission = "auto";
 
 /** `base` is an agent with a harness of its own, or null if there is none. */
-export function completeProfile(profile: AgentProfile, base: AgentProfile | null): Completed {
+export function completeProfile(profile: AgentProfile, base: AgentProfile | null): CompletedAgent {
   const { slug, plugin, file } = profile;
   const diagnostics: AgentDiagnostic[] = [];
   const warn = (message: string) =>

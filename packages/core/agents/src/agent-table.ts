@@ -11,10 +11,10 @@ import {
 } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import { type Extended, extendProfile } from "./agent-extends.ts";
+import { type ExtendedAgent, extendProfile } from "./agent-extends.ts";
 import { compareCandidates, identityOf, tieOf } from "./agent-order.ts";
 import { checkName, rejectedConfig } from "./agent-problems.ts";
-import { type Completed, completeProfile, narrowedPermission } from "./agent-profile.ts";
+import { type CompletedAgent, completeProfile, narrowedPermission } from "./agent-profile.ts";
 import { isNamed } from "./limits.ts";
 
 /** The harness of the scripted agent, which never calls a model. */
@@ -273,15 +273,15 @@ export class AgentTable {
     return this.#profiles.find((profile) => profile.harness !== null) ?? null;
   }
 
-  #complete(profile: AgentProfile): Completed {
+  #complete(profile: AgentProfile): CompletedAgent {
     return completeProfile(this.#extended(profile).profile, this.#base());
   }
 
-  #extended(profile: AgentProfile): Extended {
+  #extended(profile: AgentProfile): ExtendedAgent {
     return this.#extendedBy(profile, profile.extends === undefined ? null : this.#base());
   }
 
-  #extendedBy(profile: AgentProfile, base: AgentProfile | null): Extended {
+  #extendedBy(profile: AgentProfile, base: AgentProfile | null): ExtendedAgent {
     return extendProfile(profile, {
       find: (ref, by) => this.#other(ref, by),
       names: () => [...this.#names(), ...[...this.#pluginProfiles].map((one) => `${one.plugin}:${one.slug}`)],

@@ -3,7 +3,7 @@ import type { AgentDiagnostic } from "@aegis/contract/agent.ts";
 
 export type FieldNote = (level: AgentDiagnostic["level"], key: string, message: string) => void;
 
-export class Fields {
+export class FieldReader {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #note: FieldNote;
 

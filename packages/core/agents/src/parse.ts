@@ -16,7 +16,7 @@ import { isRecord } from "@aegis/lib/is-record.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { type PageFields, readPageFields } from "@aegis/lib/page-fields.ts";
 import { firstParagraph } from "@aegis/lib/page-header.ts";
-import { describe, Fields, listOf, textOf } from "./fields.ts";
+import { describe, FieldReader, listOf, textOf } from "./fields.ts";
 import { readRights, rightKeys, rightNames } from "./right-fields.ts";
 import { agentSlug, madeUpSlug } from "./slug.ts";
 
@@ -131,7 +131,7 @@ export function parseAgentFields(
   lineOf: (key: string) => number | null,
 ): ParsedAgent {
   const diagnostics: AgentDiagnostic[] = [];
-  const fields = new Fields(values, (level, key, message) => {
+  const fields = new FieldReader(values, (level, key, message) => {
     const line = lineOf(key);
     diagnostics.push({ ...placeOf(origin, textOr(values.name)), level, line, message: `${key}: ${message}` });
   });
@@ -142,7 +142,7 @@ export function parseAgentFields(
   return { profile: broken || isOff ? null : profile, diagnostics };
 }
 
-function readProfile(fields: Fields, body: string, origin: AgentOrigin): AgentProfile {
+function readProfile(fields: FieldReader, body: string, origin: AgentOrigin): AgentProfile {
   const { source, plugin, file } = origin;
   for (const key of fields.keys) {
     if (!knownKeys.has(key)) fields.warn(key, `no such field${didYouMean(key, known)}`);
@@ -173,7 +173,7 @@ function readProfile(fields: Fields, body: string, origin: AgentOrigin): AgentPr
 }
 
 /** Reads description and prompt. Each replaces the other if one is missing. */
-function readTexts(fields: Fields, body: string, isExtension: boolean): { description: string; prompt: string } {
+function readTexts(fields: FieldReader, body: string, isExtension: boolean): { description: string; prompt: string } {
   const written = readDescription(fields);
   const prompt = body.trim();
   if (isExtension) return { description: written ?? "", prompt };
@@ -191,7 +191,7 @@ function readTexts(fields: Fields, body: string, isExtension: boolean): { descri
   return { description, prompt: prompt === "" ? description : prompt };
 }
 
-function readDescription(fields: Fields): string | null {
+function readDescription(fields: FieldReader): string | null {
   const found = fields.first("description");
   if (found === null) return null;
   const text = isRecord(found.value)
@@ -208,7 +208,7 @@ function firstSentence(body: string): string {
   return sentence.length <= longestSentence ? sentence : `${sentence.slice(0, longestSentence - 1)}…`;
 }
 
-function readName(fields: Fields, fallback: string | null): string {
+function readName(fields: FieldReader, fallback: string | null): string {
   const found = fields.first("name");
   const written = textOf(found?.value);
   const own = fallback?.replace(/\.(?:agent|chatmode|subagent)$/i, "") ?? null;
@@ -223,7 +223,7 @@ function readName(fields: Fields, fallback: string | null): string {
 }
 
 /** Only the user's own files can extend other agents; a plugin's agents must be complete. */
-function readExtends(fields: Fields, plugin: string | null): string | null {
+function readExtends(fields: FieldReader, plugin: string | null): string | null {
   const base = fields.text("extends");
   if (base === null || plugin === null) return base;
   fields.warn("extends", "has no effect for an agent of a plugin");
@@ -231,7 +231,7 @@ function readExtends(fields: Fields, plugin: string | null): string | null {
 }
 
 /** Some programs accept a list of models, in order of preference. */
-function readModel(fields: Fields): string | null {
+function readModel(fields: FieldReader): string | null {
   const found = fields.first("model");
   if (!Array.isArray(found?.value)) return inherited(fields.text("model"));
   const [first = null] = listOf(found.value) ?? [];
@@ -240,7 +240,7 @@ function readModel(fields: Fields): string | null {
 }
 
 /** An unreadable list grants no skill, because the author meant to restrict them. */
-function readSkills(fields: Fields): string[] | null {
+function readSkills(fields: FieldReader): string[] | null {
   const found = fields.first("skills");
   if (found === null) return null;
   const items = listOf(found.value);
@@ -250,7 +250,7 @@ function readSkills(fields: Fields): string[] | null {
 }
 
 /** A plugin's agent starts no servers, nor does an agent whose list cannot be parsed. */
-function readMcp(fields: Fields, plugin: string | null): AgentMcp {
+function readMcp(fields: FieldReader, plugin: string | null): AgentMcp {
   const found = fields.first("mcp");
   if (found === null) return "none";
   const items = listOf(found.value);

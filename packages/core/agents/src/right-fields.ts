@@ -8,7 +8,7 @@ import { sandboxAllowSchema, sandboxLevelSchema } from "@aegis/contract/sandbox.
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { fieldProblems, problemText } from "@aegis/lib/issue-words.ts";
 import { parseHostRule } from "@aegis/sandbox/host-rules.ts";
-import { describe, type Fields, listOf } from "./fields.ts";
+import { describe, type FieldReader, listOf } from "./fields.ts";
 
 /** Synonyms of a field; the first existing one counts. */
 export const rightNames = {
@@ -49,7 +49,7 @@ const permissionModes: Readonly<Record<string, Permission | null>> = {
   dontAsk: "read",
 };
 
-export function readRights(fields: Fields, plugin: string | null): Rights {
+export function readRights(fields: FieldReader, plugin: string | null): Rights {
   const tools = readTools(fields);
   const permission = readPermission(fields);
   const denied = fields.list(...rightNames.denied)?.items ?? [];
@@ -67,7 +67,7 @@ export function readRights(fields: Fields, plugin: string | null): Rights {
 type Tools = { tools: string[] | null; denied: string[] };
 
 /** `none` means no tools. An empty list is treated as absent, because authors usually mean that. */
-function readTools(fields: Fields): Tools {
+function readTools(fields: FieldReader): Tools {
   const found = fields.first(...rightNames.tools);
   if (found === null) return { tools: null, denied: [] };
   const { key, value } = found;
@@ -97,7 +97,7 @@ function entryOf(item: unknown): unknown {
  * OpenCode's `{ write: false }`: disabled tools are denied. If the wildcard is disabled, only the enabled tools are
  * allowed.
  */
-function readSwitches(fields: Fields, key: string, value: Readonly<Record<string, unknown>>): Tools {
+function readSwitches(fields: FieldReader, key: string, value: Readonly<Record<string, unknown>>): Tools {
   const entries = Object.entries(value);
   const odd = entries.find(([, on]) => typeof on !== "boolean");
   if (odd !== undefined) {
@@ -111,7 +111,7 @@ function readSwitches(fields: Fields, key: string, value: Readonly<Record<string
 
 type Permissions = { permission: Permission | null; denied: string[] };
 
-function readPermission(fields: Fields): Permissions {
+function readPermission(fields: FieldReader): Permissions {
   const found = fields.first("permission");
   if (found === null) return { permission: readMode(fields), denied: [] };
   const { key, value } = found;
@@ -124,7 +124,7 @@ function readPermission(fields: Fields): Permissions {
   return { permission: "read", denied: [] };
 }
 
-function readMode(fields: Fields): Permission | null {
+function readMode(fields: FieldReader): Permission | null {
   const found = fields.first("permissionMode");
   if (found === null || found.value === "") return null;
   const { value } = found;
@@ -140,7 +140,7 @@ function readMode(fields: Fields): Permission | null {
  * OpenCode's `{ edit: deny, bash: ask }`. A tool that is denied for some of its uses is denied entirely, because Aegis
  * does not distinguish uses here.
  */
-function readVerdicts(fields: Fields, key: string, value: Readonly<Record<string, unknown>>): Permissions {
+function readVerdicts(fields: FieldReader, key: string, value: Readonly<Record<string, unknown>>): Permissions {
   const denied: string[] = [];
   let asks = false;
   for (const [tool, verdict] of Object.entries(value)) {
@@ -167,7 +167,7 @@ function toolName(name: string): string {
   return Object.hasOwn(words, name) ? (words[name] ?? name) : name;
 }
 
-function readSubagents(fields: Fields): Agent["subagents"] {
+function readSubagents(fields: FieldReader): Agent["subagents"] {
   const found = fields.first("subagents");
   if (found === null) return {};
   const parsed = subagentLimitsSchema.safeParse(found.value);
@@ -177,7 +177,7 @@ function readSubagents(fields: Fields): Agent["subagents"] {
   return {};
 }
 
-function readSandbox(fields: Fields): Agent["sandbox"] {
+function readSandbox(fields: FieldReader): Agent["sandbox"] {
   const found = fields.first("sandbox");
   if (found === null) return null;
   const level = sandboxLevelSchema.safeParse(found.value);
@@ -187,7 +187,7 @@ function readSandbox(fields: Fields): Agent["sandbox"] {
   return "strict";
 }
 
-function readAllow(fields: Fields, plugin: string | null): Agent["allow"] {
+function readAllow(fields: FieldReader, plugin: string | null): Agent["allow"] {
   const found = fields.first("allow");
   if (found === null) return null;
   if (plugin !== null) {
@@ -208,7 +208,7 @@ function readAllow(fields: Fields, plugin: string | null): Agent["allow"] {
 }
 
 /** A plugin's agent cannot request the right to end work that others started. */
-function readMayEnd(fields: Fields, plugin: string | null): string[] {
+function readMayEnd(fields: FieldReader, plugin: string | null): string[] {
   const list = fields.list("may_end");
   if (list === null || plugin === null) return list?.items ?? [];
   fields.warn(list.key, "has no effect for an agent of a plugin; only the user's own files can give it");

@@ -7,7 +7,7 @@ import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Store } from "@aegis/store/store.ts";
 
-export type FollowOptions = {
+export type ClusterFollowOptions = {
   store: Store;
   log: Logger;
   sessions: Pick<Sessions, "wake">;
@@ -30,7 +30,7 @@ const types = [
 ] as const satisfies readonly Event["type"][];
 
 /** Returns a function that stops following. */
-export function followOthers(options: FollowOptions): () => void {
+export function followOthers(options: ClusterFollowOptions): () => void {
   const { store, log } = options;
   return store.onCommit(
     (events) => {
@@ -43,7 +43,7 @@ export function followOthers(options: FollowOptions): () => void {
   );
 }
 
-async function react(events: readonly Event[], options: FollowOptions): Promise<void> {
+async function react(events: readonly Event[], options: ClusterFollowOptions): Promise<void> {
   const { store, log, sessions, turns, conversations, nudgeQueue, node } = options;
   const wanted = new Set<SessionId>();
   const pumped = new Set<string>();

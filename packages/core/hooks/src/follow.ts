@@ -15,18 +15,18 @@ import type { HookTable } from "./hook-table.ts";
 import { SessionLife, type SessionOver } from "./session-life.ts";
 import { findSubject, hookSession } from "./subject.ts";
 
-export type FollowOptions = { bus: HookBus; store: Store; log: Logger; projectRoot: string };
+export type HookFollowOptions = { bus: HookBus; store: Store; log: Logger; projectRoot: string };
 
 /** The maximum of events whose contexts are not read from the store yet. */
 const mostWaiting = 10_000;
 
 export class HookFeed {
-  readonly #options: FollowOptions;
+  readonly #options: HookFollowOptions;
   readonly #life = new SessionLife();
   #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  constructor(options: FollowOptions) {
+  constructor(options: HookFollowOptions) {
     this.#options = options;
     options.bus.useStart((session) => this.begin(session));
   }

@@ -1,7 +1,7 @@
 /** Runs the hooks around tools of the plane, including tools of plugins, for all harnesses and native agents. */
 import type { PermissionAnswer, PermissionRequest, ToolOutcome } from "@aegis/drivers/driver.ts";
 import { errorText } from "@aegis/lib/log.ts";
-import type { Tool, ToolContext, ToolGuard } from "@aegis/sessions/tools/tools.ts";
+import type { AgentTool, AgentToolContext, ToolGuard } from "@aegis/sessions/tools/tools.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import type { HookBus } from "./bus.ts";
 import { type FileGuard, noOwnFolders, worktreeFolder } from "./file-guard.ts";
@@ -18,7 +18,7 @@ export type ToolGuardOptions = {
 };
 
 export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: ToolGuardOptions): ToolGuard {
-  const ownReason = async ({ plugin, readOnly, name }: Tool, input: unknown, caller: SessionRow) => {
+  const ownReason = async ({ plugin, readOnly, name }: AgentTool, input: unknown, caller: SessionRow) => {
     if (plugin === undefined) return null;
     const worktree = await worktreeFolder(store, caller.id, projectRoot);
     return fileGuard({ call: null, tool: name, kind: readOnly ? "read" : "other", input }, noOwnFolders, worktree);
@@ -56,11 +56,11 @@ export function toolGuard({ bus, permission, store, projectRoot, fileGuard }: To
   };
 }
 
-function useOf(tool: Tool, input: unknown, { caller }: ToolContext) {
+function useOf(tool: AgentTool, input: unknown, { caller }: AgentToolContext) {
   const kind = tool.readOnly ? ("read" as const) : ("other" as const);
   return { session: hookSession(caller), call: null, tool: tool.name, kind, plugin: tool.plugin ?? null, input };
 }
 
-function refused(tool: Tool, reason: string): ToolOutcome {
+function refused(tool: AgentTool, reason: string): ToolOutcome {
   return { output: `${tool.name} was denied: ${reason}`, is_error: true };
 }

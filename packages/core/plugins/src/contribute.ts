@@ -6,10 +6,11 @@ import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
 import type { HookCallResult } from "@aegis/contract/hook.ts";
 import type { ExecutableTool } from "@aegis/contract/plugin.ts";
 import type { HookRunner, HookTable } from "@aegis/hooks/hook-table.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 import type { WorkflowContext } from "@aegis/plugin-api/workflow-context.ts";
 import { jsonInput } from "@aegis/sessions/tools/tool-input.ts";
-import type { Tool, ToolTable } from "@aegis/sessions/tools/tools.ts";
-import type { Command, CommandTable } from "@aegis/skills/commands/command-table.ts";
+import type { AgentTool, ToolTable } from "@aegis/sessions/tools/tools.ts";
+import type { CommandTable, SlashCommand } from "@aegis/skills/commands/command-table.ts";
 import { fillArguments } from "@aegis/skills/commands/fill.ts";
 import type { CodeHost } from "./host/code-host.ts";
 import { PluginLoadError } from "./host/errors.ts";
@@ -21,7 +22,6 @@ import type {
   ChannelReply,
   Contributions,
   Fault,
-  LogLevel,
   ToolDeclaration,
   WorkflowDeclaration,
 } from "./protocol.ts";
@@ -35,7 +35,7 @@ export type PluginWorkflow = WorkflowDeclaration & {
 };
 
 /** A channel whose functions run in a worker. */
-export type PluginChannel = ChannelDeclaration & {
+export type WorkerChannel = ChannelDeclaration & {
   plugin: string;
   /** Rejects only if the worker gave no answer. */
   call(method: ChannelMethod, args: unknown[], options: Omit<CallOptions, "what">): Promise<ChannelReply>;
@@ -66,13 +66,13 @@ export type PluginTables = {
   commands: CommandTable;
   addWorkflow(workflow: PluginWorkflow): Undo;
   addReducer(name: string, reducer: PluginReducerRun): Undo;
-  addChannel(channel: PluginChannel): Undo;
+  addChannel(channel: WorkerChannel): Undo;
   addSkill(skill: PluginSkill): Undo;
   /** The plugin offers skills to agents from now on. */
   offerSkills(plugin: string): Undo;
 };
 
-export type Contribution = {
+export type PluginContribution = {
   plugin: string;
   /** Its position among the plugins. */
   order: number;
@@ -95,7 +95,7 @@ export type Contribution = {
 const hookMarginMs = 30_000;
 const shortCallMs = 30_000;
 
-export type Contributed = {
+export type ContributedParts = {
   undo: Undo;
   /** The names of the registered tools. */
   tools: ReadonlySet<string>;
@@ -107,11 +107,11 @@ export type Contributed = {
  * Skips a tool whose name is in use or whose schema is unusable. If another part is refused, it throws the reason and
  * registers nothing.
  */
-export function contribute(part: Contribution, tables: PluginTables): Contributed {
+export function contribute(part: PluginContribution, tables: PluginTables): ContributedParts {
   const undo: Undo[] = [];
   const tools = new Set<string>();
   const faults: Fault[] = [];
-  const addTool = (name: string, make: () => Tool) => {
+  const addTool = (name: string, make: () => AgentTool) => {
     try {
       undo.push(tables.tools.add(make()));
       tools.add(name);
@@ -145,7 +145,12 @@ export function contribute(part: Contribution, tables: PluginTables): Contribute
   return { undo: undoAll, tools, faults };
 }
 
-function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables, keep: (undo: Undo) => void): void {
+function contributeCode(
+  part: PluginContribution,
+  code: CodeHost,
+  tables: PluginTables,
+  keep: (undo: Undo) => void,
+): void {
   const { plugin, order, contributions } = part;
   for (const [index, declared] of contributions.workflows.entries()) {
     const run = (context: WorkflowContext, args: unknown) => code.run(index, context, args);
@@ -154,7 +159,7 @@ function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables
   for (const skill of contributions.skills) keep(tables.addSkill({ plugin, ...skill }));
   for (const [index, declared] of contributions.commands.entries()) {
     const what = `the command "/${declared.name}"`;
-    const run: Command["run"] = (args, caller, signal) =>
+    const run: SlashCommand["run"] = (args, caller, signal) =>
       code
         .call({ kind: "command", index, args, caller }, { timeoutMs: shortCallMs, signal, what })
         .catch((error: unknown) => Promise.reject(told(error, what, part.log)));
@@ -179,7 +184,12 @@ function contributeCode(part: Contribution, code: CodeHost, tables: PluginTables
     );
 }
 
-function remoteChannel(part: Contribution, code: CodeHost, declared: ChannelDeclaration, index: number): PluginChannel {
+function remoteChannel(
+  part: PluginContribution,
+  code: CodeHost,
+  declared: ChannelDeclaration,
+  index: number,
+): WorkerChannel {
   const { plugin } = part;
   return {
     ...declared,
@@ -217,7 +227,7 @@ function hookRunner(plugin: string, code: CodeHost): HookRunner {
   };
 }
 
-function codeTool(part: Contribution, code: CodeHost, declared: ToolDeclaration, index: number): Tool {
+function codeTool(part: PluginContribution, code: CodeHost, declared: ToolDeclaration, index: number): AgentTool {
   const { plugin, log } = part;
   const { name, description, schema, checksInput, permission, timeoutMs, requiredAgent, visibleTo, readOnly } =
     declared;
@@ -236,7 +246,7 @@ function codeTool(part: Contribution, code: CodeHost, declared: ToolDeclaration,
   };
 }
 
-function executableTool(part: Contribution, tool: ExecutableTool): Tool {
+function executableTool(part: PluginContribution, tool: ExecutableTool): AgentTool {
   const { plugin, running } = part;
   const { name, description, schema, permission, read_only: readOnly } = tool;
   const more = { requiredAgent: tool.required_agent, visibleTo: tool.visible_to };
@@ -256,7 +266,7 @@ type ToolFields = Pick<
   "name" | "description" | "permission" | "readOnly" | "requiredAgent" | "visibleTo"
 >;
 
-function toolFields({ plugin, agents, agentFaults }: Contribution, declared: ToolFields) {
+function toolFields({ plugin, agents, agentFaults }: PluginContribution, declared: ToolFields) {
   const { requiredAgent, visibleTo, ...fields } = declared;
   // The plugin's own agent takes precedence over others with the name, even if it is unusable.
   const own = [...agents.map((agent) => agent.slug), ...agentFaults.map((fault) => fault.agent)];
@@ -270,7 +280,7 @@ function toolFields({ plugin, agents, agentFaults }: Contribution, declared: Too
 }
 
 /** The agent gets the message; the plugin's log gets the stack. */
-function told(error: unknown, what: string, log: Contribution["log"]): unknown {
+function told(error: unknown, what: string, log: PluginContribution["log"]): unknown {
   if (isAegisError(error) || !(error instanceof Error)) return error;
   log("error", `${what} failed: ${error.stack ?? error.message}`);
   return new AegisError("internal", error.message);

@@ -3,7 +3,7 @@ import type { PluginDetail, PluginDiagnostic, PluginStatus, PluginView } from "@
 import type { FoundPlugin } from "./find.ts";
 import type { GateHolder } from "./gates/enforcer.ts";
 import type { Generation } from "./generation.ts";
-import type { Loaded } from "./prepare.ts";
+import type { LoadedPlugin } from "./prepare.ts";
 
 export type Entry = {
   found: FoundPlugin;
@@ -26,7 +26,7 @@ export function holderOf({ found, status, reason, generation }: Entry): GateHold
 }
 
 /** Like `holderOf`, for the state after the loaded generation is activated. */
-export function comingHolder({ found, generation, kind }: Loaded, before: Entry | undefined): GateHolder {
+export function comingHolder({ found, generation, kind }: LoadedPlugin, before: Entry | undefined): GateHolder {
   const { name, place } = found;
   if (kind === "loaded") return { name, place, hooks: generation.part.contributions.hooks, reason: null };
   return before === undefined ? { name, place, hooks: null, reason: null } : holderOf(before);

@@ -14,8 +14,9 @@ import { findProgram } from "@aegis/lib/find-program.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import type { Processes } from "@aegis/lib/process.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 import { channelSettings, type PluginConfig } from "./config.ts";
-import { type Contributed, type Contribution, contribute, type PluginTables } from "./contribute.ts";
+import { type ContributedParts, contribute, type PluginContribution, type PluginTables } from "./contribute.ts";
 import { type FindSkills, readAgents, readCommands, readSkills } from "./files.ts";
 import type { FoundPlugin } from "./find.ts";
 import { CodeHost, type CodeHostOptions } from "./host/code-host.ts";
@@ -24,7 +25,7 @@ import type { Death } from "./host/errors.ts";
 import { type ConfineTool, placeVariables } from "./host/executable.ts";
 import type { StartQueue } from "./host/start-queue.ts";
 import type { WorkerLimits } from "./host/worker.ts";
-import type { Contributions, Fault, LogLevel } from "./protocol.ts";
+import type { Contributions, Fault } from "./protocol.ts";
 
 export type GenerationOptions = {
   found: FoundPlugin;
@@ -68,8 +69,8 @@ const nothing: Contributions = {
 export class Generation {
   readonly options: GenerationOptions;
   readonly #diagnostics: readonly PluginDiagnostic[];
-  #contributed: Contributed | null = null;
-  #part: Contribution;
+  #contributed: ContributedParts | null = null;
+  #part: PluginContribution;
   #failed = false;
   #settling: Promise<void> | null = null;
 
@@ -84,7 +85,7 @@ export class Generation {
     const pages = await readCommands(manifest, found.root, contributions.commands);
     const programs = await findPrograms(manifest.tools, found.root, env);
     const skills = await readSkills(manifest, found.root, options.findSkills);
-    const part: Contribution = {
+    const part: PluginContribution = {
       plugin: found.name,
       order,
       contributions,
@@ -118,13 +119,13 @@ export class Generation {
     return generation;
   }
 
-  private constructor(options: GenerationOptions, part: Contribution, diagnostics: readonly PluginDiagnostic[]) {
+  private constructor(options: GenerationOptions, part: PluginContribution, diagnostics: readonly PluginDiagnostic[]) {
     this.options = options;
     this.#part = part;
     this.#diagnostics = diagnostics;
   }
 
-  get part(): Contribution {
+  get part(): PluginContribution {
     return this.#part;
   }
 
@@ -301,7 +302,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /** Reports tools that require an agent that may never be able to call them. */
-function agentNotes({ plugin, contributions, executables, agents }: Contribution): PluginDiagnostic[] {
+function agentNotes({ plugin, contributions, executables, agents }: PluginContribution): PluginDiagnostic[] {
   const own = new Set(agents.flatMap(({ slug }) => [slug, `${plugin}:${slug}`]));
   const named = [
     ...contributions.tools.map(({ name, requiredAgent }) => ({ name, agent: requiredAgent })),

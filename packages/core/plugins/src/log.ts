@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { makePrivateDir } from "@aegis/lib/files.ts";
 import type { Redact } from "@aegis/lib/redact.ts";
-import type { LogLevel } from "./protocol.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 
 export type PluginLogOptions = { dir: string; clock: Clock; redact: Redact };
 

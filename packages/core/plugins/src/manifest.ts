@@ -23,7 +23,7 @@ import { agentPluginSchema, readAgentPlugin, readClaudePlugin } from "./manifest
 import { found, Notes } from "./manifest/notes.ts";
 import { pythonParts } from "./manifest/python-parts.ts";
 import { readSettings } from "./manifest/settings.ts";
-import { type Fields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
+import { type ManifestFields, type ManifestSource, readJson, readToml } from "./manifest/source.ts";
 
 /** `manifest` is null if there is none or if `diagnostics` contains an error. */
 export type ReadManifest = { manifest: PluginManifest | null; diagnostics: PluginDiagnostic[] };
@@ -116,13 +116,13 @@ function parseManifest({ fields, lineOf, diagnostics }: ManifestSource, file: st
   return { manifest: notes.failed ? null : manifest, diagnostics: notes.diagnostics };
 }
 
-function formatOf(file: string, fields: Fields): PluginFormat {
+function formatOf(file: string, fields: ManifestFields): PluginFormat {
   if (file === "plugin.toml") return "plugin.toml";
   if (file !== "plugin.json") return "claude-code";
   return agentPluginSchema.test(String(fields.$schema ?? "")) ? "agent-plugin" : "plugin.json";
 }
 
-function readOurs(fields: Fields, notes: Notes): Partial<PluginManifest> {
+function readOurs(fields: ManifestFields, notes: Notes): Partial<PluginManifest> {
   notes.unknownKeys(fields, known);
   const settings = fields.config_schema ?? fields.config;
   return {
@@ -137,19 +137,19 @@ function readOurs(fields: Fields, notes: Notes): Partial<PluginManifest> {
   };
 }
 
-function readForeign(format: PluginFormat, fields: Fields, notes: Notes): Partial<PluginManifest> {
+function readForeign(format: PluginFormat, fields: ManifestFields, notes: Notes): Partial<PluginManifest> {
   return format === "claude-code" ? readClaudePlugin(fields, notes) : readAgentPlugin(fields, notes);
 }
 
 /** If both exist, `id` is the name and `name` is the display name. */
-function readName(fields: Fields, notes: Notes): string {
+function readName(fields: ManifestFields, notes: Notes): string {
   const key = fields.id === undefined ? "name" : "id";
   const problem = pluginNameProblem(fields[key]);
   if (problem !== null) notes.error([key], problem);
   return String(fields[key] ?? "");
 }
 
-function readVersion(fields: Fields, format: PluginFormat, notes: Notes): string {
+function readVersion(fields: ManifestFields, format: PluginFormat, notes: Notes): string {
   const { version } = fields;
   const expected = "expected a version such as 1.2.3";
   if (version === undefined || version === null) {
@@ -190,7 +190,7 @@ function readAgents(value: unknown, notes: Notes): unknown[] {
   return [];
 }
 
-function readMap(value: unknown, key: string, notes: Notes): Fields {
+function readMap(value: unknown, key: string, notes: Notes): ManifestFields {
   if (value === undefined || value === null) return {};
   if (isRecord(value)) return value;
   notes.error([key], `expected a map, found ${found(value)}`);

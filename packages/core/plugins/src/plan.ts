@@ -9,7 +9,7 @@ import { placeText } from "./host/errors.ts";
 
 type Refusal = { status: "failed" | "disabled"; reason: string };
 
-export type Planned = { found: FoundPlugin; refusal: Refusal | null };
+export type PlannedPlugin = { found: FoundPlugin; refusal: Refusal | null };
 
 export type PlanOptions = {
   enabled: boolean;
@@ -19,9 +19,9 @@ export type PlanOptions = {
 };
 
 /** Required plugins come before those that require them; otherwise the order stays. */
-export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions): Planned[] {
-  const byName = new Map<string, Planned>();
-  const planned = found.map((plugin): Planned => {
+export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions): PlannedPlugin[] {
+  const byName = new Map<string, PlannedPlugin>();
+  const planned = found.map((plugin): PlannedPlugin => {
     const first = byName.get(plugin.name);
     if (first !== undefined)
       return { found: plugin, refusal: failed(`${first.found.place} is a plugin of that name too`) };
@@ -38,7 +38,7 @@ export function planPlugins(found: readonly FoundPlugin[], options: PlanOptions)
  * The names of plugins whose code must be loaded before anything runs: critical ones, because agents are refused
  * without them, and those that require others or are required, because they fail together.
  */
-export function eagerOnes(planned: readonly Planned[]): ReadonlySet<string> {
+export function eagerOnes(planned: readonly PlannedPlugin[]): ReadonlySet<string> {
   const eager = new Set<string>();
   for (const { found } of planned) {
     const requires = Object.keys(found.manifest?.requires ?? {});
@@ -49,16 +49,16 @@ export function eagerOnes(planned: readonly Planned[]): ReadonlySet<string> {
 }
 
 class Order {
-  readonly done: Planned[] = [];
-  readonly #byName: ReadonlyMap<string, Planned>;
-  readonly #state = new Map<Planned, "open" | "done">();
+  readonly done: PlannedPlugin[] = [];
+  readonly #byName: ReadonlyMap<string, PlannedPlugin>;
+  readonly #state = new Map<PlannedPlugin, "open" | "done">();
 
-  constructor(byName: ReadonlyMap<string, Planned>) {
+  constructor(byName: ReadonlyMap<string, PlannedPlugin>) {
     this.#byName = byName;
   }
 
   /** Returns the problem for plugins that require it, or null. */
-  visit(one: Planned): string | null {
+  visit(one: PlannedPlugin): string | null {
     const state = this.#state.get(one);
     if (state === "open") return "they require each other";
     if (state === "done") return one.refusal?.reason ?? null;
@@ -70,7 +70,7 @@ class Order {
     return one.refusal?.reason ?? null;
   }
 
-  #requirements({ found }: Planned): string | null {
+  #requirements({ found }: PlannedPlugin): string | null {
     for (const [name, range] of Object.entries(found.manifest?.requires ?? {})) {
       const other = this.#byName.get(name);
       if (other === undefined)

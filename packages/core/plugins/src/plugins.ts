@@ -17,7 +17,7 @@ import { type FailedCall, failureText, HookFailures } from "./hook-failures.ts";
 import { type Death, DeclarationsChanged } from "./host/errors.ts";
 import { pluginLogFile } from "./log.ts";
 import { eagerOnes, planPlugins } from "./plan.ts";
-import { faultOf, type Loaded, type LoaderOptions, prepare } from "./prepare.ts";
+import { faultOf, type LoadedPlugin, type LoaderOptions, prepare } from "./prepare.ts";
 import { FolderWatch } from "./watch.ts";
 
 /** What happened to a plugin, for the event log. */
@@ -149,7 +149,7 @@ export class Plugins {
     const planned = planPlugins(found, { ...settings(), version });
     const eager = eagerOnes(planned);
     const folders: string[] = [...dirs()];
-    const ready: Loaded[] = [];
+    const ready: LoadedPlugin[] = [];
     const waiting = planned.map((one, order) => async () => {
       const before = this.#entries.get(one.found.place) ?? null;
       // A running generation is replaced only by one that is known to work.
@@ -180,7 +180,7 @@ export class Plugins {
     this.#watch.follow(folders);
   }
 
-  #takeOver(loaded: Loaded, order: number): void {
+  #takeOver(loaded: LoadedPlugin, order: number): void {
     const { found } = loaded;
     const before = this.#entries.get(found.place) ?? null;
     if (loaded.kind === "unchanged") {
@@ -196,7 +196,7 @@ export class Plugins {
     } else this.#swap(loaded, loaded.generation, before);
   }
 
-  #swap(loaded: Loaded, generation: Generation, before: Entry | null): void {
+  #swap(loaded: LoadedPlugin, generation: Generation, before: Entry | null): void {
     const { tables, record } = this.#options;
     const { found, key } = loaded;
     const old = before?.generation ?? null;
@@ -255,7 +255,7 @@ export class Plugins {
 
   /** The running generation stays if only its successor failed; one that may no longer run is ended. */
   #refuse(
-    { found, key }: Loaded,
+    { found, key }: LoadedPlugin,
     before: Entry | null,
     status: Entry["status"],
     reason: string,
@@ -312,7 +312,7 @@ export class Plugins {
   }
 
   /** A required plugin was planned but could not be loaded. */
-  #missing({ found }: Loaded): string | null {
+  #missing({ found }: LoadedPlugin): string | null {
     for (const name of Object.keys(found.manifest?.requires ?? {})) {
       const other = this.#inOrder().find((entry) => entry.found.name === name);
       if (other?.generation?.isWorking !== true)

@@ -19,8 +19,8 @@ import type { StartQueue } from "./host/start-queue.ts";
 import type { Stripper } from "./host/stripper.ts";
 import type { WorkerLimits } from "./host/worker.ts";
 import type { PluginLogs } from "./log.ts";
-import type { Planned } from "./plan.ts";
-import { type PluginPlace, pluginHash, type Verdict, valueHash } from "./trust/trust.ts";
+import type { PlannedPlugin } from "./plan.ts";
+import { type PluginPlace, pluginHash, type TrustVerdict, valueHash } from "./trust/trust.ts";
 
 export type LoaderOptions = {
   projectRoot: string;
@@ -42,7 +42,7 @@ export type LoaderOptions = {
   /** A plugin's settings in the project, and the location of each. */
   values: (plugin: string) => Readonly<Record<string, unknown>>;
   valuePlace: (plugin: string, key: string) => Promise<{ file: string | null; line: number | null }>;
-  mayRun: (plugin: PluginPlace) => Promise<Verdict>;
+  mayRun: (plugin: PluginPlace) => Promise<TrustVerdict>;
   /** Called before each start of plugin code. Throws `forbidden`. */
   consent: (plugin: PluginPlace) => Promise<Consent>;
   findSkills: FindSkills;
@@ -52,7 +52,7 @@ export type LoaderOptions = {
   restartRun: (run: RunId, reason: string) => void;
 };
 
-export type Loaded = { found: FoundPlugin; key: string; folders: string[] } & (
+export type LoadedPlugin = { found: FoundPlugin; key: string; folders: string[] } & (
   | { kind: "unchanged"; generation: null }
   | { kind: "loaded"; generation: Generation }
   | {
@@ -76,12 +76,12 @@ type Watcher = Pick<GenerationOptions, "onDeath" | "onRestored" | "signal">;
 
 /** Never rejects: the result contains the failure. */
 export async function prepare(
-  { found, refusal }: Planned,
+  { found, refusal }: PlannedPlugin,
   before: Entry | null,
   { order, force, eager }: PrepareOptions,
   options: LoaderOptions,
   watcher: Watcher,
-): Promise<Loaded> {
+): Promise<LoadedPlugin> {
   const seen = await fingerprint(found.place).catch(() => ({ key: "", folders: [], files: [] }));
   const values = options.values(found.name);
   const key = `${seen.key}:${JSON.stringify([values, refusal])}`;
@@ -90,7 +90,7 @@ export async function prepare(
     status: "failed" | "untrusted" | "disabled",
     reason: string,
     diagnostics: PluginDiagnostic[] = [],
-  ): Loaded => ({ ...about, kind: "refused", generation: null, status, reason, diagnostics });
+  ): LoadedPlugin => ({ ...about, kind: "refused", generation: null, status, reason, diagnostics });
   const { manifest } = found;
   if (refusal !== null) return before?.key === key ? unchanged(about) : refuse(refusal.status, refusal.reason);
   if (manifest === null) return refuse("failed", "it has no manifest");
@@ -174,7 +174,7 @@ function placedProblems(
   );
 }
 
-function unchanged(about: Pick<Loaded, "found" | "key" | "folders">): Loaded {
+function unchanged(about: Pick<LoadedPlugin, "found" | "key" | "folders">): LoadedPlugin {
   return { ...about, kind: "unchanged", generation: null };
 }
 

@@ -6,6 +6,7 @@
 import type { HookDeclaration } from "@aegis/contract/hook.ts";
 import type { HookBatch } from "@aegis/hooks/hook-table.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 
 /** The start parameters of a worker. */
 export type WorkerStart = {
@@ -42,7 +43,7 @@ export type ToolDeclaration = {
 };
 
 /** A place in a plugin; the file is relative to its folder. */
-export type Place = { file: string | null; line: number | null };
+export type SourcePlace = { file: string | null; line: number | null };
 
 export type WorkflowDeclaration = {
   name: string;
@@ -52,7 +53,7 @@ export type WorkflowDeclaration = {
   config: Record<string, unknown>;
   /** A hash that changes with its body or its module. */
   code: string;
-  place: Place;
+  place: SourcePlace;
 };
 
 type CommandDeclaration = { name: string; description: string; argumentHint: string | null };
@@ -94,7 +95,7 @@ export type Contributions = {
   faults: Fault[];
 };
 
-export type Fault = Place & { message: string };
+export type Fault = SourcePlace & { message: string };
 
 export type Caller = { session: { id: string; handle: string } | null; agent: string | null };
 
@@ -131,7 +132,7 @@ export type WireError = {
   hint: string | null;
 };
 
-export type Outcome = { ok: true; value: unknown } | { ok: false; error: WireError };
+export type CallOutcome = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 export type ToWorker =
   | { type: "call"; id: number; call: WorkerCall }
@@ -139,7 +140,7 @@ export type ToWorker =
   | { type: "cancel"; id: number; reason: string }
   | { type: "ping"; id: number }
   /** The answer to a `request`. */
-  | { type: "answer"; id: number; outcome: Outcome }
+  | { type: "answer"; id: number; outcome: CallOutcome }
   /** Run the function that came with a request, and reply with `performed`. */
   | { type: "perform"; id: number; request: number; value: unknown }
   /** A branch of a run was aborted, or the whole run if the branch is empty. */
@@ -150,19 +151,17 @@ export type FromWorker =
   | { type: "loading"; file: string; step: LoadStep }
   | { type: "loaded"; contributions: Contributions }
   | { type: "broken"; error: WireError; file: string | null; line: number | null }
-  | { type: "done"; id: number; outcome: Outcome }
+  | { type: "done"; id: number; outcome: CallOutcome }
   | { type: "pong"; id: number }
   | { type: "log"; level: LogLevel; text: string }
   /** A method of the context of a workflow's body. Requests of one run are handled in order. */
   | { type: "request"; id: number; call: number; branch: string; method: string; args: unknown[] }
-  | { type: "performed"; id: number; outcome: Outcome }
+  | { type: "performed"; id: number; outcome: CallOutcome }
   /** A branch of the `parallel` that this request started has ended. */
-  | { type: "branch"; request: number; index: number; outcome: Outcome };
+  | { type: "branch"; request: number; index: number; outcome: CallOutcome };
 
 /** Evaluating a module, or running its `register`. */
 export type LoadStep = "import" | "register";
-
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 const logLevels: readonly unknown[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
 

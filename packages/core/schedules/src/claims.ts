@@ -9,7 +9,7 @@ import type { StoreTx } from "@aegis/store/store.ts";
 import { type Decision, stamp } from "./slots.ts";
 
 /** Firings to start or stop after the commit. */
-export type Claimed = { firings: FiringId[] /** How the count of the lifecycle changes. */; fires: number };
+export type ClaimedFirings = { firings: FiringId[] /** How the count of the lifecycle changes. */; fires: number };
 
 export type ClaimContext = {
   name: string;
@@ -23,7 +23,7 @@ export type ClaimContext = {
 const mostWaiting = 100;
 
 /** Claims a slot. A slot that is already stored, because the clock was set back, is not changed. */
-export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: Decision): Promise<Claimed> {
+export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: Decision): Promise<ClaimedFirings> {
   const { name } = context;
   const { slot } = decision;
   if ((await tx.firings.atSlot(name, slot)) !== null) return { firings: [], fires: 0 };
@@ -46,7 +46,7 @@ export async function claimSlot(tx: StoreTx, context: ClaimContext, decision: De
 }
 
 /** Claims a firing that a person requested. Idempotent by id. */
-export async function claimManual(tx: StoreTx, context: ClaimContext, id: FiringId): Promise<Claimed> {
+export async function claimManual(tx: StoreTx, context: ClaimContext, id: FiringId): Promise<ClaimedFirings> {
   const { name, settings, now } = context;
   if ((await tx.firings.get(id)) !== null) return { firings: [], fires: 0 };
   const firing = { ...newFiring(context, { slot: now, late: false, manual: true }), id };
@@ -92,7 +92,7 @@ function overlapFor({ settings, catchesUp = false }: ClaimContext, late: boolean
 }
 
 /** Stops the running firing and skips the waiting ones. */
-async function replace(tx: StoreTx, firing: Firing, open: readonly Firing[], now: number): Promise<Claimed> {
+async function replace(tx: StoreTx, firing: Firing, open: readonly Firing[], now: number): Promise<ClaimedFirings> {
   const reason = `replaced by the firing of ${stamp(firing.slot)}`;
   const given = await skipWaiting(tx, open, reason, now);
   const current = open.find((one) => one.status !== "waiting");
@@ -105,14 +105,19 @@ async function replace(tx: StoreTx, firing: Firing, open: readonly Firing[], now
   return { firings: [...done.firings, current.id], fires: done.fires - given };
 }
 
-async function claimed(tx: StoreTx, firing: Firing, status: "claimed" | "waiting", now: number): Promise<Claimed> {
+async function claimed(
+  tx: StoreTx,
+  firing: Firing,
+  status: "claimed" | "waiting",
+  now: number,
+): Promise<ClaimedFirings> {
   const row: Firing = { ...firing, status };
   await tx.firings.insert(row);
   await tx.events.append({ type: "schedule.fired", session: null, data: { schedule: row.schedule, firing: row } }, now);
   return { firings: [row.id], fires: row.manual ? 0 : 1 };
 }
 
-async function skipped(tx: StoreTx, firing: Firing, reason: string, now: number): Promise<Claimed> {
+async function skipped(tx: StoreTx, firing: Firing, reason: string, now: number): Promise<ClaimedFirings> {
   const row: Firing = { ...firing, status: "skipped", error: reason, ended_at: now };
   await tx.firings.insert(row);
   await tx.events.append(

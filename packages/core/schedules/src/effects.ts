@@ -10,7 +10,7 @@ import type { Firing, ScheduleAction } from "@aegis/contract/schedule.ts";
 import type { Queues } from "@aegis/delegation/queues/queues.ts";
 import { workerFailures } from "@aegis/delegation/work/failure-texts.ts";
 import { judge, type StillWaiting } from "@aegis/delegation/work/judge.ts";
-import type { Closed } from "@aegis/sessions/close.ts";
+import type { ClosedSession } from "@aegis/sessions/close.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
@@ -28,12 +28,12 @@ export type EffectsOptions = {
   waiting: readonly StillWaiting[];
 };
 
-export type Outcome = {
+export type FiringOutcome = {
   status: "ok" | "error";
   result: string | null;
   error: string | null;
   /** Part of the transaction that writes the end. Null if the work has not ended after all. */
-  settle?: (tx: StoreTx) => Promise<{ closed: Closed | null } | null>;
+  settle?: (tx: StoreTx) => Promise<{ closed: ClosedSession | null } | null>;
 };
 
 export class Effects {
@@ -83,7 +83,7 @@ export class Effects {
   }
 
   /** Null while the work is running. */
-  async look(firing: Firing): Promise<Outcome | null> {
+  async look(firing: Firing): Promise<FiringOutcome | null> {
     const { read } = this.#options.store;
     const id = this.idOf(firing);
     if (firing.action.kind === "workflow") {
@@ -115,7 +115,7 @@ export class Effects {
   }
 
   /** Ends what a finished session still does. */
-  async leave(closed: Closed | null): Promise<void> {
+  async leave(closed: ClosedSession | null): Promise<void> {
     if (closed !== null) await this.#options.sessions.leave(closed);
   }
 
@@ -138,7 +138,7 @@ export class Effects {
     sessions.wake(id);
   }
 
-  async #lookAtSession(id: SessionId): Promise<Outcome | null> {
+  async #lookAtSession(id: SessionId): Promise<FiringOutcome | null> {
     const { store, sessions, waiting } = this.#options;
     const verdict = await judge(store.read, id, waiting, workerFailures);
     if (verdict.kind !== "ended") return null;

@@ -14,7 +14,7 @@ import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
 import { promote } from "./claims.ts";
-import type { Effects, Outcome } from "./effects.ts";
+import type { Effects, FiringOutcome } from "./effects.ts";
 
 export type FiringsOptions = {
   store: Store;
@@ -135,7 +135,7 @@ export class Firings {
   }
 
   /** One transaction ends a firing and starts the next waiting one, so that none is skipped by a crash. */
-  async #end(firing: Firing, outcome: Outcome): Promise<void> {
+  async #end(firing: Firing, outcome: FiringOutcome): Promise<void> {
     const { transact, clock, effects } = this.#options;
     const { id, schedule } = firing;
     const done = await transact(async (tx) => {

@@ -11,7 +11,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import type { Logger } from "@aegis/lib/log.ts";
 import type { FiringFilter, ScheduleRow, Store, StoreTx } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import { type Claimed, claimManual, claimSlot } from "./claims.ts";
+import { type ClaimedFirings, claimManual, claimSlot } from "./claims.ts";
 import { Effects, type EffectsOptions } from "./effects.ts";
 import { Firings } from "./firings.ts";
 import { lookEveryMs, ScheduleTimer } from "./schedule-timer.ts";
@@ -216,7 +216,7 @@ export class Schedules {
       const decisions = decide(row.settings, row, now).map((decision) => refused(decision, refusal));
       const catchesUp = decisions.some((decision) => decision.what === "fire" && decision.late);
       const context = { name, settings: row.settings, now, catchesUp };
-      const all: Claimed = { firings: [], fires: 0 };
+      const all: ClaimedFirings = { firings: [], fires: 0 };
       for (const decision of decisions) {
         const claimed = await claimSlot(tx, context, decision);
         all.firings.push(...claimed.firings);
@@ -268,7 +268,7 @@ export class Schedules {
     this.#kept.set(row.name, { row, next });
   }
 
-  #lookAfter({ firings }: Claimed): void {
+  #lookAfter({ firings }: ClaimedFirings): void {
     for (const id of firings) this.#firings.wake(id);
   }
 

@@ -5,10 +5,10 @@ import type { ScheduleRow, StoreTx } from "@aegis/store/store.ts";
 import { skipWaiting } from "./claims.ts";
 import { firstCursor, sameTiming } from "./slots.ts";
 
-export type Declared = Readonly<Record<string, ScheduleSettings>>;
+export type DeclaredSchedules = Readonly<Record<string, ScheduleSettings>>;
 
 /** Returns the updated rows. Waiting firings of a removed or disabled schedule do not start. */
-export async function bringInStep(tx: StoreTx, declared: Declared, now: number): Promise<ScheduleRow[]> {
+export async function bringInStep(tx: StoreTx, declared: DeclaredSchedules, now: number): Promise<ScheduleRow[]> {
   const rows: ScheduleRow[] = [];
   for (const [name, settings] of Object.entries(declared)) rows.push(await keep(tx, name, settings, now));
   for (const { name } of await tx.schedules.list()) {

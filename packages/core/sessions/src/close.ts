@@ -7,7 +7,7 @@ import { liveRow } from "./rows.ts";
 import { tellRefused } from "./unanswerable.ts";
 
 /** The work that a close leaves for after the commit. */
-export type Closed = { id: SessionId; refused: MessageId[]; told: SessionId[] };
+export type ClosedSession = { id: SessionId; refused: MessageId[]; told: SessionId[] };
 
 export type CloseOptions = {
   reason: string;
@@ -21,7 +21,7 @@ export async function closeSession(
   tx: StoreTx,
   id: SessionId,
   { reason, informed, inbox, clock }: CloseOptions,
-): Promise<Closed> {
+): Promise<ClosedSession> {
   const row = await liveRow(tx, id);
   const waiting = await tx.messages.list(id, { status: "pending" });
   const refused = waiting.map((message) => message.id);

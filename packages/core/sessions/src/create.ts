@@ -1,7 +1,7 @@
 /** Creates a session inside a transaction, together with its first message. */
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
-import { admit, type Place } from "@aegis/agents/rights/place.ts";
+import { admit, type SessionPlace } from "@aegis/agents/rights/place.ts";
 import type { SubagentSettings } from "@aegis/agents/rights/rules.ts";
 import { starterOf } from "@aegis/agents/rights/starter.ts";
 import type { Agent } from "@aegis/contract/agent.ts";
@@ -12,7 +12,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import { allLabels, requireNodeFor } from "@aegis/nodes/placement.ts";
 import type { SessionRow, StoreTx } from "@aegis/store/store.ts";
 import { handleCandidates, seededBy } from "./handles.ts";
-import type { Admitted, Inbox } from "./inbox/inbox.ts";
+import type { AdmittedMessage, Inbox } from "./inbox/inbox.ts";
 import { type NewSession, newRow } from "./new-session.ts";
 import { publicSession } from "./rows.ts";
 
@@ -27,10 +27,10 @@ export type CreateOptions = {
   subagentSettings: () => SubagentSettings;
 };
 
-export type Created = { row: SessionRow; admitted: Admitted | null };
+export type CreatedSession = { row: SessionRow; admitted: AdmittedMessage | null };
 
 /** Idempotent by id: nothing is admitted for an existing session. */
-export async function createSession(tx: StoreTx, input: NewSession, options: CreateOptions): Promise<Created> {
+export async function createSession(tx: StoreTx, input: NewSession, options: CreateOptions): Promise<CreatedSession> {
   const { agents, drivers, inbox, clock } = options;
   const agent = agents.startable(input.agent);
   if (!drivers.find(agent.harness)) {
@@ -79,7 +79,7 @@ async function placeFor(
   { starter }: NewSession,
   agent: Agent,
   { agents, clock, subagentSettings }: CreateOptions,
-): Promise<Place | null> {
+): Promise<SessionPlace | null> {
   if (starter === null || starter === undefined) return null;
   const known = typeof starter === "string" ? await starterOf(tx, starter, agents) : starter;
   return admit(tx, known, agent, { settings: subagentSettings(), now: clock.now() });

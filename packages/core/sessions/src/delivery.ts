@@ -27,13 +27,13 @@ import {
   interruptionText,
   judgeInterruption,
   lostReasons,
+  type ResumeDecision,
   recordHandOver,
-  type Verdict,
   withdrawHandOver,
 } from "./interrupted-turn.ts";
 import { ended, type TurnRecorder } from "./recorder.ts";
 
-export type Begun = {
+export type BegunTurn = {
   session: SessionId;
   turn: TurnId;
   messages: readonly Message[];
@@ -63,7 +63,7 @@ export type DeliveryOptions = {
 
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #begun: Begun;
+  readonly #begun: BegunTurn;
   readonly #recorder: TurnRecorder;
   /** Aborts when the turn is interrupted. */
   readonly #signal: AbortSignal;
@@ -75,7 +75,7 @@ export class Delivery {
   readonly #offered: Message[] = [];
   #isOver = false;
 
-  constructor(options: DeliveryOptions, begun: Begun, recorder: TurnRecorder, signal: AbortSignal) {
+  constructor(options: DeliveryOptions, begun: BegunTurn, recorder: TurnRecorder, signal: AbortSignal) {
     this.#options = options;
     this.#begun = begun;
     this.#recorder = recorder;
@@ -153,7 +153,7 @@ export class Delivery {
   }
 
   /** Opens the conversation to find out what the harness has, and records the decision about the messages. */
-  async #judge(interrupted: InterruptedTurn): Promise<Verdict | { lost: string } | "aborted"> {
+  async #judge(interrupted: InterruptedTurn): Promise<ResumeDecision | { lost: string } | "aborted"> {
     const { transact, clock, onCrash } = this.#options;
     const { session, messages } = this.#begun;
     const conversation = await this.#open(true);
@@ -176,7 +176,7 @@ export class Delivery {
     return verdict;
   }
 
-  #worded(interrupted: InterruptedTurn | null, verdict: Verdict): Addition {
+  #worded(interrupted: InterruptedTurn | null, verdict: ResumeDecision): Addition {
     const { messages, unanswered } = this.#begun;
     if (verdict === "deliver") return this.#addition(messages, unanswered);
     const words = interruptionText(verdict, this.#options.clock.now());

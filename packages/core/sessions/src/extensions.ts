@@ -59,7 +59,7 @@ export type TurnToPrepare = {
   text: string;
 };
 
-export type Contribution = {
+export type PromptContribution = {
   /** Added before the messages, after the context of earlier contributors. */
   context?: string;
   /** Replaces the text of the messages. */
@@ -72,7 +72,7 @@ export type TurnContributor = {
   /** It contributes only while this event has hooks. */
   readonly hook?: HookEvent;
   /** `blocked` stops the turn and gives the reason. */
-  contribute(turn: TurnToPrepare, signal: AbortSignal): Promise<Contribution | { blocked: string } | null>;
+  contribute(turn: TurnToPrepare, signal: AbortSignal): Promise<PromptContribution | { blocked: string } | null>;
 };
 
 export type PreparedTurn = { text: string; history: readonly HistoryMessage[] };

@@ -36,7 +36,7 @@ export type InterruptedJoin = { message: Message; interrupted: Omit<InterruptedT
  * `deliver`: as if for the first time. `again`: marked as work that may have started. `repeat`: marked as something
  * that the agent may already have. `continue`: the agent has the messages and is asked to continue.
  */
-export type Verdict = "deliver" | "again" | "repeat" | "continue";
+export type ResumeDecision = "deliver" | "again" | "repeat" | "continue";
 
 /** Per turn. */
 const mostJoined = 1000;
@@ -125,7 +125,7 @@ async function describe(
 export async function judgeInterruption(
   interrupted: Omit<InterruptedTurn, "joined">,
   { restored }: Pick<Conversation, "restored">,
-): Promise<Verdict> {
+): Promise<ResumeDecision> {
   if (!restored.conversation || interrupted.live.length === 0) return "again";
   const holding = await restored.holds({ prompts: interrupted.live, earlier: interrupted.earlier });
   return verdictOf(holding, { ...interrupted, begunElsewhere: interrupted.live.length < interrupted.handed.length });
@@ -135,7 +135,7 @@ export async function judgeInterruption(
 export function verdictOf(
   holding: Holding,
   was: { begun: boolean; confirmed: boolean; begunElsewhere: boolean },
-): Verdict {
+): ResumeDecision {
   switch (holding) {
     case "yes":
       return "continue";
@@ -146,7 +146,7 @@ export function verdictOf(
   }
 }
 
-const words: Readonly<Record<Exclude<Verdict, "deliver">, string>> = {
+const words: Readonly<Record<Exclude<ResumeDecision, "deliver">, string>> = {
   continue:
     "Your last turn was cut because Aegis stopped. You have its messages already; they are not repeated. " +
     "Some of your tool calls may have taken effect without your seeing the result: check before you repeat them. Go on.",
@@ -159,12 +159,12 @@ const words: Readonly<Record<Exclude<Verdict, "deliver">, string>> = {
 };
 
 /** The text that the agent gets before the messages, or instead of them. */
-export function interruptionText(verdict: Exclude<Verdict, "deliver">, at: number): string {
+export function interruptionText(verdict: Exclude<ResumeDecision, "deliver">, at: number): string {
   return renderMessage({ sender: { kind: "substrate" }, body: words[verdict], admitted_at: at });
 }
 
 /** The text for people who watch the turn. */
-export const interruptionNotes: Readonly<Record<Verdict, string | null>> = {
+export const interruptionNotes: Readonly<Record<ResumeDecision, string | null>> = {
   deliver: null,
   again:
     "Aegis had stopped in the middle of this, and the agent has no record of it: it was sent again, marked as such.",
@@ -212,7 +212,7 @@ export async function unansweredMessages(tx: StoreTx, session: SessionId): Promi
   return messages.filter(({ status }) => status === "done");
 }
 
-export type Written = Pick<Prompt, "key" | "text"> & {
+export type WrittenPrompt = Pick<Prompt, "key" | "text"> & {
   session: SessionId;
   turn: TurnId;
   /** Set for a message that joins the running turn. */
@@ -220,7 +220,7 @@ export type Written = Pick<Prompt, "key" | "text"> & {
 };
 
 /** Records a delivery in the turn's row before it is written to the harness. Throws `conflict` if the turn has ended. */
-export async function recordHandOver(tx: StoreTx, { session, turn, key, text, joined }: Written): Promise<void> {
+export async function recordHandOver(tx: StoreTx, { session, turn, key, text, joined }: WrittenPrompt): Promise<void> {
   const conversation = (await tx.sessions.get(session))?.resume ?? null;
   const own: HandOver = { turn, key, print: printOf(text), conversation, ...(joined === undefined ? {} : { joined }) };
   await addHandOvers(tx, turn, [own]);

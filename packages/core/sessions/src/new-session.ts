@@ -1,7 +1,7 @@
 /** The parameters of a new session and the row created from them. */
 
 import { offlineHarness } from "@aegis/agents/agent-table.ts";
-import type { Place } from "@aegis/agents/rights/place.ts";
+import type { SessionPlace } from "@aegis/agents/rights/place.ts";
 import type { Agent } from "@aegis/contract/agent.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { AskPolicy, SessionLimits } from "@aegis/contract/session.ts";
@@ -35,7 +35,7 @@ export type NewSession = {
    */
   starter?: Starter | SessionId | null | undefined;
   /** Like `starter`, if the position was already admitted. */
-  place?: Place | undefined;
+  place?: SessionPlace | undefined;
   /** Where it works; the agent's setting if absent. `base` is what its worktree starts from; HEAD if absent. */
   isolation?: Isolation | undefined;
   base?: string | undefined;
@@ -49,7 +49,7 @@ export type RowParts = {
   id: SessionId;
   agent: Agent;
   handle: string;
-  place: Place | null;
+  place: SessionPlace | null;
   now: number;
 };
 

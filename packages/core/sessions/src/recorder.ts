@@ -18,7 +18,7 @@ import type { Transact } from "@aegis/store/transact.ts";
 import type { FindPrice, ModelPrice } from "./pricing.ts";
 
 import { reportedTitle } from "./titles.ts";
-import { defaultTurnLimits, Said, TurnBounds } from "./turn-output.ts";
+import { defaultTurnLimits, TurnBounds, TurnText } from "./turn-output.ts";
 
 /** The limit of a turn's last message. A truncated message ends with a line that says so. */
 const longestAnswer = defaultTurnLimits.event + 1024;
@@ -61,7 +61,7 @@ export class TurnRecorder {
   #usage: Usage | null = null;
   #model: string | null = null;
   #price: Promise<ModelPrice> | null = null;
-  readonly #said = new Said(longestAnswer);
+  readonly #said = new TurnText(longestAnswer);
   #isAnswering = false;
   /** The text that the turn's row contains. */
   #kept = "";

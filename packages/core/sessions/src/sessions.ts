@@ -14,9 +14,9 @@ import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { SessionProcesses } from "@aegis/nodes/session-processes.ts";
 import type { SessionRow, Store, StoreReads, StoreTx } from "@aegis/store/store.ts";
 import { type Assignment, assignSession } from "./assign.ts";
-import { type Closed, closeSession, unfinished } from "./close.ts";
+import { type ClosedSession, closeSession, unfinished } from "./close.ts";
 import type { Conversations } from "./conversations.ts";
-import { type Created, type CreateOptions, createSession } from "./create.ts";
+import { type CreatedSession, type CreateOptions, createSession } from "./create.ts";
 import { forkPointOf } from "./fork.ts";
 import { type Inbox, messageReceipt } from "./inbox/inbox.ts";
 import { type SkillRouting, withReason } from "./inbox/routing.ts";
@@ -88,7 +88,7 @@ export class Sessions {
   }
 
   /** Creates inside the caller's transaction. The caller wakes the session after the commit. */
-  createIn(tx: StoreTx, input: NewSession): Promise<Created> {
+  createIn(tx: StoreTx, input: NewSession): Promise<CreatedSession> {
     return createSession(tx, input, this.#options);
   }
 
@@ -208,7 +208,7 @@ export class Sessions {
    * Closes inside the caller's transaction; the caller calls `leave` after the commit. `informed` gets the reason in
    * another way.
    */
-  closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<Closed> {
+  closeIn(tx: StoreTx, id: SessionId, reason: string, informed: SessionId | null = null): Promise<ClosedSession> {
     return closeSession(tx, id, { ...this.#options, reason, informed });
   }
 
@@ -216,7 +216,7 @@ export class Sessions {
    * Ends what a closed session still does. Resolves when its processes are gone. The node of a session on another node
    * does it when it sees the event.
    */
-  async leave({ id, told }: Closed): Promise<void> {
+  async leave({ id, told }: ClosedSession): Promise<void> {
     for (const sender of told) this.wake(sender);
     await this.#options.turns.interrupt(id);
     await this.#options.conversations.close(id);
@@ -256,7 +256,7 @@ export class Sessions {
     await this.#options.turns.drained();
   }
 
-  async #opened({ row, admitted }: Created): Promise<{ session: SessionView; receipt: Receipt | null }> {
+  async #opened({ row, admitted }: CreatedSession): Promise<{ session: SessionView; receipt: Receipt | null }> {
     if (admitted) this.wake(row.id);
     return { session: await this.view(row.id, "default"), receipt: admitted && messageReceipt(admitted, false) };
   }

@@ -1,5 +1,5 @@
 /**
- * What one turn keeps of its harness's output: its text (`Said`), and how much of everything it stores (`TurnBounds`).
+ * What one turn keeps of its harness's output: its text (`TurnText`), and how much of everything it stores (`TurnBounds`).
  * Longer text is truncated with a note, and the full text is stored in a file. Secrets are redacted before truncation,
  * so that no part of one remains at the cut.
  */
@@ -14,7 +14,7 @@ const longestUnfinished = 256 * 1024;
 export type SaidText = { message: string; text: string };
 
 /** The text of an agent in one turn: its complete messages, and streaming text that is not complete yet. */
-export class Said {
+export class TurnText {
   readonly #most: number;
   #last: string | null = null;
   #text = "";

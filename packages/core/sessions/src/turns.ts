@@ -10,7 +10,7 @@ import { Drains, SerialByKey } from "@aegis/lib/serial.ts";
 import type { SteerOutcome } from "@aegis/nodes/session-processes.ts";
 import type { HandOver, SessionRow, StoreTx } from "@aegis/store/store.ts";
 import { whileAway } from "@aegis/store/transact.ts";
-import { type Begun, Delivery, type DeliveryOptions } from "./delivery.ts";
+import { type BegunTurn, Delivery, type DeliveryOptions } from "./delivery.ts";
 import { nextBatch, unansweredMessages } from "./interrupted-turn.ts";
 import { ended, type RecorderOptions, TurnRecorder } from "./recorder.ts";
 import { asStartFailure } from "./refused-start.ts";
@@ -184,7 +184,7 @@ export class Turns {
   }
 
   /** Starts a turn with messages that hooks have seen. A message admitted after that call waits. */
-  async #received(session: SessionId): Promise<Begun | null> {
+  async #received(session: SessionId): Promise<BegunTurn | null> {
     const { received, hookEvents, transact } = this.#options;
     for (;;) {
       if (hookEvents.has("message_received")) await received.show(session);
@@ -194,7 +194,7 @@ export class Turns {
     }
   }
 
-  async #begin(tx: StoreTx, id: SessionId): Promise<Begun | "unseen" | null> {
+  async #begin(tx: StoreTx, id: SessionId): Promise<BegunTurn | "unseen" | null> {
     const session = await tx.sessions.get(id);
     if (!session || session.closed_at !== null || (session.node ?? null) !== this.#options.node) return null;
     const waiting = await tx.messages.list(id, { status: "pending" });
@@ -218,7 +218,7 @@ export class Turns {
     session: SessionId,
     messages: readonly Message[],
     handed: readonly HandOver[],
-  ): Promise<Begun> {
+  ): Promise<BegunTurn> {
     const now = this.#options.clock.now();
     const turn = newId("trn", now);
     const ids = messages.map((message) => message.id);
@@ -247,7 +247,7 @@ export class Turns {
     return { session, turn, messages, unanswered: [], hasPast: false, interrupted: null };
   }
 
-  async #perform(begun: Begun, work: (turn: Omit<Running, "done">) => Promise<TurnEnded>): Promise<void> {
+  async #perform(begun: BegunTurn, work: (turn: Omit<Running, "done">) => Promise<TurnEnded>): Promise<void> {
     const { session, turn } = begun;
     const controller = new AbortController();
     // A turn whose start was being recorded while the others were abandoned is abandoned too.
@@ -260,7 +260,7 @@ export class Turns {
     await done;
   }
 
-  async #work(begun: Begun, running: Omit<Running, "done">, work: () => Promise<TurnEnded>): Promise<void> {
+  async #work(begun: BegunTurn, running: Omit<Running, "done">, work: () => Promise<TurnEnded>): Promise<void> {
     const { recorder, delivery, controller } = running;
     const { signal } = controller;
     try {
@@ -295,7 +295,7 @@ export class Turns {
   /** Ends a turn: its event, its row, its messages, the session's state and the notices. Returns the sessions to wake. */
   async #finish(
     tx: StoreTx,
-    { session, turn, messages }: Begun,
+    { session, turn, messages }: BegunTurn,
     { reason, error, usage, text }: TurnEnded & { text: string },
   ): Promise<readonly SessionId[]> {
     const at = this.#options.clock.now();
@@ -324,7 +324,7 @@ export class Turns {
   }
 
   /** Throws if the turn cannot start, for example because its folder is missing. */
-  async #begins({ session, turn }: Begun): Promise<void> {
+  async #begins({ session, turn }: BegunTurn): Promise<void> {
     try {
       for (const edges of this.#options.extensions.turnEdges) await edges.begins(session, turn);
     } catch (error) {
@@ -333,7 +333,7 @@ export class Turns {
   }
 
   /** A turn that has ended does not fail because something beside it could not be recorded. */
-  async #ends({ session, turn }: Begun): Promise<void> {
+  async #ends({ session, turn }: BegunTurn): Promise<void> {
     const { extensions, log } = this.#options;
     for (const edges of extensions.turnEdges)
       await edges
@@ -341,7 +341,7 @@ export class Turns {
         .catch((error: unknown) => log.error("the end of a turn was not noted", { turn, error: errorText(error) }));
   }
 
-  #endOf(begun: Begun, error: unknown, signal: AbortSignal): TurnEnded {
+  #endOf(begun: BegunTurn, error: unknown, signal: AbortSignal): TurnEnded {
     if (signal.aborted) return ended("cancelled", null);
     if (error instanceof DriverError) return ended("failed", error.turnError);
     this.#options.log.error("a turn failed inside Aegis", {

@@ -7,7 +7,7 @@ import { errorText } from "@aegis/lib/log.ts";
 import { splitPage } from "@aegis/lib/page-header.ts";
 import { splitWords } from "@aegis/lib/split-words.ts";
 import { maxPageBytes, readPage } from "./read-page.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 
 export type SkillBody = {
   text: string;
@@ -31,7 +31,7 @@ const mostResources = 100;
 const resourceDepth = 3;
 
 /** Throws `unavailable` if the page can no longer be read. */
-export function readBody(skill: Skill, context: BodyContext): SkillBody {
+export function readBody(skill: SkillOutline, context: BodyContext): SkillBody {
   const page = readText(skill);
   const folder = skill.folder ?? (skill.file === null ? null : dirname(skill.file));
   const { resources, leftOut } =
@@ -41,7 +41,7 @@ export function readBody(skill: Skill, context: BodyContext): SkillBody {
 }
 
 /** Renders it for an agent. The content is marked as the skill's, regardless of what it claims to be. */
-export function renderBody(skill: Skill, body: SkillBody): string {
+export function renderBody(skill: SkillOutline, body: SkillBody): string {
   const name = skill.name.replace(/["<>&\n]/g, " ");
   const lines = [`<skill name="${name}">`, body.text.trim().replaceAll("</skill>", "<\\/skill>"), "</skill>"];
   if (body.folder !== null) lines.push(`Its folder, from which its paths count: ${body.folder}`);
@@ -52,7 +52,7 @@ export function renderBody(skill: Skill, body: SkillBody): string {
   return lines.join("\n");
 }
 
-function readText(skill: Skill): string {
+function readText(skill: SkillOutline): string {
   if (skill.text !== null)
     return cutNote(skill.text.slice(0, maxPageBytes), Math.max(0, skill.text.length - maxPageBytes));
   if (skill.file === null) return "";
@@ -75,7 +75,7 @@ function cutNote(text: string, cut: number): string {
  * Folder placeholders are always filled in; argument placeholders only if there are arguments, because prose often
  * contains `$1`.
  */
-function fill(text: string, skill: Skill, folder: string | null, context: BodyContext): string {
+function fill(text: string, skill: SkillOutline, folder: string | null, context: BodyContext): string {
   const places: Record<string, string> = {
     "{baseDir}": folder ?? "",
     "${CLAUDE_SKILL_DIR}": folder ?? "",

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { untilAborted } from "@aegis/lib/until-aborted.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 
 export type AskModel = (
   request: { model: string; system: string; prompt: string },
@@ -34,7 +34,7 @@ export class Classifier {
   }
 
   /** The skills that the model names; null if there is no model or it did not answer in time. Never rejects. */
-  async choose(text: string, candidates: readonly Skill[], signal: AbortSignal): Promise<Skill[] | null> {
+  async choose(text: string, candidates: readonly SkillOutline[], signal: AbortSignal): Promise<SkillOutline[] | null> {
     const model = this.#options.model();
     if (model === null || candidates.length === 0 || text.trim() === "") return null;
     const offered = candidates.slice(0, mostCandidates);

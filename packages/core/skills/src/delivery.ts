@@ -12,11 +12,11 @@ import type { SessionRow, Store } from "@aegis/store/store.ts";
 import { preloadedSkills } from "./access.ts";
 import { readBody, renderBody, type SkillBody } from "./body.ts";
 import type { Classifier } from "./classify.ts";
-import type { Given, GivenSkill, GivenSkills } from "./given.ts";
+import type { DeliveredSkills, GivenSkill, GivenSkills } from "./given.ts";
 import type { SkillGrants } from "./grants.ts";
 import { findMentions } from "./mentions.ts";
 import { type NamedSkill, selectSkills } from "./select.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 import { buildSkillList, type SkillListOptions, type SkillMenu, skillCandidates, skillListNews } from "./skill-list.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
 import { ToldSkills } from "./told.ts";
@@ -53,7 +53,7 @@ export type SectionRequest = {
 export type SkillSubagentRequest = {
   session: SessionRow;
   agent: Agent;
-  skill: Skill;
+  skill: SkillOutline;
   task: string;
   key: string;
   cause: Message | undefined;
@@ -65,7 +65,7 @@ const mostUnasked = 40_000;
 const mostAgain = 60_000;
 
 /** One skill text for a turn. */
-type Piece = { skill: Skill; body: SkillBody; how: SkillHow; text: string };
+type Piece = { skill: SkillOutline; body: SkillBody; how: SkillHow; text: string };
 
 export class SkillDelivery {
   readonly #options: OfferOptions;
@@ -129,7 +129,7 @@ export class SkillDelivery {
       cause: Message | undefined;
     },
     signal: AbortSignal,
-  ): Promise<{ skill: Skill; body: SkillBody; forked: SkillSubagent | null }> {
+  ): Promise<{ skill: SkillOutline; body: SkillBody; forked: SkillSubagent | null }> {
     const { skills, given, grants, project } = this.#options;
     const { session, agent } = request;
     const skill = await skills.get(request.name, agent, signal);
@@ -153,7 +153,7 @@ export class SkillDelivery {
   async #list(
     { agent, tools, about }: SectionRequest,
     signal: AbortSignal,
-  ): Promise<{ list: SkillMenu; listed: readonly Skill[] }> {
+  ): Promise<{ list: SkillMenu; listed: readonly SkillOutline[] }> {
     const { skills } = this.#options;
     if (!skills.offers) return { list: { text: "", described: [] }, listed: [] };
     const view = await skills.of(agent, signal);
@@ -171,7 +171,7 @@ export class SkillDelivery {
   }
 
   /** The candidates for the messages of which the agent knows no description; empty if it knows all. */
-  async #menu(row: SessionRow, agent: Agent, view: AgentSkills, candidates: readonly Skill[]): Promise<string> {
+  async #menu(row: SessionRow, agent: Agent, view: AgentSkills, candidates: readonly SkillOutline[]): Promise<string> {
     const known = this.#told.since(row.id);
     const open = candidates.filter(({ name }) => known?.described.has(name) === false);
     if (open.length === 0) return "";
@@ -193,8 +193,8 @@ export class SkillDelivery {
     // Skills called by name are sent even if a plugin offers skills.
     const most = skills.offers ? skills.settings.max_per_turn : 0;
     const selected = await selectSkills(messages, view, { most, classifier, signal });
-    const pieces = new Map<Skill, Piece>();
-    const add = (skill: Skill, how: SkillHow, given: string | null, most: number) => {
+    const pieces = new Map<SkillOutline, Piece>();
+    const add = (skill: SkillOutline, how: SkillHow, given: string | null, most: number) => {
       const piece = pieces.has(skill) ? null : this.#piece(skill, how, given, row, had, most);
       if (piece !== null) pieces.set(skill, piece);
     };
@@ -217,7 +217,14 @@ export class SkillDelivery {
   }
 
   /** Null if the agent already has this text, or if it cannot be read. */
-  #piece(skill: Skill, how: SkillHow, given: string | null, row: SessionRow, had: Given, most: number): Piece | null {
+  #piece(
+    skill: SkillOutline,
+    how: SkillHow,
+    given: string | null,
+    row: SessionRow,
+    had: DeliveredSkills,
+    most: number,
+  ): Piece | null {
     try {
       const body = readBody(skill, { arguments: given, session: row.id, project: this.#options.project });
       // Arguments change the text, so it is sent again.
@@ -233,7 +240,12 @@ export class SkillDelivery {
     }
   }
 
-  #again(had: Given, view: AgentSkills, add: (skill: Skill) => void, pieces: ReadonlyMap<Skill, Piece>): void {
+  #again(
+    had: DeliveredSkills,
+    view: AgentSkills,
+    add: (skill: SkillOutline) => void,
+    pieces: ReadonlyMap<SkillOutline, Piece>,
+  ): void {
     for (const name of had.forgotten) {
       const length = [...pieces.values()].reduce((sum, { text }) => sum + text.length, 0);
       const skill = view.names.find(name);
@@ -271,7 +283,7 @@ export class SkillDelivery {
     };
   }
 
-  #used(skill: Skill): void {
+  #used(skill: SkillOutline): void {
     this.#uses?.set(skill.name, (this.#uses.get(skill.name) ?? 0) + 1);
   }
 }

@@ -7,14 +7,14 @@ import type { Store } from "@aegis/store/store.ts";
 
 export type GivenSkill = { name: string; version: string; how: SkillHow };
 
-export type Given = {
+export type DeliveredSkills = {
   /** Name → version of the skills that the agent remembers. */
   current: ReadonlyMap<string, string>;
   /** The skills it had before its conversation was compacted or lost, most recent first. */
   forgotten: readonly string[];
 };
 
-const nothing: Given = { current: new Map(), forgotten: [] };
+const nothing: DeliveredSkills = { current: new Map(), forgotten: [] };
 const mostEvents = 1_000;
 
 export class GivenSkills {
@@ -26,7 +26,7 @@ export class GivenSkills {
     this.#clock = clock;
   }
 
-  async of(session: SessionId): Promise<Given> {
+  async of(session: SessionId): Promise<DeliveredSkills> {
     const events = await this.#store.read.events.list({
       session,
       types: ["skill.given", "turn.compaction", "session.memory_lost"],

@@ -3,7 +3,7 @@ import type { SessionId } from "@aegis/contract/ids.ts";
 import type { SkillSource } from "@aegis/contract/skill.ts";
 import { matchesEntry, parseToolEntry, type ToolEntry } from "@aegis/contract/tool-names.ts";
 import type { PermissionRequest } from "@aegis/drivers/driver.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 
 /** Folders that only the user fills. Skills of a project or plugin count only if a person names them. */
 const trusted: ReadonlySet<SkillSource> = new Set<SkillSource>([
@@ -20,7 +20,7 @@ export class SkillGrants {
   }
 
   /** `named` is true if a person called the skill by name. */
-  add(session: SessionId, skill: Skill, named: boolean): void {
+  add(session: SessionId, skill: SkillOutline, named: boolean): void {
     if (skill.allowedTools.length === 0 || (!named && !trusted.has(skill.source))) return;
     const entries = skill.allowedTools.map(parseToolEntry);
     this.#entries.set(session, [...(this.#entries.get(session) ?? []), ...entries]);

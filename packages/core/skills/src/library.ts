@@ -11,16 +11,16 @@ import type { ParsedSkill } from "./parse.ts";
 import type { SkillRoot } from "./places.ts";
 import { headBytes, maxPageBytes, readPage } from "./read-page.ts";
 import { type FoundPage, isOutdated, type Scan, type ScanLimits, scanLimits, scanRoots } from "./scan.ts";
-import { type Skill, skillKey } from "./skill.ts";
+import { type SkillOutline, skillKey } from "./skill.ts";
 
 export type LibraryState = {
   /** Increases with each change. */
   version: number;
   /** The effective skill of each name, sorted by name. */
-  skills: readonly Skill[];
-  byKey: ReadonlyMap<string, Skill>;
+  skills: readonly SkillOutline[];
+  byKey: ReadonlyMap<string, SkillOutline>;
   /** The skills that another one with the same name hides. */
-  hidden: ReadonlyMap<Skill, readonly Skill[]>;
+  hidden: ReadonlyMap<SkillOutline, readonly SkillOutline[]>;
   diagnostics: readonly SkillDiagnostic[];
 };
 
@@ -146,8 +146,8 @@ export class SkillLibrary {
       parsed.flatMap(({ page, result }) =>
         result.skill !== null && below.has(page.root) === isBelow ? result.skill : [],
       );
-    const byKey = new Map<string, Skill>();
-    const hidden = new Map<Skill, Skill[]>();
+    const byKey = new Map<string, SkillOutline>();
+    const hidden = new Map<SkillOutline, SkillOutline[]>();
     for (const skill of [...ofRoots(false), ...added.flatMap(({ skill }) => skill ?? []), ...ofRoots(true)]) {
       const key = skillKey(skill.name);
       const winner = byKey.get(key);
@@ -164,7 +164,7 @@ export class SkillLibrary {
 }
 
 /** The same file by another path, or a copy of it, is not a collision. */
-function isSame(a: Skill, b: Skill): boolean {
+function isSame(a: SkillOutline, b: SkillOutline): boolean {
   if (a.file === null || b.file === null) return a.text !== null && a.text === b.text;
   try {
     if (realpathSync(a.file) === realpathSync(b.file)) return true;
@@ -174,8 +174,8 @@ function isSame(a: Skill, b: Skill): boolean {
   }
 }
 
-function collision(winner: Skill, loser: Skill): SkillDiagnostic {
-  const place = (skill: Skill) => skill.file ?? `the plugin ${skill.plugin ?? "?"}`;
+function collision(winner: SkillOutline, loser: SkillOutline): SkillDiagnostic {
+  const place = (skill: SkillOutline) => skill.file ?? `the plugin ${skill.plugin ?? "?"}`;
   return {
     level: "warning",
     code: "collision",

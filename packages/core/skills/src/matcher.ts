@@ -3,13 +3,13 @@
  * weigh more than common ones, and everyday words weigh least. `npx vitest run packages/core/skills/test/matching` measures
  * it.
  */
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 import { phrases, synonymGroups } from "./synonyms.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { clausesOf, importanceOf, mostCharacters, pairsIn, stemOf } from "./words.ts";
 
 export type Match = {
-  skill: Skill;
+  skill: SkillOutline;
   score: number;
   /** The text contains enough distinguishing words to select this skill. */
   strong: boolean;
@@ -52,7 +52,7 @@ type Tally = {
 };
 
 export class SkillMatcher {
-  readonly #skills: readonly Skill[];
+  readonly #skills: readonly SkillOutline[];
   readonly #postings = new Map<string, Posting[]>();
   readonly #vocabulary: Vocabulary;
   readonly #lengths: number[] = [];
@@ -64,7 +64,7 @@ export class SkillMatcher {
   /** Built for the first text: the words of all groups have to be stemmed. */
   #synonyms: Synonyms | null = null;
 
-  constructor(skills: readonly Skill[]) {
+  constructor(skills: readonly SkillOutline[]) {
     this.#skills = skills;
     for (const [index, skill] of skills.entries()) {
       const name = clausesOf(skill.name.replace(/[-_:]/g, " "));

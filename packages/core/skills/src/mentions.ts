@@ -1,9 +1,9 @@
 /** Finds skills that a message calls by name: `/skill name …`, `/name …` at its start, `$name` anywhere. */
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import { commandOf, type Skill, skillKey } from "./skill.ts";
+import { commandOf, type SkillOutline, skillKey } from "./skill.ts";
 
 export type Mention = {
-  skill: Skill;
+  skill: SkillOutline;
   /** The text after a slash command; null for a mention. */
   arguments: string | null;
 };
@@ -18,9 +18,9 @@ export type Mentions = {
 const mostMentions = 8;
 
 export class SkillNames {
-  readonly #byName = new Map<string, Skill>();
+  readonly #byName = new Map<string, SkillOutline>();
 
-  constructor(skills: readonly Skill[]) {
+  constructor(skills: readonly SkillOutline[]) {
     // Names take precedence over commands, which may be ambiguous.
     for (const skill of skills) {
       this.#add(skillKey(skill.name), skill);
@@ -29,7 +29,7 @@ export class SkillNames {
     for (const skill of skills) this.#add(commandOf(skill.name), skill);
   }
 
-  find(name: string): Skill | undefined {
+  find(name: string): SkillOutline | undefined {
     return this.#byName.get(skillKey(name));
   }
 
@@ -37,13 +37,13 @@ export class SkillNames {
     return this.#byName.keys();
   }
 
-  #add(name: string, skill: Skill): void {
+  #add(name: string, skill: SkillOutline): void {
     if (name !== "" && !this.#byName.has(name)) this.#byName.set(name, skill);
   }
 }
 
 export function findMentions(text: string, names: SkillNames): Mentions {
-  const found = new Map<Skill, Mention>();
+  const found = new Map<SkillOutline, Mention>();
   const slash = /^\s*\/(skill[ \t]+)?([^\s/]+)(?:[ \t]*\n|[ \t]+|$)([\s\S]*)$/.exec(text);
   const [, explicit, name = "", rest = ""] = slash ?? [];
   let problem: string | null = null;

@@ -4,16 +4,16 @@ import { findHeader } from "@aegis/lib/find-header.ts";
 import { type HeaderFields, readHeader } from "@aegis/lib/header-repair.ts";
 import { firstParagraph, sectionAbout } from "@aegis/lib/page-header.ts";
 import { isTrue, readMetadata, textOf } from "./metadata.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 
-export type SkillOrigin = Pick<Skill, "source" | "plugin" | "file" | "folder" | "text"> & {
+export type SkillOrigin = Pick<SkillOutline, "source" | "plugin" | "file" | "folder" | "text"> & {
   /** The name if the page has none: that of its folder or file. */
   fallbackName: string;
   /** Pages without a header are common in this place, so they get no warning. */
   headerless: boolean;
 };
 
-export type ParsedSkill = { skill: Skill | null; diagnostics: SkillDiagnostic[] };
+export type ParsedSkill = { skill: SkillOutline | null; diagnostics: SkillDiagnostic[] };
 
 const maxNameLength = 64;
 /** A longer description would displace others in the list that every agent gets. */
@@ -64,7 +64,7 @@ export function parseSkill(text: string, origin: SkillOrigin): ParsedSkill {
   return { skill, diagnostics: diagnostics.map((one) => ({ ...one, skill: skill?.name ?? one.skill })) };
 }
 
-function toSkill({ fields, lineOf }: HeaderFields, body: string, origin: SkillOrigin, note: Note): Skill | null {
+function toSkill({ fields, lineOf }: HeaderFields, body: string, origin: SkillOrigin, note: Note): SkillOutline | null {
   const at = (key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
   const written = ["description", "summary", "desc", ...whenKeys].map((key) => proseOf(at(key))).find(isSome);
   const description = written ?? taken(body);

@@ -3,9 +3,9 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { stampAt } from "./scan.ts";
-import type { Skill, SkillNeeds } from "./skill.ts";
+import type { SkillNeeds, SkillOutline } from "./skill.ts";
 
-export type Verdict = { eligible: boolean; missing: string[]; notes: string[] };
+export type SkillEligibility = { eligible: boolean; missing: string[]; notes: string[] };
 
 export type RequirementsOptions = {
   /** Called each time. */
@@ -15,13 +15,13 @@ export type RequirementsOptions = {
   platform: NodeJS.Platform;
 };
 
-const fine: Verdict = { eligible: true, missing: [], notes: [] };
+const fine: SkillEligibility = { eligible: true, missing: [], notes: [] };
 
 export class SkillRequirements {
   readonly #options: RequirementsOptions;
   #signature = "";
   #programs = new Map<string, boolean>();
-  #verdicts = new WeakMap<Skill, Verdict>();
+  #verdicts = new WeakMap<SkillOutline, SkillEligibility>();
 
   constructor(options: RequirementsOptions) {
     this.#options = options;
@@ -45,7 +45,7 @@ export class SkillRequirements {
     return signature;
   }
 
-  check(skill: Skill): Verdict {
+  check(skill: SkillOutline): SkillEligibility {
     const known = this.#verdicts.get(skill);
     if (known !== undefined) return known;
     const verdict = this.#judge(skill.needs);
@@ -53,7 +53,7 @@ export class SkillRequirements {
     return verdict;
   }
 
-  #judge(needs: SkillNeeds): Verdict {
+  #judge(needs: SkillNeeds): SkillEligibility {
     const { platform } = this.#options;
     const missing: string[] = [...needs.unreadable];
     if (needs.os.length > 0 && !needs.os.includes(platform))

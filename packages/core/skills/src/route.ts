@@ -4,10 +4,10 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import { allowedSkills } from "./access.ts";
 import type { Classifier } from "./classify.ts";
 import { findMentions } from "./mentions.ts";
-import { projectDefaultAgent, type Skill } from "./skill.ts";
+import { projectDefaultAgent, type SkillOutline } from "./skill.ts";
 import type { AgentSkills, Skills } from "./skills.ts";
 
-export type Route = { skill: Skill; agent: Agent };
+export type Route = { skill: SkillOutline; agent: Agent };
 
 export type RouteOptions = {
   skills: Skills;
@@ -42,13 +42,14 @@ export class SkillRouter {
       if (allowedSkills([skill], agent.skills).length > 0) return { skill, agent };
     }
     // Compared by name, because the library may have reloaded the page between the two views.
-    const mayUse = (skill: Skill) => own.skills.some((one) => one.plugin === skill.plugin && one.name === skill.name);
+    const mayUse = (skill: SkillOutline) =>
+      own.skills.some((one) => one.plugin === skill.plugin && one.name === skill.name);
     if (named !== undefined && current !== null && !mayUse(named.skill))
       throw new AegisError("forbidden", `the agent "${current.slug}" may not use the skill "${named.skill.name}"`);
     return null;
   }
 
-  async #about(text: string, { matcher, skills }: AgentSkills, signal: AbortSignal): Promise<Skill[]> {
+  async #about(text: string, { matcher, skills }: AgentSkills, signal: AbortSignal): Promise<SkillOutline[]> {
     // Without a skill that belongs to an agent there is nothing to decide.
     if (!skills.some((skill) => skill.agent !== null)) return [];
     const most = this.#options.skills.settings.max_per_turn;

@@ -3,7 +3,7 @@ import type { Message, Sender } from "@aegis/contract/message.ts";
 import type { SkillHow } from "@aegis/contract/skill.ts";
 import type { Classifier } from "./classify.ts";
 import { findMentions, type Mention } from "./mentions.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 import type { AgentSkills } from "./skills.ts";
 
 export type NamedSkill = Mention & {
@@ -12,11 +12,11 @@ export type NamedSkill = Mention & {
   byPerson: boolean;
 };
 
-export type Selected = {
+export type SelectedSkills = {
   named: NamedSkill[];
-  about: { skill: Skill; how: Extract<SkillHow, "matched" | "classified"> }[];
+  about: { skill: SkillOutline; how: Extract<SkillHow, "matched" | "classified"> }[];
   /** Skills that may fit, best first; empty if a skill was selected. */
-  candidates: Skill[];
+  candidates: SkillOutline[];
   problems: string[];
 };
 
@@ -24,8 +24,8 @@ export async function selectSkills(
   messages: readonly Message[],
   { listed, names, matcher }: AgentSkills,
   options: { most: number; classifier: Classifier; signal: AbortSignal },
-): Promise<Selected> {
-  const selected: Selected = { named: [], about: [], candidates: [], problems: [] };
+): Promise<SelectedSkills> {
+  const selected: SelectedSkills = { named: [], about: [], candidates: [], problems: [] };
   const asking = messages.filter(({ sender }) => asksForWork(sender));
   for (const message of asking) {
     const byPerson = speaksForPerson(message.sender);

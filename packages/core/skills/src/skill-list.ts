@@ -3,13 +3,13 @@
  * for the request keep theirs, the others are shortened, named or counted, and a note says so.
  */
 import type { CatalogSize } from "@aegis/contract/skill.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 
 export type SkillListOptions = {
   /** The limit of the list in characters. */
   budget: number;
   /** Skills with a higher rank keep their descriptions longest. */
-  rank: (skill: Skill) => number;
+  rank: (skill: SkillOutline) => number;
   /** The agent can load and search skills by name; otherwise the list contains their paths. */
   canLoad: boolean;
   canSearch: boolean;
@@ -19,7 +19,7 @@ export type SkillList = {
   text: string;
   size: CatalogSize;
   /** The skills whose description the list contains, at least in part. */
-  described: readonly Skill[];
+  described: readonly SkillOutline[];
 };
 
 const noSkills: SkillList = {
@@ -40,7 +40,7 @@ const describedShare = 0.75;
 const namedShare = 0.25;
 const namedWithoutSearch = 3;
 
-export function buildSkillList(skills: readonly Skill[], options: SkillListOptions): SkillList {
+export function buildSkillList(skills: readonly SkillOutline[], options: SkillListOptions): SkillList {
   if (skills.length === 0) return noSkills;
   const { lines, shortened, nameOnly, left, described } = listSkills(skills, options);
   const text = [...introduction(options), "", ...lines].join("\n");
@@ -49,14 +49,18 @@ export function buildSkillList(skills: readonly Skill[], options: SkillListOptio
 }
 
 /** The changes since the agent got the list, in a few lines; empty if there are none. */
-export function skillListNews(before: readonly Skill[], now: readonly Skill[], options: SkillListOptions): SkillMenu {
+export function skillListNews(
+  before: readonly SkillOutline[],
+  now: readonly SkillOutline[],
+  options: SkillListOptions,
+): SkillMenu {
   const known = new Map(before.map((skill) => [skill.name, skill.description]));
   const current = new Set(now.map((skill) => skill.name));
   const added = now.filter((skill) => !known.has(skill.name));
   const changed = now.filter((skill) => known.has(skill.name) && known.get(skill.name) !== skill.description);
   const removed = before.filter((skill) => !current.has(skill.name)).map((skill) => oneLine(skill.name));
   const lines: string[] = [];
-  const described: Skill[] = [];
+  const described: SkillOutline[] = [];
   for (const [title, skills] of [
     ["New:", added],
     ["New descriptions:", changed],
@@ -75,9 +79,12 @@ export function skillListNews(before: readonly Skill[], now: readonly Skill[], o
 }
 
 /** The candidates for a later request whose descriptions the agent has not seen, in a few lines; empty without any. */
-export function skillCandidates(candidates: readonly Skill[], options: Omit<SkillListOptions, "rank">): SkillMenu {
+export function skillCandidates(
+  candidates: readonly SkillOutline[],
+  options: Omit<SkillListOptions, "rank">,
+): SkillMenu {
   const lines: string[] = [];
-  const described: Skill[] = [];
+  const described: SkillOutline[] = [];
   let left = Math.floor(options.budget / 2);
   const longest = Math.max(shortest, Math.floor(left / mostCandidates));
   for (const skill of candidates.slice(0, mostCandidates)) {
@@ -97,14 +104,14 @@ export function skillCandidates(candidates: readonly Skill[], options: Omit<Skil
 export type SkillMenu = Pick<SkillList, "text" | "described">;
 
 type Counts = { shortened: number; nameOnly: number; left: number };
-type Listed = Counts & { lines: string[]; described: Skill[] };
+type Listed = Counts & { lines: string[]; described: SkillOutline[] };
 
-function listSkills(skills: readonly Skill[], options: SkillListOptions): Listed {
+function listSkills(skills: readonly SkillOutline[], options: SkillListOptions): Listed {
   const entries = skills.map((skill) => ({ skill, ...entryOf(skill, options) }));
   const full = entries.reduce((sum, { name, description }) => sum + lineLength(name, description.length), 0);
   const cut = full <= options.budget ? null : shorten(entries, options);
   const lines: string[] = [];
-  const described: Skill[] = [];
+  const described: SkillOutline[] = [];
   for (const { skill, name, description } of entries) {
     const length = cut === null ? description.length : (cut.lengths.get(skill) ?? 0);
     if (length === 0) continue;
@@ -130,9 +137,9 @@ function introduction({ canLoad, canSearch }: SkillListOptions): string[] {
   return ["# Skills", "", `These are instructions for particular tasks. ${how} Load none that does not fit.${more}`];
 }
 
-type Entry = { skill: Skill; name: string; description: string };
+type Entry = { skill: SkillOutline; name: string; description: string };
 
-function entryOf(skill: Skill, { canLoad }: Pick<SkillListOptions, "canLoad">): Omit<Entry, "skill"> {
+function entryOf(skill: SkillOutline, { canLoad }: Pick<SkillListOptions, "canLoad">): Omit<Entry, "skill"> {
   const place = canLoad || skill.file === null ? "" : ` (${skill.file})`;
   return { name: oneLine(skill.name), description: `${oneLine(skill.description)}${place}` };
 }
@@ -144,8 +151,8 @@ function entryOf(skill: Skill, { canLoad }: Pick<SkillListOptions, "canLoad">): 
 function shorten(
   entries: readonly Entry[],
   { budget, rank }: SkillListOptions,
-): { lengths: Map<Skill, number>; shortened: number; bare: string[] } {
-  const lengths = new Map<Skill, number>();
+): { lengths: Map<SkillOutline, number>; shortened: number; bare: string[] } {
+  const lengths = new Map<SkillOutline, number>();
   let shortened = 0;
   const names = entries.reduce((sum, { name }) => sum + name.length + 2, 0);
   let left = Math.max(budget - names, Math.floor(budget * describedShare));

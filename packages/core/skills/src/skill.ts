@@ -16,7 +16,7 @@ export type SkillNeeds = {
   unreadable: readonly string[];
 };
 
-export type Skill = {
+export type SkillOutline = {
   name: string;
   description: string;
   /** Additional text about when to use it. */

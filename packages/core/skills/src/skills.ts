@@ -12,7 +12,7 @@ import { SkillMatcher } from "./matcher.ts";
 import { SkillNames } from "./mentions.ts";
 import type { ParsedSkill } from "./parse.ts";
 import type { SkillRequirements } from "./requirements.ts";
-import { commandOf, projectDefaultAgent, type Skill, skillKey } from "./skill.ts";
+import { commandOf, projectDefaultAgent, type SkillOutline, skillKey } from "./skill.ts";
 import { buildSkillList } from "./skill-list.ts";
 
 export type SkillSettings = {
@@ -36,9 +36,9 @@ export type SkillsOptions = {
 
 /** The skills of one agent. Computed once per list of allowed names. */
 export type AgentSkills = {
-  skills: readonly Skill[];
+  skills: readonly SkillOutline[];
   /** The skills that a model may load itself and that its harness does not already offer. */
-  listed: readonly Skill[];
+  listed: readonly SkillOutline[];
   names: SkillNames;
   matcher: SkillMatcher;
 };
@@ -115,7 +115,7 @@ export class Skills {
    * By name or `plugin:name`, among those that the agent may use. Throws `not_found` with the nearest name or the
    * reason.
    */
-  async get(name: string, agent: SkillHolder, signal: AbortSignal): Promise<Skill> {
+  async get(name: string, agent: SkillHolder, signal: AbortSignal): Promise<SkillOutline> {
     const { names } = await this.of(agent, signal);
     const skill = names.find(name);
     if (skill !== undefined) return skill;
@@ -175,7 +175,7 @@ export class Skills {
   }
 
   /** Reports skills that name an unknown agent; their messages stay with the addressed agent. */
-  #unknownAgents(skills: readonly Skill[]): SkillDiagnostic[] {
+  #unknownAgents(skills: readonly SkillOutline[]): SkillDiagnostic[] {
     return skills.flatMap((skill) => {
       const named = [skill.agent, skill.context === "fork" ? skill.forkAgent : null];
       return named.flatMap((name) => {
@@ -196,7 +196,7 @@ export class Skills {
     }
   }
 
-  #view(skill: Skill): SkillView {
+  #view(skill: SkillOutline): SkillView {
     const { eligible, missing, notes } = this.#options.gates.check(skill);
     return {
       name: skill.name,
@@ -232,7 +232,7 @@ export class Skills {
   }
 }
 
-function viewOf(skills: readonly Skill[], holder: SkillHolder): AgentSkills {
+function viewOf(skills: readonly SkillOutline[], holder: SkillHolder): AgentSkills {
   const listed = skills.filter((skill) => skill.modelInvocable && !isOfferedByHarness(holder, skill));
   return { skills, listed, names: new SkillNames(skills), matcher: new SkillMatcher(skills) };
 }

@@ -1,11 +1,11 @@
 /** What each open conversation knows of the skills: the list in its system prompt, and what it was told since. */
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Store } from "@aegis/store/store.ts";
-import type { Skill } from "./skill.ts";
+import type { SkillOutline } from "./skill.ts";
 import type { SkillMenu } from "./skill-list.ts";
 
 /** The skills that it heard of, and the names of those whose description it has seen. */
-type Known = { listed: readonly Skill[]; described: ReadonlySet<string> };
+type Known = { listed: readonly SkillOutline[]; described: ReadonlySet<string> };
 
 export class ToldSkills {
   readonly #told = new Map<SessionId, { text: string; atStart: Known; since: Known }>();
@@ -34,12 +34,12 @@ export class ToldSkills {
     return this.#told.get(session)?.since;
   }
 
-  begin(session: SessionId, { text, described }: SkillMenu, listed: readonly Skill[]): void {
+  begin(session: SessionId, { text, described }: SkillMenu, listed: readonly SkillOutline[]): void {
     const known = { listed, described: namesOf(described) };
     this.#told.set(session, { text, atStart: known, since: known });
   }
 
-  add(session: SessionId, { described }: SkillMenu, listed?: readonly Skill[]): void {
+  add(session: SessionId, { described }: SkillMenu, listed?: readonly SkillOutline[]): void {
     const told = this.#told.get(session);
     if (told === undefined) return;
     const { since } = told;
@@ -48,6 +48,6 @@ export class ToldSkills {
   }
 }
 
-function namesOf(skills: readonly Skill[]): ReadonlySet<string> {
+function namesOf(skills: readonly SkillOutline[]): ReadonlySet<string> {
   return new Set(skills.map(({ name }) => name));
 }

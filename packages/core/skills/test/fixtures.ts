@@ -5,7 +5,7 @@ import type { LibraryState } from "../src/library.ts";
 import { SkillLibrary } from "../src/library.ts";
 import { type ParsedSkill, parseSkill, type SkillOrigin } from "../src/parse.ts";
 import type { SkillRoot } from "../src/places.ts";
-import type { Skill } from "../src/skill.ts";
+import type { SkillOutline } from "../src/skill.ts";
 
 export const never = new AbortController().signal;
 
@@ -22,7 +22,7 @@ export function parse(text: string, origin: Partial<SkillOrigin> = {}): ParsedSk
   return parseSkill(text, { ...base, fallbackName: "folder-name", headerless: false, ...origin });
 }
 
-export function parsed(text: string): Skill {
+export function parsed(text: string): SkillOutline {
   const { skill, diagnostics } = parse(text);
   if (skill === null) throw new Error(JSON.stringify(diagnostics));
   return skill;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Skill } from "../src/skill.ts";
+import type { SkillOutline } from "../src/skill.ts";
 import { buildSkillList, type SkillListOptions, skillCandidates, skillListNews } from "../src/skill-list.ts";
 import { parsed, simplePage } from "./fixtures.ts";
 
 describe("what agents are told of all skills", () => {
   const options: SkillListOptions = { budget: 100_000, rank: () => 0, canLoad: true, canSearch: true };
-  const many = (count: number): Skill[] =>
+  const many = (count: number): SkillOutline[] =>
     Array.from({ length: count }, (_, n) =>
       parsed(simplePage(`skill-${n}`, `number ${n} ${"of many words ".repeat(20)}`)),
     );
@@ -24,7 +24,7 @@ describe("what agents are told of all skills", () => {
 
   it("keeps every name and the best descriptions when there is not, and says what was cut", () => {
     const skills = many(200);
-    const rank = (skill: Skill) => (skill.name === "skill-150" ? 5 : 0);
+    const rank = (skill: SkillOutline) => (skill.name === "skill-150" ? 5 : 0);
     const { text, size } = buildSkillList(skills, { ...options, budget: 8_000, rank });
     for (const skill of skills) expect(text).toMatch(new RegExp(`\\b${skill.name}\\b`));
     expect(text).toContain(`- skill-150: ${skills[150]?.description}`);
@@ -37,7 +37,7 @@ describe("what agents are told of all skills", () => {
 
   it("has the forty best candidates of a thousand with their descriptions, and says how to find the others", () => {
     const skills = many(1_000);
-    const rank = (skill: Skill) => Math.max(0, Number(skill.name.slice("skill-".length)) - 900);
+    const rank = (skill: SkillOutline) => Math.max(0, Number(skill.name.slice("skill-".length)) - 900);
     const { text, size, described } = buildSkillList(skills, { ...options, budget: 16_000, rank });
     const shown = new Set(described.map(({ name }) => name));
     for (let n = 960; n < 1_000; n++) {
@@ -52,7 +52,7 @@ describe("what agents are told of all skills", () => {
   });
 
   it("says how many names had to be left out of a flood, and leaves out those that fit least", () => {
-    const rank = (skill: Skill) => Math.max(0, Number(skill.name.slice("skill-".length)) - 1_900);
+    const rank = (skill: SkillOutline) => Math.max(0, Number(skill.name.slice("skill-".length)) - 1_900);
     const { text, size } = buildSkillList(many(2_000), { ...options, budget: 2_000, rank });
     expect(text).toContain("- skill-1999: number 1999 of many words");
     for (let n = 1_950; n < 2_000; n++) expect(text).toMatch(new RegExp(`\\bskill-${n}\\b`));

@@ -4,7 +4,7 @@ import type { MessageId, SessionId } from "@aegis/contract/ids.ts";
 import type { RunContext } from "@aegis/engine/engine.ts";
 import { PredicateFailed, WorkflowError } from "@aegis/plugin-api/errors.ts";
 import type { StepDeps } from "./deps.ts";
-import type { Reply } from "./replies.ts";
+import type { AgentReply } from "./replies.ts";
 import { checkMayRun } from "./shell-steps.ts";
 
 export type CheckedReply = {
@@ -15,7 +15,7 @@ export type CheckedReply = {
   check: CheckInput;
   signal: AbortSignal;
   /** Waits for the reply to one message. */
-  reply: (message: MessageId) => Promise<Reply>;
+  reply: (message: MessageId) => Promise<AgentReply>;
 };
 
 /** Waits for a reply whose work passes the check. Each failure that goes back is a message with a reply of its own. */

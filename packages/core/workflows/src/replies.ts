@@ -7,10 +7,10 @@ import type { StoreReads, TurnRow } from "@aegis/store/store.ts";
 const mostTurns = 50;
 
 /** The turn is null if the message was settled without one. */
-export type Reply = { text: string; turn: TurnId | null };
+export type AgentReply = { text: string; turn: TurnId | null };
 
 /** The complete reply, or null while it is pending. Throws `WorkflowError` if there will be none. */
-export async function replyTo(read: StoreReads, id: MessageId, session: SessionId): Promise<Reply | null> {
+export async function replyTo(read: StoreReads, id: MessageId, session: SessionId): Promise<AgentReply | null> {
   const message = await read.messages.get(id);
   const row = await read.sessions.get(session);
   const who = row?.handle ?? session;

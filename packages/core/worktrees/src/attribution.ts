@@ -32,12 +32,12 @@ export function intervalsOf(before: readonly Pick<BoundaryRow, "session">[], bou
   return found;
 }
 
-export type Change = { sessions: ReadonlySet<SessionId>; named: ReadonlySet<SessionId> };
+export type AttributedChange = { sessions: ReadonlySet<SessionId>; named: ReadonlySet<SessionId> };
 
-export type Judged = { attribution: Attribution; sessions: SessionId[]; outside: boolean };
+export type JudgedChange = { attribution: Attribution; sessions: SessionId[]; outside: boolean };
 
 /** `changes` are the intervals in which the file changed. Null if the session did not change it. */
-export function attribute(session: SessionId, changes: readonly Change[]): Judged | null {
+export function attribute(session: SessionId, changes: readonly AttributedChange[]): JudgedChange | null {
   const candidates = new Set<SessionId>();
   let isOwn = false;
   let isNamed = false;

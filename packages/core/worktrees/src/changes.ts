@@ -17,7 +17,7 @@ import { hasRepository, type Repository } from "@aegis/lib/git/repository.ts";
 import { GitRunError } from "@aegis/lib/git/run.ts";
 import { nearest } from "@aegis/lib/nearest.ts";
 import type { BoundaryRow, SessionRow, Store } from "@aegis/store/store.ts";
-import { attribute, type Change, type Interval, intervalsOf } from "./attribution.ts";
+import { type AttributedChange, attribute, type Interval, intervalsOf } from "./attribution.ts";
 import type { Boundaries } from "./boundaries.ts";
 
 export type SessionChangesOptions = {
@@ -181,7 +181,7 @@ export class SessionChanges {
     );
     const crowded = new Set(intervals.flatMap(({ sessions }) => (sessions.size > 1 ? [...sessions] : [])));
     const named = await this.#named(crowded, repository.root, workFolder);
-    const changes = new Map<string, Change[]>();
+    const changes = new Map<string, AttributedChange[]>();
     for (const { from, to, sessions } of intervals)
       for (const path of paths.get(pairKey(from, to)) ?? []) {
         const namers = new Set([...sessions].filter((one) => named.get(one)?.has(path) === true));

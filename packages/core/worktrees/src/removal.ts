@@ -16,7 +16,7 @@ import { SerialByKey } from "@aegis/lib/serial.ts";
 import { isHere, requireHere } from "@aegis/nodes/node-of.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { Boundaries } from "./boundaries.ts";
-import { commitHasLanded, filesHaveLanded, type Landed } from "./landing/landed.ts";
+import { commitHasLanded, filesHaveLanded, type LandedWork } from "./landing/landed.ts";
 import type { Rescues } from "./rescue/rescues.ts";
 
 export type RemovalOptions = {
@@ -134,7 +134,7 @@ export class Removal {
     return filesHaveLanded(await openRepository(git, row.dir), await this.#landed(row), { head, tree });
   }
 
-  async #landed({ session, base, target }: Worktree): Promise<Landed> {
+  async #landed({ session, base, target }: Worktree): Promise<LandedWork> {
     const known = await this.#options.store.read.landings.list(mostLandings);
     return { base, target, landings: known.filter((one) => one.session === session && one.state === "landed") };
   }

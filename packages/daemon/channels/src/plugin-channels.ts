@@ -1,8 +1,8 @@
 /** The channels that loaded plugins provide, by name. */
 import { AegisError } from "@aegis/contract/errors.ts";
-import type { PluginChannel } from "@aegis/plugins/contribute.ts";
+import type { WorkerChannel } from "@aegis/plugins/contribute.ts";
 
-export type BroughtChannel = PluginChannel & {
+export type BroughtChannel = WorkerChannel & {
   /** Differs between two loads of the same plugin. */
   load: number;
 };
@@ -18,7 +18,7 @@ export class PluginChannels {
   }
 
   /** Returns its undo. Throws `conflict` for a name in use. */
-  add(channel: PluginChannel): () => void {
+  add(channel: WorkerChannel): () => void {
     const { name } = channel;
     const known = this.#channels.get(name);
     if (known !== undefined)

@@ -11,7 +11,7 @@ import type { Processes } from "@aegis/lib/process.ts";
 import { skillInstallTool } from "@aegis/mcp-plane/tools/skill-install.ts";
 import type { Settings } from "@aegis/project/settings.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
-import type { Tool } from "@aegis/sessions/tools/tools.ts";
+import type { AgentTool } from "@aegis/sessions/tools/tools.ts";
 import type { Store } from "@aegis/store/store.ts";
 
 export type BuildSkillInstallOptions = {
@@ -26,7 +26,10 @@ export type BuildSkillInstallOptions = {
   store: Store;
 };
 
-export function buildSkillInstall(options: BuildSkillInstallOptions): { installer: SkillInstaller; tools: Tool[] } {
+export function buildSkillInstall(options: BuildSkillInstallOptions): {
+  installer: SkillInstaller;
+  tools: AgentTool[];
+} {
   const { root, places, clock, log, processes, env, settings, asks, store } = options;
   const installer = new SkillInstaller({
     root,

@@ -15,7 +15,7 @@ import { skillTools } from "@aegis/mcp-plane/tools/skills.ts";
 import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
 import type { TrustedSettings } from "@aegis/project/trust/trusted-settings.ts";
 import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
-import { scopedTool, type Tool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, scopedTool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import { Classifier } from "@aegis/skills/classify.ts";
 import { SkillDelivery, type SkillSubagent, type SkillSubagentRequest } from "@aegis/skills/delivery.ts";
@@ -94,7 +94,7 @@ export type BuildSkillsOptions = SkillCoreOptions & {
   /** Aborts when the daemon is forced to stop. */
   signal: AbortSignal;
   /** Additional tools that exist while skills are enabled. */
-  moreTools: readonly Tool[];
+  moreTools: readonly AgentTool[];
 };
 
 /** Offers skills to the agents of sessions. */

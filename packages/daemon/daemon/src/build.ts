@@ -35,7 +35,7 @@ import type { ProjectTrust } from "@aegis/project/trust/project-trust.ts";
 import type { TrustedSettings } from "@aegis/project/trust/trusted-settings.ts";
 import { Asks } from "@aegis/sessions/asks/asks.ts";
 import { SessionExtensions } from "@aegis/sessions/extensions.ts";
-import { type Tool, ToolTable } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, ToolTable } from "@aegis/sessions/tools/tools.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { createTransact } from "@aegis/store/transact.ts";
 import { buildChannels, type ChannelParts } from "./build-channels.ts";
@@ -231,7 +231,7 @@ type PlaneParts = SessionParts &
   WorkParts &
   CopyParts & { store: Store; agents: AgentTable; asks: Asks; commands: AgentCommands; clock: Clock };
 
-function planeTools(parts: PlaneParts): Tool[] {
+function planeTools(parts: PlaneParts): AgentTool[] {
   return [
     ...sessionTools(parts),
     ...askTools(parts.asks),

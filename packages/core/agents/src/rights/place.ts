@@ -22,7 +22,7 @@ import {
 import { branchStart } from "./tree-position.ts";
 
 /** Null limits: the session has all rights of its agent. */
-export type Place = { started_by: SessionId; root: SessionId; depth: number; limits: SessionLimits | null };
+export type SessionPlace = { started_by: SessionId; root: SessionId; depth: number; limits: SessionLimits | null };
 
 /** Throws the reason if the starter may not start this agent now. */
 export async function admit(
@@ -30,7 +30,7 @@ export async function admit(
   starter: Starter,
   agent: Agent,
   { settings, now }: { settings: SubagentSettings; now: number },
-): Promise<Place> {
+): Promise<SessionPlace> {
   const rules = rulesFor(starter.agent, settings);
   checkDepth(rules, starter);
   await checkChildren(tx, rules, starter.session);
@@ -41,11 +41,11 @@ export async function admit(
 }
 
 /** The position without a check for free slots. */
-export function placeBelow(starter: Starter, agent: Agent, settings: SubagentSettings): Place {
+export function placeBelow(starter: Starter, agent: Agent, settings: SubagentSettings): SessionPlace {
   return { ...positionBelow(starter), limits: limitsBelow(starter.agent, agent, lastDepth(starter, settings)) };
 }
 
-export function positionBelow({ session, root, depth }: Starter): Omit<Place, "limits"> {
+export function positionBelow({ session, root, depth }: Starter): Omit<SessionPlace, "limits"> {
   return { started_by: session, root, depth: depth + 1 };
 }
 

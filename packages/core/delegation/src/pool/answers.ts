@@ -11,7 +11,7 @@ import { endEvents } from "../work/session-events.ts";
 
 export type AnswersOptions = { store: Store; clock: Clock; inbox: Inbox; processes: SessionProcesses };
 
-export type Question = {
+export type PoolQuestion = {
   session: SessionId;
   message: MessageId;
   /** The turn that asks, as of the beginning of the call: it may end before the agent has the task. Null without one. */
@@ -32,7 +32,7 @@ export class Answers {
   }
 
   /** Throws if the turn failed, was interrupted, or exceeded its time limit; the turn has ended then. */
-  async get(question: Question): Promise<string> {
+  async get(question: PoolQuestion): Promise<string> {
     const { session, timeoutMs } = question;
     const { read } = this.#options.store;
     const turn = await this.#wait(question).catch(async (error: unknown) => {
@@ -57,7 +57,7 @@ export class Answers {
     return turn.text === "" ? "The agent completed the task but said nothing about it." : turn.text;
   }
 
-  async #wait(question: Question): Promise<TurnRow | null> {
+  async #wait(question: PoolQuestion): Promise<TurnRow | null> {
     const { store, clock } = this.#options;
     const { callerTurn } = question;
     return until({
@@ -78,7 +78,7 @@ export class Answers {
   }
 
   /** Cancels the message, or interrupts the turn that has it. */
-  async #cut({ session, message, repeated }: Question): Promise<void> {
+  async #cut({ session, message, repeated }: PoolQuestion): Promise<void> {
     try {
       await this.#options.inbox.cancel(message);
     } catch (error) {
@@ -96,7 +96,7 @@ export async function openTurn(read: StoreReads, session: SessionId): Promise<Tu
 }
 
 /** The last turn once no work is left: results of subagents may arrive after the turn that took the message. */
-async function answerTo(read: StoreReads, { session, message: id, repeated }: Question): Promise<TurnRow | null> {
+async function answerTo(read: StoreReads, { session, message: id, repeated }: PoolQuestion): Promise<TurnRow | null> {
   const message = await read.messages.get(id);
   if (message === null) throw new AegisError("not_found", `no message ${id}`);
   if (message.status === "refused" || message.status === "cancelled" || message.status === "lost") {

@@ -5,12 +5,12 @@
 import { createHash } from "node:crypto";
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import { limitedAgent } from "@aegis/agents/limits.ts";
-import type { Place } from "@aegis/agents/rights/place.ts";
+import type { SessionPlace } from "@aegis/agents/rights/place.ts";
 import type { Agent } from "@aegis/contract/agent.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Lease, PooledAgent } from "@aegis/contract/subagent.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import type { Closed } from "@aegis/sessions/close.ts";
+import type { ClosedSession } from "@aegis/sessions/close.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import { hasForgotten } from "@aegis/sessions/memory.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
@@ -23,7 +23,7 @@ export type LeasesOptions = {
   max: () => number;
 };
 
-export type Acquired = { session: SessionId; fresh: boolean; closed: Closed[] };
+export type AcquiredLease = { session: SessionId; fresh: boolean; closed: ClosedSession[] };
 
 export class Leases {
   readonly #options: LeasesOptions;
@@ -35,8 +35,8 @@ export class Leases {
   /** An idle session of the same agent, preferably the holder's last one, or a new session. */
   async acquire(
     tx: StoreTx,
-    wanted: { profile: Agent; place: Place; holder: SessionRow; lease: string; fresh: boolean },
-  ): Promise<Acquired> {
+    wanted: { profile: Agent; place: SessionPlace; holder: SessionRow; lease: string; fresh: boolean },
+  ): Promise<AcquiredLease> {
     const { profile, place, holder, lease, fresh } = wanted;
     const key = agentKey(limitedAgent(profile, place.limits));
     const closed = await this.#evictUnfit(tx);
@@ -60,7 +60,7 @@ export class Leases {
   }
 
   /** Does nothing if the lease has ended, even if another caller holds the session now. */
-  async release(tx: StoreTx, session: SessionId, lease: string): Promise<Closed[]> {
+  async release(tx: StoreTx, session: SessionId, lease: string): Promise<ClosedSession[]> {
     const now = this.#options.clock.now();
     const row = await tx.pool.get(session);
     const ended = await tx.pool.release(session, lease, now);
@@ -72,18 +72,18 @@ export class Leases {
   }
 
   /** Releases sessions whose agent was removed or has changed. Working sessions are released after their task. */
-  async retire(tx: StoreTx): Promise<Closed[]> {
-    const closed: Closed[] = [];
+  async retire(tx: StoreTx): Promise<ClosedSession[]> {
+    const closed: ClosedSession[] = [];
     for (const row of await tx.pool.idleForLongest())
       if (await this.isStale(tx, row)) closed.push(await this.#evict(tx, row, "its agent has changed"));
     return closed;
   }
 
   /** Evicts down to the cap, least recently used first. Working sessions may exceed the cap. */
-  async shrink(tx: StoreTx): Promise<Closed[]> {
+  async shrink(tx: StoreTx): Promise<ClosedSession[]> {
     const over = (await tx.pool.count()) - this.#options.max();
     if (over <= 0) return [];
-    const closed: Closed[] = [];
+    const closed: ClosedSession[] = [];
     for (const row of (await tx.pool.idleForLongest()).slice(0, over)) {
       closed.push(await this.#evict(tx, row, "the pool is full"));
     }
@@ -91,7 +91,7 @@ export class Leases {
   }
 
   /** True if the session has exactly the rights of this place in the tree. */
-  fits(row: PooledAgent, profile: Agent, { limits }: Place): boolean {
+  fits(row: PooledAgent, profile: Agent, { limits }: SessionPlace): boolean {
     return sameKey(agentKey(limitedAgent(profile, limits)), row);
   }
 
@@ -105,7 +105,7 @@ export class Leases {
 
   async #open(
     tx: StoreTx,
-    { profile, place, lease }: { profile: Agent; place: Place; lease: string },
+    { profile, place, lease }: { profile: Agent; place: SessionPlace; lease: string },
   ): Promise<SessionId> {
     const key = agentKey(limitedAgent(profile, place.limits));
     const now = this.#options.clock.now();
@@ -130,7 +130,7 @@ export class Leases {
   }
 
   /** Excludes sessions whose agent has changed or whose conversation is lost. */
-  async #evictUnfit(tx: StoreTx): Promise<Closed[]> {
+  async #evictUnfit(tx: StoreTx): Promise<ClosedSession[]> {
     const closed = await this.retire(tx);
     for (const row of await tx.pool.idleForLongest()) {
       if (await hasForgotten(tx, row.session))
@@ -139,7 +139,7 @@ export class Leases {
     return closed;
   }
 
-  async #evict(tx: StoreTx, { session, key }: PooledAgent, reason: string): Promise<Closed> {
+  async #evict(tx: StoreTx, { session, key }: PooledAgent, reason: string): Promise<ClosedSession> {
     await tx.events.append({ type: "pool.evicted", session, data: { key, reason } }, this.#options.clock.now());
     return this.#options.sessions.closeIn(tx, session, `it left the pool: ${reason}`);
   }

@@ -1,6 +1,6 @@
 /** The pool: sessions of agents that are reused for one task after another and keep their conversation. */
 
-import { type Place, placeBelow } from "@aegis/agents/rights/place.ts";
+import { placeBelow, type SessionPlace } from "@aegis/agents/rights/place.ts";
 import {
   checkAllowed,
   checkBudget,
@@ -20,7 +20,7 @@ import type { Message, Sender } from "@aegis/contract/message.ts";
 import type { PooledAgentView } from "@aegis/contract/subagent.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { SessionProcesses } from "@aegis/nodes/session-processes.ts";
-import type { Closed } from "@aegis/sessions/close.ts";
+import type { ClosedSession } from "@aegis/sessions/close.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import { hasForgotten } from "@aegis/sessions/memory.ts";
 import type { SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
@@ -185,7 +185,7 @@ export class Pool {
   async #perform(
     call: PoolCall & { turn: TurnId | null },
     body: string,
-    take: (tx: StoreTx) => Promise<{ session: SessionId; closed: Closed[] }>,
+    take: (tx: StoreTx) => Promise<{ session: SessionId; closed: ClosedSession[] }>,
   ): Promise<PoolAnswer> {
     const { store, transact, inbox, sessions } = this.#options;
     const { message: id, sender, cause } = call;
@@ -216,7 +216,12 @@ export class Pool {
   }
 
   /** The place of a pooled agent in the caller's tree. Throws if the tree has no room. */
-  async #place(tx: StoreTx, { caller, callerAgent }: PoolCall, rules: SpawnRules, profile: Agent): Promise<Place> {
+  async #place(
+    tx: StoreTx,
+    { caller, callerAgent }: PoolCall,
+    rules: SpawnRules,
+    profile: Agent,
+  ): Promise<SessionPlace> {
     await checkChildren(tx, rules, caller.id);
     // The caller's agent as of its turn, which may be older than the profile.
     const starter = { ...(await starterOf(tx, caller.id, this.#options.agents)), agent: callerAgent };
@@ -275,7 +280,7 @@ export class Pool {
     });
   }
 
-  #inBackground(trouble: string, work: () => Promise<Closed[]>): void {
+  #inBackground(trouble: string, work: () => Promise<ClosedSession[]>): void {
     work().then(
       (closed) => this.#leave(closed),
       (error: unknown) => {
@@ -284,7 +289,7 @@ export class Pool {
     );
   }
 
-  #leave(closed: readonly Closed[]): void {
+  #leave(closed: readonly ClosedSession[]): void {
     for (const one of closed) {
       this.#options.sessions.leave(one).catch((error: unknown) => {
         this.#options.log.warn("a pooled agent did not leave cleanly", { session: one.id, error: errorText(error) });

@@ -3,10 +3,10 @@ import { checkOf } from "@aegis/contract/check.ts";
 import type { Task } from "@aegis/contract/task.ts";
 import type { StoreReads } from "@aegis/store/store.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
-import type { WorkCheck } from "../work/verify.ts";
+import type { RequiredCheck } from "../work/verify.ts";
 import type { QueueDefinitions } from "./definitions.ts";
 
-export type CheckFinder = (task: Task) => Promise<WorkCheck | null>;
+export type CheckFinder = (task: Task) => Promise<RequiredCheck | null>;
 
 /** Only a person may replace the check of a queue. */
 export async function findCheck(
@@ -14,7 +14,7 @@ export async function findCheck(
   definitions: QueueDefinitions,
   task: Pick<Task, "id" | "queue">,
   consentFor: CheckConsent,
-): Promise<WorkCheck | null> {
+): Promise<RequiredCheck | null> {
   const own = await from.receipts.check(task.id);
   const queue = await definitions.find(from, task.queue);
   const given = queue?.settings.check;

@@ -13,7 +13,7 @@ import type { Store, StoreTx } from "@aegis/store/store.ts";
 import { cannotWrite, type Transact } from "@aegis/store/transact.ts";
 import { checkBudgets } from "./budgets.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import type { Ended } from "./endings.ts";
+import type { EndedTask } from "./endings.ts";
 import { type RightsOptions, roomFor, workerPlace } from "./rights.ts";
 
 export type DispatcherOptions = RightsOptions & {
@@ -29,11 +29,11 @@ export type DispatcherOptions = RightsOptions & {
   /** How many more workers of the queue this node may have. */
   room: (tx: StoreTx, settings: QueueSettings) => Promise<number>;
   /** Ends a task that can never start. */
-  refuse: (tx: StoreTx, task: Task, error: string) => Promise<Ended>;
+  refuse: (tx: StoreTx, task: Task, error: string) => Promise<EndedTask>;
   sessions: Sessions;
 };
 
-export type Plan = {
+export type DispatchPlan = {
   started: { task: Task; worker: SessionId; settings: QueueSettings }[];
   /** The next time at which more tasks may start without any other event. */
   wakeAt: number | null;
@@ -69,15 +69,15 @@ export class Dispatcher {
   }
 
   /** Starts the workers of planned tasks after the plan is committed. */
-  carryOut(queue: string, { started, wakeAt, told }: Plan): void {
+  carryOut(queue: string, { started, wakeAt, told }: DispatchPlan): void {
     for (const session of told) this.#options.sessions.wake(session);
     for (const { task, worker, settings } of started) this.#options.start(task, worker, settings);
     if (wakeAt !== null) this.#wakeAt(queue, wakeAt);
   }
 
   /** Decides and records what starts, inside the caller's transaction. */
-  async plan(tx: StoreTx, name: string): Promise<Plan> {
-    const planned: Plan = { started: [], wakeAt: null, told: [] };
+  async plan(tx: StoreTx, name: string): Promise<DispatchPlan> {
+    const planned: DispatchPlan = { started: [], wakeAt: null, told: [] };
     const queue = await this.#options.definitions.find(tx, name);
     // Checked again here: the daemon may have begun to stop while the transaction was queued.
     if (queue === null || queue.paused || !this.#running) return planned;

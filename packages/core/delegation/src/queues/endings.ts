@@ -11,7 +11,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { StoreTx, TurnRow } from "@aegis/store/store.ts";
 import { workerFailures } from "../work/failure-texts.ts";
-import type { Ended as EndedSession } from "../work/judge.ts";
+import type { EndedWork as EndedSession } from "../work/judge.ts";
 import { receiptOf } from "../work/receipt-of.ts";
 import { tellAsker } from "../work/tell-asker.ts";
 import { usageOfWorker } from "./budgets.ts";
@@ -24,7 +24,7 @@ const crashBackoff: Backoff = { firstMs: 1_000, longestMs: 60_000 };
 const crashesAtOnce = 2;
 
 /** The outcome of a task. */
-export type Ending =
+export type TaskEnding =
   | { status: "completed"; result: string }
   /**
    * `no` if another attempt would end the same way. `after a stop`: Aegis stopped, so the attempt uses up no retry; a queue
@@ -37,7 +37,7 @@ export const notStarted = "Aegis stopped before the worker was started";
 const stops: ReadonlySet<string | null> = new Set([workerFailures.lost, notStarted]);
 
 /** `words` is the worker's last text, from an earlier turn if this one has none. */
-export function endingOf({ turn, error }: EndedSession, words: string | null): Ending {
+export function endingOf({ turn, error }: EndedSession, words: string | null): TaskEnding {
   if (turn !== null && error === null) return { status: "completed", result: turn.text };
   return { status: "failed", error: error ?? workerFailures.failed, words, retry: retryOf(turn) };
 }
@@ -51,7 +51,7 @@ function retryOf(turn: TurnRow | null): "no" | "later" {
   return permanent.has(turn.error?.code ?? "") ? "no" : "later";
 }
 
-export type EndingsOptions = {
+export type TaskEndingsOptions = {
   clock: Clock;
   random: () => number;
   inbox: Inbox;
@@ -60,17 +60,17 @@ export type EndingsOptions = {
 };
 
 /** `told` is the session that received a message: wake it after the commit. */
-export type Ended = { told: SessionId | null };
+export type EndedTask = { told: SessionId | null };
 
-export class Endings {
-  readonly #options: EndingsOptions;
+export class TaskEndings {
+  readonly #options: TaskEndingsOptions;
 
-  constructor(options: EndingsOptions) {
+  constructor(options: TaskEndingsOptions) {
     this.#options = options;
   }
 
   /** Ends the current attempt, if there is one, and the task unless it is retried. */
-  async end(tx: StoreTx, task: Task, ending: Ending): Promise<Ended> {
+  async end(tx: StoreTx, task: Task, ending: TaskEnding): Promise<EndedTask> {
     const now = this.#options.clock.now();
     if (task.status === "dispatched" && task.worker !== null) {
       const usage = await usageOfWorker(tx, task.worker);
@@ -128,7 +128,7 @@ export class Endings {
     );
   }
 
-  async #finish(tx: StoreTx, task: Task, ending: Ending, now: number): Promise<Ended> {
+  async #finish(tx: StoreTx, task: Task, ending: TaskEnding, now: number): Promise<EndedTask> {
     const { status } = ending;
     const result = ending.status === "completed" ? ending.result : ending.words;
     const error = errorOf(ending);
@@ -150,7 +150,7 @@ export class Endings {
     return { told: message === null ? null : asker };
   }
 
-  #tell(tx: StoreTx, about: { task: Task; asker: SessionId; ending: Ending; receipt: CheckReceipt | null }) {
+  #tell(tx: StoreTx, about: { task: Task; asker: SessionId; ending: TaskEnding; receipt: CheckReceipt | null }) {
     const { task, asker, ending, receipt } = about;
     const from = { kind: "queue" as const, name: task.queue, task: task.id };
     return tellAsker(
@@ -170,18 +170,18 @@ export class Endings {
   }
 }
 
-function errorOf(ending: Ending): string | null {
+function errorOf(ending: TaskEnding): string | null {
   if (ending.status === "completed") return null;
   return ending.status === "failed" ? ending.error : "cancelled";
 }
 
 /** The message that tells the producer. The receipt comes first: the worker writes the rest. */
-function callbackBody(ending: Ending, receipt: CheckReceipt | null): string {
+function callbackBody(ending: TaskEnding, receipt: CheckReceipt | null): string {
   const text = callbackText(ending);
   return receipt === null ? text : `[${receiptWords(receipt)}]\n\n${text}`;
 }
 
-function callbackText(ending: Ending): string {
+function callbackText(ending: TaskEnding): string {
   switch (ending.status) {
     case "completed":
       return ending.result.trim() === "" ? "the worker finished without a final message" : ending.result;

@@ -18,7 +18,7 @@ import { checkTask, insertTask, type NewTask } from "./admission.ts";
 import { findCheck } from "./check.ts";
 import { type DefinitionsOptions, QueueDefinitions } from "./definitions.ts";
 import { Dispatcher, freeing } from "./dispatcher.ts";
-import { type Ended, Endings } from "./endings.ts";
+import { type EndedTask, TaskEndings } from "./endings.ts";
 import { roomOfNode } from "./node-room.ts";
 import { recoverTasksIn, type SettledTasks } from "./recover.ts";
 import { type RightsOptions, workerLabels } from "./rights.ts";
@@ -44,9 +44,9 @@ export type QueuesOptions = RightsOptions & {
 
 export type WaitLimits = { signal: AbortSignal; timeoutMs?: number | undefined };
 
-export type Cancelled = { task: Task; was: "pending" | "in_flight" | null; told: SessionId | null };
+export type CancelledTask = { task: Task; was: "pending" | "in_flight" | null; told: SessionId | null };
 
-export type Enqueued = {
+export type EnqueuedTask = {
   task: TaskView;
   /** 0 if it started immediately. */
   queued_position: number;
@@ -57,7 +57,7 @@ export class Queues {
   readonly #options: QueuesOptions;
   readonly #definitions: QueueDefinitions;
   readonly #views: QueueViews;
-  readonly #endings: Endings;
+  readonly #endings: TaskEndings;
   readonly #workers: Workers;
   readonly #dispatcher: Dispatcher;
   readonly #waits = new AbortController();
@@ -68,7 +68,7 @@ export class Queues {
     this.#options = options;
     this.#definitions = new QueueDefinitions(options);
     this.#views = new QueueViews({ ...options, definitions: this.#definitions });
-    this.#endings = new Endings({ ...options, definitions: this.#definitions });
+    this.#endings = new TaskEndings({ ...options, definitions: this.#definitions });
     this.#workers = new Workers({
       ...options,
       endings: this.#endings,
@@ -130,7 +130,7 @@ export class Queues {
     return this.#workers.settled();
   }
 
-  async enqueue(input: NewTask): Promise<Enqueued> {
+  async enqueue(input: NewTask): Promise<EnqueuedTask> {
     const { store, clock, maxHops } = this.#options;
     checkTask(input, maxHops());
     const { task, duplicate, plan } = await store.transact(async (tx) => {
@@ -179,7 +179,7 @@ export class Queues {
    * Cancels inside the caller's transaction; its worker leaves after the commit. Returns null for an unknown task.
    * `was` is null if the task had ended. `told` received a message: wake it after the commit.
    */
-  async cancelIn(tx: StoreTx, id: TaskId): Promise<Cancelled | null> {
+  async cancelIn(tx: StoreTx, id: TaskId): Promise<CancelledTask | null> {
     const task = await tx.tasks.get(id);
     if (!task) return null;
     if (isOver(task)) return { task, was: null, told: null };
@@ -189,7 +189,7 @@ export class Queues {
   }
 
   /** A task that failed before ends with that error and its worker's words, beside the reason why it is not tried again. */
-  async #refuse(tx: StoreTx, task: Task, reason: string): Promise<Ended> {
+  async #refuse(tx: StoreTx, task: Task, reason: string): Promise<EndedTask> {
     const { words, lastError } = await this.#lastAttempt(tx, task);
     const error = lastError === null ? reason : `${lastError}; it is not tried again: ${reason}`;
     return this.#endings.end(tx, task, { status: "failed", error, words, retry: "no" });

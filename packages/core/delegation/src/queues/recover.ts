@@ -6,17 +6,17 @@
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { QueueSettings, Task } from "@aegis/contract/task.ts";
-import type { Closed } from "@aegis/sessions/close.ts";
+import type { ClosedSession } from "@aegis/sessions/close.ts";
 import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import { workerFailures } from "../work/failure-texts.ts";
 import type { QueueDefinitions } from "./definitions.ts";
-import { type Endings, notStarted } from "./endings.ts";
+import { notStarted, type TaskEndings } from "./endings.ts";
 
 export type RecoverOptions = {
   definitions: QueueDefinitions;
-  endings: Endings;
+  endings: TaskEndings;
   agents: AgentTable;
   sessions: Sessions;
 };
@@ -29,7 +29,7 @@ export type SettledTasks = {
   interrupted: number;
   restarted: number;
   adopt: AdoptedTask[];
-  closed: Closed[];
+  closed: ClosedSession[];
 };
 
 /**

@@ -2,7 +2,7 @@
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import { isNamed } from "@aegis/agents/limits.ts";
-import { checkTime, type Place, placeBelow, positionBelow } from "@aegis/agents/rights/place.ts";
+import { checkTime, placeBelow, positionBelow, type SessionPlace } from "@aegis/agents/rights/place.ts";
 import {
   checkAllowed,
   checkChildren,
@@ -97,7 +97,7 @@ export async function workerPlace(
   task: Task,
   settings: QueueSettings,
   { agents, subagentSettings }: RightsOptions,
-): Promise<Place | null> {
+): Promise<SessionPlace | null> {
   const starter = await starterOfTask(from, task, agents);
   if (starter === null) return null;
   // Both the configuration at admission and the current one must allow it.

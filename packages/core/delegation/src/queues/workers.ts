@@ -12,11 +12,11 @@ import type { Store, StoreTx, TurnRow } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
 import type { Checks } from "@aegis/worktrees/checks/checks.ts";
 import { workerFailures } from "../work/failure-texts.ts";
-import { type Ended, judge, type StillWaiting } from "../work/judge.ts";
+import { type EndedWork, judge, type StillWaiting } from "../work/judge.ts";
 import { verifyWork } from "../work/verify.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
 import type { CheckFinder } from "./check.ts";
-import { type Ending, type Endings, endingOf } from "./endings.ts";
+import { endingOf, type TaskEnding, type TaskEndings } from "./endings.ts";
 
 export type WorkersOptions = {
   store: Store;
@@ -24,7 +24,7 @@ export type WorkersOptions = {
   clock: Clock;
   log: Logger;
   sessions: Sessions;
-  endings: Endings;
+  endings: TaskEndings;
   waiting: readonly StillWaiting[];
   checks: Checks;
   /** The check of a task, if it has one. */
@@ -92,7 +92,7 @@ export class Workers {
   }
 
   /** Ends the worker's attempt, unless it has already ended. */
-  async end(worker: SessionId, ending: Ending, stillTrue?: (tx: StoreTx) => Promise<boolean>): Promise<void> {
+  async end(worker: SessionId, ending: TaskEnding, stillTrue?: (tx: StoreTx) => Promise<boolean>): Promise<void> {
     const watched = this.#workers.get(worker);
     if (!watched) return;
     const ended = await this.#options.transact(async (tx) => {
@@ -164,7 +164,7 @@ export class Workers {
   }
 
   /** Null if the check sent the worker back to work, or the task ended while the check ran. */
-  async #ending(worker: SessionId, watched: Worker, verdict: Ended): Promise<Ending | null> {
+  async #ending(worker: SessionId, watched: Worker, verdict: EndedWork): Promise<TaskEnding | null> {
     const { store, sessions } = this.#options;
     const words = verdict.error === null ? null : await sessions.lastText(store.read, worker);
     const ending = endingOf(verdict, words);
@@ -177,7 +177,7 @@ export class Workers {
     return { status: "failed", error: verified.error, words: ending.result, retry };
   }
 
-  async #verify(worker: SessionId, { task: id }: Worker, turn: TurnRow, { stillTrue }: Ended) {
+  async #verify(worker: SessionId, { task: id }: Worker, turn: TurnRow, { stillTrue }: EndedWork) {
     const { store, checks, checkOf } = this.#options;
     const signal = this.#workers.signalOf(worker);
     return verifyWork(

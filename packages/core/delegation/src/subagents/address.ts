@@ -5,10 +5,10 @@ import { didYouMean } from "@aegis/lib/nearest.ts";
 import type { StoreReads, StoreTx, SubagentRow } from "@aegis/store/store.ts";
 
 /** A subagent with its path below the caller: `build`, or `build/lint` for a child of `build`. */
-export type Placed = SubagentRow & { path: string };
+export type PlacedSubagent = SubagentRow & { path: string };
 
 /** All descendants of the caller, including archived ones. */
-export async function placedBelow(from: StoreReads | StoreTx, caller: SessionId): Promise<Placed[]> {
+export async function placedBelow(from: StoreReads | StoreTx, caller: SessionId): Promise<PlacedSubagent[]> {
   const paths = new Map<SessionId, string>();
   return (await from.subagents.below(caller)).map((row) => {
     const above = paths.get(row.parent);
@@ -19,7 +19,11 @@ export async function placedBelow(from: StoreReads | StoreTx, caller: SessionId)
 }
 
 /** Finds by run id or label. If two have the same label, prefers a listed one, else the newest. */
-export async function findBelow(from: StoreReads | StoreTx, caller: SessionId, reference: string): Promise<Placed> {
+export async function findBelow(
+  from: StoreReads | StoreTx,
+  caller: SessionId,
+  reference: string,
+): Promise<PlacedSubagent> {
   const all = await placedBelow(from, caller);
   const byId = all.find((row) => row.run_id === reference);
   if (byId) return byId;

@@ -5,7 +5,7 @@
  */
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import type { Closed } from "@aegis/sessions/close.ts";
+import type { ClosedSession } from "@aegis/sessions/close.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { LastText } from "@aegis/sessions/last-text.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
@@ -14,7 +14,7 @@ import { subagentFailures } from "../work/failure-texts.ts";
 import { judge, type StillWaiting } from "../work/judge.ts";
 import { receiptOf } from "../work/receipt-of.ts";
 import { tellAsker } from "../work/tell-asker.ts";
-import { announcement, type Ending } from "./words.ts";
+import { announcement, type SubagentEnding } from "./words.ts";
 
 /** Null while the subagent or one of its descendants has work left. */
 export async function endingOf(
@@ -22,7 +22,7 @@ export async function endingOf(
   session: SessionId,
   lastText: LastText,
   waiting: readonly StillWaiting[] = [],
-): Promise<Ending | null> {
+): Promise<SubagentEnding | null> {
   const verdict = await judge(from, session, waiting, subagentFailures);
   if (verdict.kind !== "ended") return null;
   const { turn, error } = verdict;
@@ -31,15 +31,15 @@ export async function endingOf(
   return { status: error === null ? "done" : "error", result: turn.text === "" ? null : turn.text, error };
 }
 
-export type EndingsOptions = { clock: Clock; inbox: Inbox; sessions: Sessions; maxHops: () => number };
+export type SubagentEndingsOptions = { clock: Clock; inbox: Inbox; sessions: Sessions; maxHops: () => number };
 
 /** After the commit, wake `told` and stop `closed`. `rows` are all that ended, the requested one first. */
-export type Ended = { rows: SubagentRow[]; closed: Closed[]; told: SessionId | null };
+export type EndedSubagents = { rows: SubagentRow[]; closed: ClosedSession[]; told: SessionId | null };
 
-export class Endings {
-  readonly #options: EndingsOptions;
+export class SubagentEndings {
+  readonly #options: SubagentEndingsOptions;
 
-  constructor(options: EndingsOptions) {
+  constructor(options: SubagentEndingsOptions) {
     this.#options = options;
   }
 
@@ -47,10 +47,15 @@ export class Endings {
    * Returns null if it had already ended. Running descendants end with it. `answered` is a session that learns of the
    * end from the result of its own call.
    */
-  async end(tx: StoreTx, runId: string, ending: Ending, answered: SessionId | null = null): Promise<Ended | null> {
+  async end(
+    tx: StoreTx,
+    runId: string,
+    ending: SubagentEnding,
+    answered: SessionId | null = null,
+  ): Promise<EndedSubagents | null> {
     const row = await tx.subagents.get(runId);
     if (row?.status !== "running") return null;
-    const closed: Closed[] = [];
+    const closed: ClosedSession[] = [];
     const below = (await tx.subagents.below(row.session)).filter((one) => one.status === "running");
     // From the leaves up, so that no ended subagent receives an announcement of its descendants.
     for (const one of below.reverse()) {
@@ -88,7 +93,7 @@ export class Endings {
   }
 
   /** Archives an ended subagent and closes its session if it is open. */
-  async archive(tx: StoreTx, row: SubagentRow): Promise<Closed[]> {
+  async archive(tx: StoreTx, row: SubagentRow): Promise<ClosedSession[]> {
     const { run_id, label, parent } = row;
     const now = this.#options.clock.now();
     await tx.subagents.archive(run_id, now);
@@ -96,7 +101,7 @@ export class Endings {
     return this.#close(tx, row);
   }
 
-  async #write(tx: StoreTx, row: SubagentRow, { status, result, error }: Ending): Promise<void> {
+  async #write(tx: StoreTx, row: SubagentRow, { status, result, error }: SubagentEnding): Promise<void> {
     await tx.subagents.end(row.run_id, { status, result, error, at: this.#options.clock.now() });
   }
 
@@ -119,7 +124,7 @@ export class Endings {
     );
   }
 
-  async #close(tx: StoreTx, row: SubagentRow): Promise<Closed[]> {
+  async #close(tx: StoreTx, row: SubagentRow): Promise<ClosedSession[]> {
     const session = await tx.sessions.get(row.session);
     if (session === null || session.closed_at !== null) return [];
     return [await this.#options.sessions.closeIn(tx, row.session, `the subagent "${row.label}" has ended`, row.parent)];
@@ -130,7 +135,7 @@ export class Endings {
     tx: StoreTx,
     row: SubagentRow,
     from: SessionId,
-    ending: Ending,
+    ending: SubagentEnding,
   ): Promise<Pick<SubagentRow, "announced_to" | "announcement">> {
     const reader = await nearestOpen(tx, from);
     if (reader === null) return { announced_to: null, announcement: null };

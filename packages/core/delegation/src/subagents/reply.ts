@@ -6,12 +6,12 @@ import { until } from "@aegis/sessions/until.ts";
 import type { Store, TurnRow } from "@aegis/store/store.ts";
 import { answerEvents } from "../work/session-events.ts";
 
-export type Reply = { text: string; turn: TurnRow };
+export type SubagentReply = { text: string; turn: TurnRow };
 
 export type ReplyOptions = { store: Store; clock: Clock; signal: AbortSignal; deadline: number };
 
 /** Returns null after the timeout. Throws if the message can never be answered, or if the signal aborts. */
-export function replyTo(id: MessageId, options: ReplyOptions): Promise<Reply | null> {
+export function replyTo(id: MessageId, options: ReplyOptions): Promise<SubagentReply | null> {
   const { read } = options.store;
   return until({
     ...options,

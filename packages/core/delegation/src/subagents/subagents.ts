@@ -9,10 +9,10 @@ import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { SessionRow, StoreReads, StoreTx, SubagentRow } from "@aegis/store/store.ts";
 import type { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
 import { subagentFailures } from "../work/failure-texts.ts";
-import { findBelow, type Placed, placedBelow } from "./address.ts";
-import { type Ended, Endings, endingOf } from "./endings.ts";
+import { findBelow, type PlacedSubagent, placedBelow } from "./address.ts";
+import { type EndedSubagents, endingOf, SubagentEndings } from "./endings.ts";
 import { historyOf } from "./history.ts";
-import { type Reply, replyTo } from "./reply.ts";
+import { replyTo, type SubagentReply } from "./reply.ts";
 import { type NewSubagent, type SpawnOptions, spawnIn } from "./spawn.ts";
 import { listTrees } from "./trees.ts";
 import { Watch, type WatchOptions } from "./watch.ts";
@@ -24,7 +24,7 @@ export type SubagentsOptions = Omit<WatchOptions, "endings"> &
 /** `unchecked` have said their last word, and their check is still to run. */
 export type SettledSubagents = { finished: number; interrupted: number; unchecked: SubagentRow[] };
 
-export type Sent = {
+export type SubagentSend = {
   caller: SessionId;
   sender: Sender;
   to: string;
@@ -41,7 +41,7 @@ const mostChildren = 1_000;
 
 export class Subagents {
   readonly #options: SubagentsOptions;
-  readonly #endings: Endings;
+  readonly #endings: SubagentEndings;
   readonly #watch: Watch;
   readonly #stop = new AbortController();
   /** Those that a stop left between their last turn and the result of their check. */
@@ -49,7 +49,7 @@ export class Subagents {
 
   constructor(options: SubagentsOptions) {
     this.#options = options;
-    this.#endings = new Endings(options);
+    this.#endings = new SubagentEndings(options);
     this.#watch = new Watch({ ...options, endings: this.#endings });
     options.store.onCommit(
       (events) => {
@@ -84,7 +84,7 @@ export class Subagents {
     cause,
     timeoutMs,
     signal,
-  }: Sent): Promise<{ to: Placed; message: MessageId; reply: Reply | null }> {
+  }: SubagentSend): Promise<{ to: PlacedSubagent; message: MessageId; reply: SubagentReply | null }> {
     const { store, inbox, sessions, clock } = this.#options;
     const { target, message } = await store.transact(async (tx) => {
       const target = await findBelow(tx, caller, to);
@@ -105,7 +105,7 @@ export class Subagents {
   }
 
   /** The listed descendants of the caller. */
-  async below(caller: SessionId, status?: SubagentStatus): Promise<Placed[]> {
+  async below(caller: SessionId, status?: SubagentStatus): Promise<PlacedSubagent[]> {
     const all = await placedBelow(this.#options.store.read, caller);
     return all.filter((row) => row.archived_at === null && (status === undefined || row.status === status));
   }
@@ -270,7 +270,7 @@ export class Subagents {
     return { run_id: row.run_id, status, killed: ended?.rows.length ?? 0 };
   }
 
-  #end(row: SubagentRow, error: string, by: SessionId | null): Promise<Ended | null> {
+  #end(row: SubagentRow, error: string, by: SessionId | null): Promise<EndedSubagents | null> {
     return this.#watch.end(async (tx) => {
       const result = await this.#options.sessions.lastText(tx, row.session);
       return this.#endings.end(tx, row.run_id, { status: "killed", result, error }, by);

@@ -9,13 +9,13 @@ import type { Conversations } from "@aegis/sessions/conversations.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Store, StoreTx, SubagentRow } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { Checks, Verification, Verified } from "@aegis/worktrees/checks/checks.ts";
+import type { CheckOutcome, Checks, Verification } from "@aegis/worktrees/checks/checks.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
 import type { StillWaiting } from "../work/judge.ts";
 import { verifyWork } from "../work/verify.ts";
 import { WatchedSessions } from "../work/watched-sessions.ts";
-import { type Ended, type Endings, endingOf } from "./endings.ts";
-import type { Ending } from "./words.ts";
+import { type EndedSubagents, endingOf, type SubagentEndings } from "./endings.ts";
+import type { SubagentEnding } from "./words.ts";
 
 export type WatchOptions = {
   store: Store;
@@ -24,7 +24,7 @@ export type WatchOptions = {
   log: Logger;
   sessions: Sessions;
   conversations: Conversations;
-  endings: Endings;
+  endings: SubagentEndings;
   waiting: readonly StillWaiting[];
   checks: Checks;
   checkConsent: CheckConsent;
@@ -51,7 +51,7 @@ export class Watch {
   }
 
   /** Ends it as the transaction decides and performs the side effects. Returns null if there was nothing to end. */
-  async end(decide: (tx: StoreTx) => Promise<Ended | null>): Promise<Ended | null> {
+  async end(decide: (tx: StoreTx) => Promise<EndedSubagents | null>): Promise<EndedSubagents | null> {
     const ended = await this.#options.transact(decide);
     if (ended === null) return null;
     for (const row of ended.rows) this.#sessions.remove(row.session);
@@ -61,7 +61,7 @@ export class Watch {
   }
 
   /** Resolves when the processes of the closed session are gone, or after a deadline. */
-  leave(closed: Ended["closed"][number]): Promise<void> {
+  leave(closed: EndedSubagents["closed"][number]): Promise<void> {
     return this.#sessions.leave(closed.id, this.#options.sessions.leave(closed));
   }
 
@@ -130,7 +130,7 @@ export class Watch {
 }
 
 /** A failed check makes an error of what the subagent calls done. */
-function checkedEnding(ending: Ending, verified: Verified): Ending {
+function checkedEnding(ending: SubagentEnding, verified: CheckOutcome): SubagentEnding {
   if (ending.status !== "done" || verified.outcome !== "failed") return ending;
   return { ...ending, status: "error", error: verified.error };
 }

@@ -6,7 +6,7 @@ import type { SubagentRow } from "@aegis/store/store.ts";
 /** A longer result would use too much of the parent's context. */
 const longestSummary = 20_000;
 
-export type Ending = {
+export type SubagentEnding = {
   status: Exclude<SubagentStatus, "running">;
   result: string | null;
   error: string | null;
@@ -27,7 +27,7 @@ export function preamble(row: SubagentRow, parentHandle: string, maySpawn: boole
 /** The message to the parent. */
 export function announcement(
   row: Pick<SubagentRow, "label" | "run_id">,
-  ending: Ending,
+  ending: SubagentEnding,
   receipt: CheckReceipt | null,
 ): string {
   const claim = ending.status === "done" ? [isVerified(receipt) ? "verified" : "unverified"] : [];
@@ -42,7 +42,7 @@ export function awaitingDelivery(rows: readonly SubagentRow[]): string {
   return `Subagents of yours have ended; their results come with your next message: ${names.join(", ")}.`;
 }
 
-function summary({ run_id }: Pick<SubagentRow, "run_id">, { result, error }: Ending): string {
+function summary({ run_id }: Pick<SubagentRow, "run_id">, { result, error }: SubagentEnding): string {
   const said = (result ?? "").trim();
   const whole = error === null ? said || "(it ended without a final message)" : withError(error, said);
   if (whole.length <= longestSummary) return whole;

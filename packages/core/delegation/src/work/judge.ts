@@ -6,13 +6,13 @@ import type { FailureTexts } from "./failure-texts.ts";
 /** Describes what a session waits for that will end without its help; empty when it waits for nothing. */
 export type StillWaiting = (session: SessionId) => Promise<readonly string[]>;
 
-export type Verdict =
+export type WorkVerdict =
   | { kind: "working" }
   /** Its turn is over, but more is to come. */
   | { kind: "waiting"; reasons: readonly string[] }
-  | Ended;
+  | EndedWork;
 
-export type Ended = {
+export type EndedWork = {
   kind: "ended";
   /** The session's last turn; null if the session was closed. */
   turn: TurnRow | null;
@@ -28,7 +28,7 @@ export async function judge(
   session: SessionId,
   waiting: readonly StillWaiting[],
   texts: FailureTexts,
-): Promise<Verdict> {
+): Promise<WorkVerdict> {
   const row = await from.sessions.get(session);
   if (row === null) return { kind: "working" };
   if (row.closed_at !== null) {

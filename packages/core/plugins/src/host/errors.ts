@@ -1,6 +1,6 @@
 /** Errors for a plugin that could not be loaded or cannot answer. */
 import { AegisError } from "@aegis/contract/errors.ts";
-import type { Place, WireError, WorkerStart } from "../protocol.ts";
+import type { SourcePlace, WireError, WorkerStart } from "../protocol.ts";
 import { placeOf } from "../worker/place.ts";
 
 /** `stuck`: it stopped answering. `memory`: it exceeded its memory limit. */
@@ -22,7 +22,7 @@ export class PluginLoadError extends Error {
   readonly file: string | null;
   readonly line: number | null;
 
-  constructor(message: string, place: Place) {
+  constructor(message: string, place: SourcePlace) {
     super(message);
     this.file = place.file;
     this.line = place.line;
@@ -43,7 +43,7 @@ export function crashOf(error: unknown, start: WorkerStart, outOfMemory: string)
   return { why: "crash", message: `it failed: ${placeText(placeOf(error, start))}${said}`, stack };
 }
 
-export function placeText({ file, line }: Place): string {
+export function placeText({ file, line }: SourcePlace): string {
   return file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
 }
 

@@ -3,7 +3,7 @@
  * once.
  */
 import { AegisError } from "@aegis/contract/errors.ts";
-import type { FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
+import type { CallOutcome, FromWorker, ToWorker, WorkerCall } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import type { PluginGone } from "./errors.ts";
 
@@ -19,7 +19,7 @@ export type CallOptions = {
   /** It may last as long as the worker: the worker does not count as busy because of it. */
   background?: boolean;
   /** Receives the results of a run's branches. */
-  onBranch?: (request: number, index: number, outcome: Outcome) => void;
+  onBranch?: (request: number, index: number, outcome: CallOutcome) => void;
 };
 
 export type WorkerRequest = Extract<FromWorker, { type: "request" }>;
@@ -75,7 +75,7 @@ export class OpenCalls {
     return performing.promise;
   }
 
-  answer(request: number, outcome: Outcome): void {
+  answer(request: number, outcome: CallOutcome): void {
     this.#requests.delete(request);
     this.#options.post({ type: "answer", id: request, outcome });
   }
@@ -117,8 +117,8 @@ export class OpenCalls {
   async #serve({ id, method, args }: WorkerRequest, serve: CallOptions["serve"]): Promise<void> {
     if (serve === undefined) return;
     const outcome = await serve(method, args).then(
-      (value): Outcome => ({ ok: true, value }),
-      (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
+      (value): CallOutcome => ({ ok: true, value }),
+      (error: unknown): CallOutcome => ({ ok: false, error: toWire(error) }),
     );
     this.answer(id, outcome);
   }
@@ -148,7 +148,7 @@ export class OpenCalls {
     return promise;
   }
 
-  #settle(id: number, outcome: Outcome): void {
+  #settle(id: number, outcome: CallOutcome): void {
     const call = this.#calls.get(id);
     if (call === undefined) return;
     this.#calls.delete(id);
@@ -158,7 +158,7 @@ export class OpenCalls {
     else call.reject(fromWire(outcome.error));
   }
 
-  #performed(id: number, outcome: Outcome): void {
+  #performed(id: number, outcome: CallOutcome): void {
     const performing = this.#performs.get(id);
     this.#performs.delete(id);
     if (outcome.ok) performing?.resolve(outcome.value);

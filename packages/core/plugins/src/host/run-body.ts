@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { RunCancelled } from "@aegis/engine/engine.ts";
 import { onAbort } from "@aegis/lib/until-aborted.ts";
 import type { PredicateOptions, WorkflowContext } from "@aegis/plugin-api/workflow-context.ts";
-import type { Outcome } from "../protocol.ts";
+import type { CallOutcome } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import { plainMethods } from "../worker/workflow-contexts.ts";
 import { PluginGone } from "./errors.ts";
@@ -40,7 +40,7 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
     within(() => {
       if (request.method === "log") return context.log(request.args[0]);
       open += 1;
-      const settle = (outcome: Outcome) => {
+      const settle = (outcome: CallOutcome) => {
         open -= 1;
         worker.calls.answer(request.id, outcome);
       };
@@ -91,7 +91,7 @@ export function runBody(worker: PluginWorker, index: number, context: WorkflowCo
       parallels.delete(id);
     }
   };
-  const onBranch = (request: number, at: number, outcome: Outcome) => {
+  const onBranch = (request: number, at: number, outcome: CallOutcome) => {
     const branch = parallels.get(request)?.[at];
     if (outcome.ok) branch?.resolve(null);
     else branch?.reject(fromWire(outcome.error));

@@ -1,14 +1,15 @@
 /** Starts, calls, watches and stops a plugin's worker. A worker that stops answering is killed. */
+
 import { Worker } from "node:worker_threads";
 import { Consent } from "@aegis/lib/consent.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Processes } from "@aegis/lib/process.ts";
 import { onAbort } from "@aegis/lib/until-aborted.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 import {
   type Contributions,
   fromWorker,
   type LoadStep,
-  type LogLevel,
   type ToWorker,
   type WorkerCall,
   type WorkerData,

@@ -5,7 +5,7 @@ import { isRecord } from "@aegis/lib/is-record.ts";
 import { defaultPermission, undeclaredPermission } from "@aegis/plugin-api/tool.ts";
 import { isCache } from "../caches.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
-import type { Fields } from "./source.ts";
+import type { ManifestFields } from "./source.ts";
 
 export const maxExecutables = 200;
 const toolNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -86,7 +86,7 @@ function readExecutable(entry: unknown, at: FieldPath, notes: Notes): Executable
 }
 
 /** A plain map of parameters is shorthand for an object schema. */
-function asSchema(schema: Fields): Fields {
+function asSchema(schema: ManifestFields): ManifestFields {
   if (schema.type !== undefined && typeof schema.type === "string") return schema;
   return { type: "object", properties: schema };
 }

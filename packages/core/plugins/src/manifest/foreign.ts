@@ -5,7 +5,7 @@ import { isRecord } from "@aegis/lib/is-record.ts";
 import { unsupportedReasons } from "./claude-parts.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
 import { readSettings } from "./settings.ts";
-import type { Fields } from "./source.ts";
+import type { ManifestFields } from "./source.ts";
 
 export const agentPluginSchema = /^https:\/\/agent-plugins\.org\/schemas\/1\.0\.0\/plugin\.schema\.json$/;
 
@@ -29,7 +29,7 @@ const agentPluginKnown: readonly string[] = [
 
 type Foreign = Pick<PluginManifest, "folders" | "config_schema" | "requires" | "title" | "unsupported">;
 
-export function readClaudePlugin(fields: Fields, notes: Notes): Foreign {
+export function readClaudePlugin(fields: ManifestFields, notes: Notes): Foreign {
   notes.unknownKeys(fields, [...claudeKnown, ...Object.keys(claudeIgnored)]);
   const ignored = Object.entries(claudeIgnored).filter(([key]) => fields[key] !== undefined);
   for (const [key, reason] of ignored) notes.warn([key], `has no effect here: ${reason}`);
@@ -46,7 +46,7 @@ export function readClaudePlugin(fields: Fields, notes: Notes): Foreign {
   };
 }
 
-export function readAgentPlugin(fields: Fields, notes: Notes): Foreign {
+export function readAgentPlugin(fields: ManifestFields, notes: Notes): Foreign {
   notes.unknownKeys(fields, agentPluginKnown);
   return {
     title: null,

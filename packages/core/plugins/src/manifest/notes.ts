@@ -2,7 +2,7 @@
 import type { PluginDiagnostic } from "@aegis/contract/plugin.ts";
 import type { LineOf } from "@aegis/lib/json-lines.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import type { Fields } from "./source.ts";
+import type { ManifestFields } from "./source.ts";
 
 export type FieldPath = readonly (string | number)[];
 
@@ -34,7 +34,7 @@ export class Notes {
     this.note("warning", path, message);
   }
 
-  unknownKeys(fields: Fields, known: readonly string[], at: FieldPath = []): void {
+  unknownKeys(fields: ManifestFields, known: readonly string[], at: FieldPath = []): void {
     for (const key of Object.keys(fields)) {
       if (known.includes(key) || key.startsWith("$") || key.startsWith("//")) continue;
       this.warn([...at, key], `no such key${didYouMean(key, known)}; it has no effect`);
@@ -42,7 +42,7 @@ export class Notes {
   }
 
   /** The text of a key; reports an error for another type, returns null if absent. */
-  text(fields: Fields, key: string, at: FieldPath = []): string | null {
+  text(fields: ManifestFields, key: string, at: FieldPath = []): string | null {
     const value = fields[key];
     if (value === undefined || value === null) return null;
     if (typeof value === "string") return value;
@@ -50,7 +50,7 @@ export class Notes {
     return null;
   }
 
-  flag(fields: Fields, key: string, at: FieldPath = []): boolean {
+  flag(fields: ManifestFields, key: string, at: FieldPath = []): boolean {
     const value = fields[key];
     if (value === undefined || value === null) return false;
     if (typeof value === "boolean") return value;
@@ -58,7 +58,7 @@ export class Notes {
     return false;
   }
 
-  texts(fields: Fields, key: string, at: FieldPath = []): string[] {
+  texts(fields: ManifestFields, key: string, at: FieldPath = []): string[] {
     const value = fields[key];
     if (value === undefined || value === null) return [];
     if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;

@@ -3,7 +3,7 @@
 import type { PluginSetting } from "@aegis/contract/plugin.ts";
 import { isRecord } from "@aegis/lib/is-record.ts";
 import { type FieldPath, found, type Notes } from "./notes.ts";
-import type { Fields } from "./source.ts";
+import type { ManifestFields } from "./source.ts";
 
 type Type = PluginSetting["type"];
 
@@ -34,7 +34,7 @@ export function readSettings(value: unknown, at: FieldPath, notes: Notes): Recor
   }
   if (isRecord(value.schema)) return readSettings(value.schema, [...at, "schema"], notes);
   const isSchema = value.type === "object" && isRecord(value.properties);
-  const properties = isSchema ? (value.properties as Fields) : value;
+  const properties = isSchema ? (value.properties as ManifestFields) : value;
   const path = isSchema ? [...at, "properties"] : at;
   const required = isSchema && Array.isArray(value.required) ? value.required : [];
   const settings: Record<string, PluginSetting> = {};

@@ -6,10 +6,10 @@ import { jsonErrorLine, jsonLines, type LineOf, nearestLine } from "@aegis/lib/j
 import { errorText } from "@aegis/lib/log.ts";
 import { parse as parseToml, TomlError } from "smol-toml";
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type ManifestFields = Readonly<Record<string, unknown>>;
 
 /** `fields` is null if the text cannot be parsed; `diagnostics` has the reason. */
-export type ManifestSource = { fields: Fields | null; lineOf: LineOf; diagnostics: PluginDiagnostic[] };
+export type ManifestSource = { fields: ManifestFields | null; lineOf: LineOf; diagnostics: PluginDiagnostic[] };
 
 export function readJson(text: string, file: string): ManifestSource {
   try {
@@ -21,7 +21,7 @@ export function readJson(text: string, file: string): ManifestSource {
 
 /** Merges the fields of `[plugin]` and the other tables into one map, like a JSON manifest. */
 export function readToml(text: string, file: string): ManifestSource {
-  let value: Fields;
+  let value: ManifestFields;
   try {
     value = parseToml(text);
   } catch (error) {

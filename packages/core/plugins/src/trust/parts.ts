@@ -6,11 +6,11 @@ import { plainLine } from "@aegis/lib/plain-text.ts";
 import { unifiedDiff } from "@aegis/lib/unified-diff.ts";
 
 /** `text` is null for content that is large, binary or secret. */
-export type Part = { hash: string; text: string | null };
+export type TrustPart = { hash: string; text: string | null };
 /** By name: the path of a file, or the name of a setting. */
-export type Parts = Readonly<Record<string, Part>>;
+export type TrustParts = Readonly<Record<string, TrustPart>>;
 
-export type Change = {
+export type PartChange = {
   part: string;
   how: "changed" | "new" | "gone";
   /** The lines of a diff that differ, with their signs; empty if the text is not known. */
@@ -22,8 +22,8 @@ const mostText = 1_000_000;
 const secretFile = /^\.env|\.(?:pem|key|p12|pfx)$|^\.netrc$|^\.npmrc$/i;
 const secretValue = /((?:key|token|secret|passw\w*|credential\w*|authorization|bearer)\w*["']?\s*[:=]?\s*["']?).{4,}/i;
 
-export async function fileParts(files: Iterable<readonly [name: string, path: string]>): Promise<Parts> {
-  const parts: Record<string, Part> = {};
+export async function fileParts(files: Iterable<readonly [name: string, path: string]>): Promise<TrustParts> {
+  const parts: Record<string, TrustPart> = {};
   let room = mostText;
   for (const [name, path] of files) {
     const bytes = await readRegular(path).catch(() => null);
@@ -35,25 +35,25 @@ export async function fileParts(files: Iterable<readonly [name: string, path: st
 }
 
 /** A setting is recorded by its hash only, because it may contain a secret. */
-export function settingPart(value: unknown): Part {
+export function settingPart(value: unknown): TrustPart {
   const text = JSON.stringify(value) ?? "undefined";
   return { hash: createHash("sha256").update(text).digest("hex"), text: null };
 }
 
 /** The keys of a map of settings. */
-export function keyParts(values: object): Parts {
+export function keyParts(values: object): TrustParts {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [`the setting ${key}`, settingPart(value)]));
 }
 
-export function bytesPart(name: string, bytes: Uint8Array, room = mostText): Part {
+export function bytesPart(name: string, bytes: Uint8Array, room = mostText): TrustPart {
   const hash = createHash("sha256").update(bytes).digest("hex");
   const isText = bytes.length <= Math.min(longestText, room) && !bytes.includes(0) && !secretFile.test(name);
   return { hash, text: isText ? Buffer.from(bytes).toString("utf8") : null };
 }
 
-export function changesBetween(before: Parts, now: Parts): Change[] {
+export function changesBetween(before: TrustParts, now: TrustParts): PartChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].sort();
-  return names.flatMap((part): Change[] => {
+  return names.flatMap((part): PartChange[] => {
     const [old, fresh] = [before[part], now[part]];
     if (old?.hash === fresh?.hash) return [];
     if (old === undefined) return [{ part, how: "new", diff: [] }];
@@ -73,7 +73,7 @@ const linesAtMost = 4;
 const longestLine = 100;
 
 /** What changed, in one line: the parts by name, each with the first lines of its diff. */
-export function changesLine(changes: readonly Change[]): string {
+export function changesLine(changes: readonly PartChange[]): string {
   const shown = changes.slice(0, partsAtMost).map(({ part, how, diff }) => {
     const lines = diff.slice(0, linesAtMost).map((line) => `\`${cut(plainLine(line))}\``);
     const more = diff.length - lines.length;

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Exclusive, ProjectsFile } from "../projects-file.ts";
-import type { Parts } from "./parts.ts";
+import type { TrustParts } from "./parts.ts";
 import { AgreedVersions } from "./versions.ts";
 
 const projectSchema = z.object({
@@ -39,7 +39,7 @@ export type TrustStoreOptions = {
 /** The decision of a change; the store adds time and user. */
 export type TrustDecision = Omit<TrustedProject, "at" | "agreed">;
 
-export type AgreedItem = { key: string; hash: string; parts: () => Promise<Parts> };
+export type AgreedItem = { key: string; hash: string; parts: () => Promise<TrustParts> };
 
 export class TrustStore {
   readonly path: string;
@@ -65,7 +65,7 @@ export class TrustStore {
   }
 
   /** What a trusted item consisted of; null if there is no record, or none that can be read. */
-  agreedParts(root: string, key: string): Promise<Parts | null> {
+  agreedParts(root: string, key: string): Promise<TrustParts | null> {
     return this.#versions.get(root, key);
   }
 

@@ -6,13 +6,13 @@ import { ifUnreadable, isInside, readRegular } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { listTree, treeHash } from "@aegis/lib/safe-tree.ts";
 import { isCache } from "../caches.ts";
-import { type Change, changesBetween, changesLine, fileParts, type Parts } from "./parts.ts";
+import { changesBetween, changesLine, fileParts, type PartChange, type TrustParts } from "./parts.ts";
 import { type TrustedProject, type TrustStore, untrustedProject } from "./store.ts";
 
 /** A plugin by name and place: a folder or a single file. */
 export type PluginPlace = { name: string; dir: string };
 
-export type Verdict =
+export type TrustVerdict =
   | { allowed: true }
   /** `changed`: it was trusted or installed and has changed since. */
   | Refusal;
@@ -23,7 +23,7 @@ export type Refusal = {
   message: string;
   fix: string;
   /** What differs from the version that the user trusted, as far as it is known. */
-  changes: readonly Change[];
+  changes: readonly PartChange[];
 };
 
 /** A part of a project's files that could run code or disclose secrets, with a hash of everything relevant. */
@@ -36,7 +36,7 @@ export type TrustItem = {
   /** Relative to the project. */
   file: string;
   /** What the hash covers, part by part. Read only to record what is trusted, and to say what changed. */
-  parts: () => Promise<Parts>;
+  parts: () => Promise<TrustParts>;
 };
 
 export type TrustKind = "plugin" | "agent" | "model" | "schedule" | "command" | "harness" | "settings";
@@ -53,9 +53,9 @@ export type TrustOptions = {
 
 export interface Trust {
   /** For plugins of any folder; a plugin outside the project is judged like one inside. */
-  mayRun(plugin: PluginPlace): Promise<Verdict>;
+  mayRun(plugin: PluginPlace): Promise<TrustVerdict>;
   /** For everything else, by its item. In a worktree, the user may have agreed to another version. */
-  judge(item: TrustItem, worktree?: string): Promise<Verdict>;
+  judge(item: TrustItem, worktree?: string): Promise<TrustVerdict>;
 }
 
 export function createTrust(options: TrustOptions): Trust {
@@ -103,11 +103,16 @@ export function createTrust(options: TrustOptions): Trust {
   };
 }
 
-function refusal(reason: Refusal["reason"], message: string, fix: string, changes: readonly Change[] = []): Refusal {
+function refusal(
+  reason: Refusal["reason"],
+  message: string,
+  fix: string,
+  changes: readonly PartChange[] = [],
+): Refusal {
   return { allowed: false, reason, message, fix, changes };
 }
 
-function inWords(changes: readonly Change[]): string {
+function inWords(changes: readonly PartChange[]): string {
   return changes.length === 0 ? "" : `: ${changesLine(changes)}`;
 }
 
@@ -115,8 +120,8 @@ function inWords(changes: readonly Change[]): string {
 async function changesOf(
   { store, root }: TrustOptions,
   key: string,
-  parts: () => Promise<Parts>,
-): Promise<readonly Change[]> {
+  parts: () => Promise<TrustParts>,
+): Promise<readonly PartChange[]> {
   const before = await store.agreedParts(root, key);
   return before === null ? [] : changesBetween(before, await parts());
 }
@@ -143,7 +148,7 @@ export async function pluginHash({ dir }: PluginPlace): Promise<string> {
 }
 
 /** The files that `pluginHash` covers. */
-export async function pluginParts({ dir }: PluginPlace): Promise<Parts> {
+export async function pluginParts({ dir }: PluginPlace): Promise<TrustParts> {
   if ((await stat(dir)).isDirectory()) {
     const paths = (await listTree(dir)).filter((path) => !isCache(path));
     return fileParts(paths.map((path) => [path, join(dir, path)]));
@@ -180,7 +185,7 @@ async function linkOut(dir: string): Promise<string | null> {
   return null;
 }
 
-async function readProject({ store, root }: TrustOptions): Promise<TrustedProject | Verdict> {
+async function readProject({ store, root }: TrustOptions): Promise<TrustedProject | TrustVerdict> {
   try {
     return (await store.project(root)) ?? untrustedProject("");
   } catch (error) {

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { makePrivateDir, writeAtomic } from "@aegis/lib/files.ts";
 import { z } from "zod";
 import type { Exclusive } from "../projects-file.ts";
-import type { Parts } from "./parts.ts";
+import type { TrustParts } from "./parts.ts";
 
 const partSchema = z.object({ hash: z.string(), text: z.string().nullable() });
 const fileSchema = z.object({
@@ -25,13 +25,13 @@ export class AgreedVersions {
     this.#exclusive = exclusive;
   }
 
-  async get(root: string, key: string): Promise<Parts | null> {
+  async get(root: string, key: string): Promise<TrustParts | null> {
     return (await this.#read(root))[key] ?? null;
   }
 
-  async record(root: string, items: readonly { key: string; parts: () => Promise<Parts> }[]): Promise<void> {
+  async record(root: string, items: readonly { key: string; parts: () => Promise<TrustParts> }[]): Promise<void> {
     if (items.length === 0) return;
-    const fresh: Record<string, Parts> = {};
+    const fresh: Record<string, TrustParts> = {};
     for (const { key, parts } of items) fresh[key] = await parts();
     await makePrivateDir(this.#folder);
     await this.#exclusive(join(dirname(this.#folder), "locks"), async () => {
@@ -40,7 +40,7 @@ export class AgreedVersions {
     });
   }
 
-  async #read(root: string): Promise<Readonly<Record<string, Parts>>> {
+  async #read(root: string): Promise<Readonly<Record<string, TrustParts>>> {
     try {
       const file = fileSchema.parse(JSON.parse(await readFile(this.#path(root), "utf8")), { jitless: true });
       return file.root === root ? file.items : {};

@@ -8,21 +8,21 @@ import { sizeOf } from "@aegis/lib/cut-text.ts";
 import { toJson } from "@aegis/lib/strict-json.ts";
 import type { PluginContext } from "@aegis/plugin-api/context.ts";
 import type { HookCall } from "@aegis/plugin-api/hook.ts";
-import type { Caller, FromWorker, Outcome, ToWorker, WorkerCall } from "../protocol.ts";
+import type { Caller, CallOutcome, FromWorker, ToWorker, WorkerCall } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 import { callChannel } from "./channel-call.ts";
-import type { Collected } from "./collect.ts";
+import type { CollectedParts } from "./collect.ts";
 import { issueText } from "./schema.ts";
 import { WorkflowContexts } from "./workflow-contexts.ts";
 
 export class Calls {
-  readonly #collected: Collected;
+  readonly #collected: CollectedParts;
   readonly #context: PluginContext;
   readonly #post: (message: FromWorker) => void;
   readonly #running = new Map<number, AbortController>();
   readonly #workflows: WorkflowContexts;
 
-  constructor(collected: Collected, context: PluginContext, post: (message: FromWorker) => void) {
+  constructor(collected: CollectedParts, context: PluginContext, post: (message: FromWorker) => void) {
     this.#collected = collected;
     this.#context = context;
     this.#post = post;
@@ -59,10 +59,10 @@ export class Calls {
     this.#running.set(id, abort);
     const outcome = await this.#run(id, call, abort.signal)
       .then(
-        (value): Outcome => ({ ok: true, value: bounded(call, jsonValue(value)) }),
-        (error: unknown): Outcome => ({ ok: false, error: toWire(error) }),
+        (value): CallOutcome => ({ ok: true, value: bounded(call, jsonValue(value)) }),
+        (error: unknown): CallOutcome => ({ ok: false, error: toWire(error) }),
       )
-      .catch((error: unknown): Outcome => ({ ok: false, error: toWire(error) }));
+      .catch((error: unknown): CallOutcome => ({ ok: false, error: toWire(error) }));
     this.#workflows.forget(id);
     if (this.#running.delete(id)) this.#post({ type: "done", id, outcome });
   }

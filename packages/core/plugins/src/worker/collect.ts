@@ -10,14 +10,14 @@ import type { Command, PluginAgent, PluginReducer, Skill } from "@aegis/plugin-a
 import { type Part, registrar } from "@aegis/plugin-api/register.ts";
 import { defaultPermission, type Tool, toolNameProblem, undeclaredPermission } from "@aegis/plugin-api/tool.ts";
 import { isWorkflow, type Workflow } from "@aegis/plugin-api/workflow.ts";
-import type { Contributions, Place } from "../protocol.ts";
+import type { Contributions, SourcePlace } from "../protocol.ts";
 import { type InputSchema, inputSchema, workflowSchema } from "./schema.ts";
 
 const defaultTimeoutMs = 30_000;
 const defaultLongestText = 4_000;
 const optionalAbilities = ["typing", "attach", "openThread", "acknowledge"] as const;
 
-export class Collected {
+export class CollectedParts {
   readonly hooks = new Map<string, Hook>();
   readonly tools: { tool: Tool; check: InputSchema["check"] }[] = [];
   readonly workflows: Workflow[] = [];
@@ -38,9 +38,9 @@ export class Collected {
   };
   #file: string | null = null;
   readonly #seen = new Set<unknown>();
-  readonly #placeOf: (made: Error) => Place;
+  readonly #placeOf: (made: Error) => SourcePlace;
 
-  constructor(placeOf: (made: Error) => Place) {
+  constructor(placeOf: (made: Error) => SourcePlace) {
     this.#placeOf = placeOf;
   }
 

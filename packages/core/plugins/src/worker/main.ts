@@ -8,7 +8,7 @@ import type { PluginContext } from "@aegis/plugin-api/context.ts";
 import type { FromWorker, ToWorker, WorkerData } from "../protocol.ts";
 import { toWire } from "../wire-error.ts";
 import { Calls } from "./calls.ts";
-import { Collected } from "./collect.ts";
+import { CollectedParts } from "./collect.ts";
 import { guardProcess } from "./guard.ts";
 import { registerLoader } from "./loader.ts";
 import { captureStream, limitedLog } from "./output.ts";
@@ -34,8 +34,8 @@ const context: PluginContext = Object.freeze({
   log: (level, message) => log(level, String(message)),
 } satisfies PluginContext);
 
-async function load(): Promise<Collected> {
-  const collected = new Collected((made) => placeOf(made, start));
+async function load(): Promise<CollectedParts> {
+  const collected = new CollectedParts((made) => placeOf(made, start));
   for (const path of start.modules) {
     const hash = createHash("sha256")
       .update(await readFile(path))

@@ -1,5 +1,5 @@
 /** Turns a plugin's output into lines of its log. Floods are cut in the worker, where they affect only the plugin. */
-import type { LogLevel } from "../protocol.ts";
+import type { LogLevel } from "@aegis/plugin-api/context.ts";
 
 export type PostLine = (level: LogLevel, text: string) => void;
 

@@ -1,9 +1,9 @@
 /** Finds the place in a plugin where an error was thrown: the first stack line inside the plugin's folder. */
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Place, WorkerStart } from "../protocol.ts";
+import type { SourcePlace, WorkerStart } from "../protocol.ts";
 
-export function placeOf(error: unknown, { root, modules }: Pick<WorkerStart, "root" | "modules">): Place {
+export function placeOf(error: unknown, { root, modules }: Pick<WorkerStart, "root" | "modules">): SourcePlace {
   const stack = error instanceof Error ? `${importer(error)}\n${error.stack ?? ""}\n${error.message}` : "";
   const bases = [pathToFileURL(root).href, root];
   for (const row of stack.split("\n")) {

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
 import { checkJson } from "@aegis/lib/strict-json.ts";
 import type { PredicateOptions, WorkflowContext } from "@aegis/plugin-api/workflow-context.ts";
-import type { FromWorker, Outcome, RunAbout, ToWorker } from "../protocol.ts";
+import type { CallOutcome, FromWorker, RunAbout, ToWorker } from "../protocol.ts";
 import { fromWire, toWire } from "../wire-error.ts";
 
 type Work = (value: unknown) => unknown;
@@ -68,7 +68,7 @@ export class WorkflowContexts {
     return this.#ask(call, method, args, null);
   }
 
-  answered(id: number, outcome: Outcome): void {
+  answered(id: number, outcome: CallOutcome): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     this.#requests.delete(id);

@@ -9,7 +9,7 @@ export type Action = Pick<
 >;
 
 /** The request for an ask. */
-export type Question = Pick<Ask, "session" | "kind" | "question" | "tool" | "detail" | "options"> &
+export type AskRequest = Pick<Ask, "session" | "kind" | "question" | "tool" | "detail" | "options"> &
   Partial<Pick<Ask, "reason" | "gate" | "changes" | "cwd">> & {
     /** Null waits as long as the caller waits. If absent, the configuration decides. */
     timeoutMs?: number | null;

@@ -12,7 +12,7 @@ import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { aborted, onAbort } from "@aegis/lib/until-aborted.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
-import { type Action, actionDigest, bounded, type Question } from "./action.ts";
+import { type Action, type AskRequest, actionDigest, bounded } from "./action.ts";
 import { originOf } from "./origin.ts";
 import { permissionFrom, permissionQuestion } from "./permission.ts";
 import { checkChoice, settledBefore } from "./refusals.ts";
@@ -73,7 +73,7 @@ export class Asks {
   /**
    * Asks and waits. Aborting stops waiting; once no caller waits, the ask is withdrawn, unless the daemon is stopping.
    */
-  async ask(question: Question, signal: AbortSignal): Promise<Settled> {
+  async ask(question: AskRequest, signal: AbortSignal): Promise<Settled> {
     const { ask, waiters } = await this.#join(question);
     if (ask.status !== "open") return ask;
     this.#expireInTime(ask);
@@ -95,7 +95,7 @@ export class Asks {
   }
 
   /** Opens the ask with this id once, inside the caller's transaction. The caller follows it by id. */
-  async openIn(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
+  async openIn(tx: StoreTx, id: AskId, question: AskRequest): Promise<Ask> {
     return (await tx.asks.get(id)) ?? this.#insert(tx, id, question);
   }
 
@@ -224,7 +224,7 @@ export class Asks {
     return actionDigest(isProject ? { ...action, cwd: null } : action, agent);
   }
 
-  async #join(question: Question): Promise<{ ask: Ask; waiters: Waiters }> {
+  async #join(question: AskRequest): Promise<{ ask: Ask; waiters: Waiters }> {
     let joined = null as Waiters | null;
     const leave = () => {
       if (joined === null) return;
@@ -250,7 +250,7 @@ export class Asks {
   }
 
   /** The same question from the same session reuses the existing ask, and its answer if there is one. */
-  async #open(tx: StoreTx, question: Question): Promise<Ask> {
+  async #open(tx: StoreTx, question: AskRequest): Promise<Ask> {
     const session = await tx.sessions.get(question.session);
     const digest = this.#digestOf(this.#actionOf(question), session?.agent ?? null);
     const before = await tx.asks.findUnused(question.session, digest);
@@ -264,7 +264,7 @@ export class Asks {
     return this.#insert(tx, newId("ask", this.#options.clock.now()), question);
   }
 
-  async #insert(tx: StoreTx, id: AskId, question: Question): Promise<Ask> {
+  async #insert(tx: StoreTx, id: AskId, question: AskRequest): Promise<Ask> {
     const now = this.#options.clock.now();
     const session = await tx.sessions.get(question.session);
     const whole = this.#actionOf(question);
@@ -289,7 +289,7 @@ export class Asks {
     return ask;
   }
 
-  #actionOf({ timeoutMs: _, ...question }: Question): Action {
+  #actionOf({ timeoutMs: _, ...question }: AskRequest): Action {
     return { reason: null, gate: false, changes: [], cwd: this.#options.cwd ?? null, ...question };
   }
 

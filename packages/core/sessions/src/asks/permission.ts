@@ -5,13 +5,13 @@ import { type Ask, type AskChange, permissionChoices } from "@aegis/contract/ask
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { FileChange, PermissionAnswer, PermissionRequest } from "@aegis/drivers/driver.ts";
 import { containedPath, isErrno } from "@aegis/lib/files.ts";
-import type { Question } from "./action.ts";
+import type { AskRequest } from "./action.ts";
 
 export async function permissionQuestion(
   session: SessionId,
   request: PermissionRequest,
   { cwd, timeoutMs }: { cwd: string | null; timeoutMs: number | null },
-): Promise<Question> {
+): Promise<AskRequest> {
   const { withinMs = Number.POSITIVE_INFINITY } = request;
   const wait = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, withinMs);
   return {

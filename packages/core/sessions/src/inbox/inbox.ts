@@ -50,7 +50,7 @@ export type Admission = {
   cause?: Pick<Message, "chain" | "hops"> | undefined;
 };
 
-export type Admitted = { message: Message; duplicate: boolean; session: SessionRow; position: number };
+export type AdmittedMessage = { message: Message; duplicate: boolean; session: SessionRow; position: number };
 
 export type InboxOptions = {
   store: Store;
@@ -114,7 +114,7 @@ export class Inbox {
   }
 
   /** Admits inside the caller's transaction. The caller wakes the session after the commit. */
-  async admitIn(tx: StoreTx, admission: Admission): Promise<Admitted> {
+  async admitIn(tx: StoreTx, admission: Admission): Promise<AdmittedMessage> {
     checkBody(admission.body);
     const now = this.#options.clock.now();
     // Asked together: on a database server each answer that is awaited costs a round trip under the project's lock.
@@ -202,7 +202,7 @@ export class Inbox {
     });
   }
 
-  async #duplicate(tx: StoreTx, message: Message, session: SessionRow): Promise<Admitted> {
+  async #duplicate(tx: StoreTx, message: Message, session: SessionRow): Promise<AdmittedMessage> {
     const pending = await tx.messages.list(session.id, { status: "pending" });
     const place = pending.findIndex((one) => one.id === message.id);
     const queued = place > 0 || (place === 0 && session.state === "working");
@@ -257,7 +257,7 @@ export class Inbox {
   }
 }
 
-export function messageReceipt(admitted: Admitted, cut: boolean): Receipt {
+export function messageReceipt(admitted: AdmittedMessage, cut: boolean): Receipt {
   const { message, session, position, duplicate } = admitted;
   const outcome = cut ? "interrupted" : position > 0 ? "queued" : "landed";
   const text = {
@@ -280,7 +280,7 @@ function isUnreachable(error: unknown): boolean {
   return isAegisError(error) && (error.code === "timeout" || error.code === "unavailable");
 }
 
-function steeredReceipt(admitted: Admitted, steered: SteerOutcome): Receipt {
+function steeredReceipt(admitted: AdmittedMessage, steered: SteerOutcome): Receipt {
   const plain = messageReceipt(admitted, false);
   if (steered.joined)
     return { ...plain, outcome: "steered", position: 0, text: `joined the turn of ${admitted.session.handle}` };

@@ -28,7 +28,7 @@ export type SkillRoutingOptions = {
 type Routable = Pick<Message, "session" | "sender" | "body"> & { id?: MessageId | undefined };
 
 /** The session that gets the message, or the route from the addressed session to another one. */
-export type Routed = { session: SessionId } | { from: SessionRow; route: Route };
+export type RoutedMessage = { session: SessionId } | { from: SessionRow; route: Route };
 
 export class SkillRouting {
   readonly #options: SkillRoutingOptions;
@@ -38,7 +38,7 @@ export class SkillRouting {
   }
 
   /** Finds the route of a message. An id that was admitted before keeps its session. */
-  async of({ id, session, sender, body }: Routable): Promise<Routed> {
+  async of({ id, session, sender, body }: Routable): Promise<RoutedMessage> {
     const { store, agents } = this.#options;
     if (sender.kind !== "human") return { session };
     const before = id === undefined ? null : await store.read.messages.get(id);

@@ -6,7 +6,7 @@
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { SessionRow } from "@aegis/store/store.ts";
 import { z } from "zod";
-import type { Tool } from "./tools.ts";
+import type { AgentTool } from "./tools.ts";
 
 type Caller = Pick<SessionRow, "id" | "handle">;
 
@@ -20,7 +20,7 @@ export function checkFromHandle(claimed: string | undefined, caller: Caller): vo
 }
 
 /** Removes a `from_handle` that the schema of a built-in tool does not declare. */
-export function withoutClaim(tool: Pick<Tool, "input">, input: unknown, caller: Caller): unknown {
+export function withoutClaim(tool: Pick<AgentTool, "input">, input: unknown, caller: Caller): unknown {
   if (!(tool.input instanceof z.ZodObject) || "from_handle" in tool.input.shape) return input;
   if (typeof input !== "object" || input === null || !Object.hasOwn(input, "from_handle")) return input;
   const { from_handle: claimed, ...rest } = input as Record<string, unknown>;

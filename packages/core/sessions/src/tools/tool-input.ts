@@ -11,7 +11,7 @@ export type JsonInput = {
   check: z.ZodType | null;
 };
 
-export type ToolInput = z.ZodObject | JsonInput;
+export type AgentToolInput = z.ZodObject | JsonInput;
 
 /** Throws `invalid` for an unsupported schema. */
 export function jsonInput(schema: Record<string, unknown>): JsonInput {
@@ -22,7 +22,7 @@ export function jsonInput(schema: Record<string, unknown>): JsonInput {
   }
 }
 
-export function schemaOf(input: ToolInput): Record<string, unknown> {
+export function schemaOf(input: AgentToolInput): Record<string, unknown> {
   if (!(input instanceof z.ZodObject)) return input.schema;
   // Some harnesses refuse a schema with `additionalProperties`. Calls with unknown arguments are refused anyway.
   const { additionalProperties: _, ...schema } = z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>;
@@ -30,7 +30,7 @@ export function schemaOf(input: ToolInput): Record<string, unknown> {
 }
 
 /** Returns the parsed input. Throws `invalid` with all problems. */
-export function parseInput(tool: string, input: ToolInput, value: unknown): unknown {
+export function parseInput(tool: string, input: AgentToolInput, value: unknown): unknown {
   const check = input instanceof z.ZodObject ? input : input.check;
   if (check === null) return value ?? {};
   const parsed = check.safeParse(value ?? {});

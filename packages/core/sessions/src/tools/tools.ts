@@ -17,9 +17,9 @@ import type { SessionRow } from "@aegis/store/store.ts";
 import { whileAway } from "@aegis/store/transact.ts";
 import type { z } from "zod";
 import { withoutClaim } from "./from-handle.ts";
-import { parseInput, schemaOf, type ToolInput } from "./tool-input.ts";
+import { type AgentToolInput, parseInput, schemaOf } from "./tool-input.ts";
 
-export type ToolContext = {
+export type AgentToolContext = {
   /** The calling session, identified by its credential, never by an argument. */
   caller: SessionRow;
   /** The agent of the session as it was when its turn started. */
@@ -29,10 +29,10 @@ export type ToolContext = {
   signal: AbortSignal;
 };
 
-export type Tool = {
+export type AgentTool = {
   name: string;
   description: string;
-  input: ToolInput;
+  input: AgentToolInput;
   readOnly: boolean;
   /** Set if the tool waits for other work, so that several calls may run in parallel. */
   sideBySide?: SideBySide;
@@ -50,21 +50,21 @@ export type Tool = {
    * Returns the answer: text is passed through, anything else becomes JSON. Throw `AegisError` to report a problem to
    * the agent.
    */
-  run(input: never, context: ToolContext): Promise<unknown>;
+  run(input: never, context: AgentToolContext): Promise<unknown>;
 };
 
 /** Infers the type of a tool's input from its schema. Undeclared arguments are refused. */
 export function defineTool<Input extends z.ZodObject>(
-  tool: Omit<Tool, "input" | "run"> & {
+  tool: Omit<AgentTool, "input" | "run"> & {
     input: Input;
-    run(input: z.output<Input>, context: ToolContext): Promise<unknown>;
+    run(input: z.output<Input>, context: AgentToolContext): Promise<unknown>;
   },
-): Tool {
+): AgentTool {
   return { ...tool, input: tool.input.strict() };
 }
 
 /** The tool in the form that the policy expects. */
-export function scopedTool(tool: Tool): ScopedTool {
+export function scopedTool(tool: AgentTool): ScopedTool {
   return {
     name: tool.name,
     kind: tool.plugin === undefined ? "plane" : "plugin",
@@ -90,9 +90,9 @@ export type ToolCall = {
 /** Wraps every call. Neither function rejects. */
 export interface ToolGuard {
   /** Returns the input to use, or the answer that replaces the call. */
-  before(tool: Tool, input: unknown, context: ToolContext): Promise<{ input: unknown } | ToolOutcome>;
+  before(tool: AgentTool, input: unknown, context: AgentToolContext): Promise<{ input: unknown } | ToolOutcome>;
   /** Returns the final answer. */
-  after(tool: Tool, input: unknown, outcome: ToolOutcome, context: ToolContext): Promise<ToolOutcome>;
+  after(tool: AgentTool, input: unknown, outcome: ToolOutcome, context: AgentToolContext): Promise<ToolOutcome>;
 }
 
 /** The position of a session; null if an agent is inspected without a session. */
@@ -123,8 +123,8 @@ const noteRoom = 512;
 
 export class ToolTable {
   readonly #options: ToolTableOptions;
-  readonly #tools = new Map<string, Tool>();
-  readonly #specs = new WeakMap<Tool, ToolSpec>();
+  readonly #tools = new Map<string, AgentTool>();
+  readonly #specs = new WeakMap<AgentTool, ToolSpec>();
   #version = 0;
 
   constructor(options: ToolTableOptions) {
@@ -137,7 +137,7 @@ export class ToolTable {
   }
 
   /** Returns a function that removes the tool. Throws if the name is in use or reserved. */
-  add(tool: Tool): () => void {
+  add(tool: AgentTool): () => void {
     const { name } = tool;
     const other = this.#tools.get(name);
     if (other !== undefined)
@@ -167,11 +167,11 @@ export class ToolTable {
     };
   }
 
-  all(): Tool[] {
+  all(): AgentTool[] {
     return [...this.#tools.values()];
   }
 
-  spec(tool: Tool): ToolSpec {
+  spec(tool: AgentTool): ToolSpec {
     const known = this.#specs.get(tool);
     if (known !== undefined) return known;
     const spec = {
@@ -189,7 +189,12 @@ export class ToolTable {
    * Runs the tool that `pick` finds and records the call. Never throws: failures become an answer that the agent can
    * act on.
    */
-  async call(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
+  async call(
+    name: string,
+    input: unknown,
+    context: AgentToolContext,
+    pick: () => AgentTool | ToolOutcome,
+  ): Promise<ToolOutcome> {
     const { clock, record } = this.#options;
     const started = clock.now();
     const outcome = await this.#run(name, input, context, pick);
@@ -198,7 +203,12 @@ export class ToolTable {
     return outcome;
   }
 
-  async #run(name: string, input: unknown, context: ToolContext, pick: () => Tool | ToolOutcome): Promise<ToolOutcome> {
+  async #run(
+    name: string,
+    input: unknown,
+    context: AgentToolContext,
+    pick: () => AgentTool | ToolOutcome,
+  ): Promise<ToolOutcome> {
     const { guard } = this.#options;
     try {
       const tool = pick();
@@ -216,7 +226,7 @@ export class ToolTable {
     }
   }
 
-  async #perform(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutcome> {
+  async #perform(tool: AgentTool, input: unknown, context: AgentToolContext): Promise<ToolOutcome> {
     try {
       const result = await this.#repeated(tool, input, context);
       return { output: typeof result === "string" ? result : JSON.stringify(result), is_error: false };
@@ -226,7 +236,7 @@ export class ToolTable {
   }
 
   /** Repeats a call of a built-in tool that met a lost database. Its key makes the repetition idempotent. */
-  #repeated(tool: Tool, input: unknown, context: ToolContext): Promise<unknown> {
+  #repeated(tool: AgentTool, input: unknown, context: AgentToolContext): Promise<unknown> {
     const { clock, log } = this.#options;
     // Only `defineTool` creates tools, and it infers `run`'s input from this schema.
     const run = async () => tool.run(parseInput(tool.name, tool.input, input) as never, context);
@@ -243,7 +253,7 @@ export class ToolTable {
   }
 
   /** Returns the result if it fits; otherwise its beginning and the file with the full result. */
-  async #bounded(tool: Tool, outcome: ToolOutcome): Promise<ToolOutcome> {
+  async #bounded(tool: AgentTool, outcome: ToolOutcome): Promise<ToolOutcome> {
     if (outcome.output.length <= longestToolOutput + noteRoom) return outcome;
     const { redact, overflow, clock } = this.#options;
     const output = redact(outcome.output);
@@ -260,6 +270,6 @@ export class ToolTable {
   }
 }
 
-function ownerOf(tool: Tool): string {
+function ownerOf(tool: AgentTool): string {
   return tool.plugin === undefined ? "Aegis" : `the plugin "${tool.plugin}"`;
 }

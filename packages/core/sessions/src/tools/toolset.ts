@@ -7,9 +7,9 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { Decision } from "@aegis/contract/tool-access.ts";
 import type { ToolOutcome, ToolSpec } from "@aegis/drivers/driver.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import { scopedTool, type Tool, type ToolContext, type ToolPlace, type ToolTable } from "./tools.ts";
+import { type AgentTool, type AgentToolContext, scopedTool, type ToolPlace, type ToolTable } from "./tools.ts";
 
-type Judged = { tool: Tool; decision: Decision };
+type Judged = { tool: AgentTool; decision: Decision };
 
 export class Toolset {
   readonly agent: Agent;
@@ -57,7 +57,7 @@ export class Toolset {
   }
 
   /** Never throws: failures become the answer. */
-  call(name: string, input: unknown, context: Omit<ToolContext, "agent">): Promise<ToolOutcome> {
+  call(name: string, input: unknown, context: Omit<AgentToolContext, "agent">): Promise<ToolOutcome> {
     return this.#table.call(name, input, { ...context, agent: this.agent }, () => {
       const judged = this.#tools.get(name);
       if (judged === undefined) throw new AegisError("not_found", `no tool "${name}"${didYouMean(name, this.names)}`);
@@ -70,7 +70,7 @@ export class Toolset {
     return new Map(this.#table.all().map((tool) => [tool.name, { tool, decision: decide(scopedTool(tool)) }]));
   }
 
-  #allowed(): Tool[] {
+  #allowed(): AgentTool[] {
     return [...this.#tools.values()].filter(({ decision }) => decision.allowed).map(({ tool }) => tool);
   }
 }

@@ -9,15 +9,15 @@ import { sessionRow } from "@aegis/test/helpers/rows.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { type Tool, ToolTable } from "../../src/tools/tools.ts";
+import { type AgentTool, ToolTable } from "../../src/tools/tools.ts";
 
 const away = new StoreAwayError("the database is away");
 
 /** A tool whose first calls fail. */
-async function stage(failures: number, failure: AegisError, more: Partial<Tool> = {}) {
+async function stage(failures: number, failure: AegisError, more: Partial<AgentTool> = {}) {
   const clock = fakeClock();
   const keys: string[] = [];
-  const tool: Tool = {
+  const tool: AgentTool = {
     name: "keep",
     description: "keep",
     input: z.object({}),

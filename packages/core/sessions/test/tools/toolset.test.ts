@@ -17,10 +17,10 @@ import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import type { Tool } from "../../src/tools/tools.ts";
+import type { AgentTool } from "../../src/tools/tools.ts";
 import { Toolset } from "../../src/tools/toolset.ts";
 
-const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
+const tool = (name: string, more: Partial<AgentTool> = {}): AgentTool => ({
   name,
   description: name,
   input: z.object({}),

@@ -3,7 +3,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 
 export type CommandCaller = { session: { id: string; handle: string } | null; agent: string | null };
 
-export type Command = {
+export type SlashCommand = {
   name: string;
   plugin: string;
   /** The plugin's position among the plugins: the first plugin with a name gets it. */
@@ -17,10 +17,10 @@ export type Command = {
 };
 
 export class CommandTable {
-  readonly #commands = new Set<Command>();
+  readonly #commands = new Set<SlashCommand>();
 
   /** Returns a function that removes the command. A name is unique within a plugin; other plugins may also use it. */
-  add(command: Command): () => void {
+  add(command: SlashCommand): () => void {
     const { name, plugin } = command;
     for (const other of this.#commands)
       if (other.plugin === plugin && other.name === name)
@@ -30,7 +30,7 @@ export class CommandTable {
   }
 
   /** The commands by plugin order, then in the order in which they were added. */
-  list(): Command[] {
+  list(): SlashCommand[] {
     return [...this.#commands].sort((a, b) => a.order - b.order);
   }
 }

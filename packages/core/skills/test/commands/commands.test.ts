@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { typedCommand } from "@aegis/contract/command-names.ts";
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { describe, expect, it } from "vitest";
-import { type Command, CommandTable } from "../../src/commands/command-table.ts";
+import { CommandTable, type SlashCommand } from "../../src/commands/command-table.ts";
 import { type CommandFolder, Commands } from "../../src/commands/commands.ts";
 import { findCommandFiles } from "../../src/commands/files.ts";
 import { fillArguments } from "../../src/commands/fill.ts";
@@ -21,7 +21,7 @@ async function folderWith(files: Record<string, string>): Promise<string> {
   return root;
 }
 
-function pluginCommand(fields: Partial<Command>): Command {
+function pluginCommand(fields: Partial<SlashCommand>): SlashCommand {
   const run = async (args: string) => `${fields.plugin} got ${args}`;
   return { name: "x", plugin: "p", order: 0, description: "d", argumentHint: null, file: null, run, ...fields };
 }
@@ -29,7 +29,7 @@ function pluginCommand(fields: Partial<Command>): Command {
 async function build(options: {
   project?: Record<string, string>;
   user?: Record<string, string>;
-  plugins?: Command[];
+  plugins?: SlashCommand[];
   untrusted?: string[];
 }) {
   const project = await folderWith(options.project ?? {});

@@ -1,12 +1,12 @@
 /** The labelled requests and the skills they are about, and how often a matcher gives the right ones. */
 import { readFileSync } from "node:fs";
 import { SkillMatcher } from "../../src/matcher.ts";
-import type { Skill } from "../../src/skill.ts";
+import type { SkillOutline } from "../../src/skill.ts";
 import { mostCandidates } from "../../src/skill-list.ts";
 import { parsed, simplePage } from "../fixtures.ts";
 
 export type Request = { text: string; wanted: readonly string[] };
-export type LabelledSet = { skills: readonly Skill[]; requests: readonly Request[]; idle: readonly string[] };
+export type LabelledSet = { skills: readonly SkillOutline[]; requests: readonly Request[]; idle: readonly string[] };
 export type Measured = { hits: number; gifts: number; missed: object[]; unwanted: object[] };
 
 type Family = {
@@ -23,7 +23,7 @@ const linesOf = (file: string) =>
     .split("\n")
     .filter((line) => line !== "");
 
-function skillOf(name: string, description: string): Skill {
+function skillOf(name: string, description: string): SkillOutline {
   return parsed(simplePage(name, JSON.stringify(description)));
 }
 
@@ -47,18 +47,19 @@ export const tuned: LabelledSet = {
 export const heldOut: LabelledSet = readHeldOut();
 
 /** Skills that no request is about: the neighbours that a large collection has. */
-export const distractors: readonly Skill[] = (JSON.parse(read("distractors.json")) as Family[]).flatMap((family) =>
-  family.items.flatMap((item) =>
-    (family.cross ?? [[]]).map((more) => {
-      const fill = (text: string) =>
-        text.replace(/\{(cross)?(\d)\}/g, (_, cross, index) => (cross === undefined ? item : more)[index] ?? "");
-      return skillOf(fill(family.name), fill(family.description));
-    }),
-  ),
+export const distractors: readonly SkillOutline[] = (JSON.parse(read("distractors.json")) as Family[]).flatMap(
+  (family) =>
+    family.items.flatMap((item) =>
+      (family.cross ?? [[]]).map((more) => {
+        const fill = (text: string) =>
+          text.replace(/\{(cross)?(\d)\}/g, (_, cross, index) => (cross === undefined ? item : more)[index] ?? "");
+        return skillOf(fill(family.name), fill(family.description));
+      }),
+    ),
 );
 
 function readHeldOut(): LabelledSet {
-  const skills: Skill[] = [];
+  const skills: SkillOutline[] = [];
   const requests: Request[] = [];
   let wanted: string[] = [];
   for (const line of linesOf("held-out.txt")) {
@@ -79,7 +80,7 @@ export function given(matcher: SkillMatcher, text: string): string[] {
 }
 
 /** The share of requests that get the right skill, and of the others that get any. */
-export function measure(skills: readonly Skill[], { requests, idle }: Omit<LabelledSet, "skills">): Measured {
+export function measure(skills: readonly SkillOutline[], { requests, idle }: Omit<LabelledSet, "skills">): Measured {
   const matcher = new SkillMatcher(skills);
   const names = new Set(skills.map((skill) => skill.name));
   const asked = requests.filter(({ wanted }) => wanted.some((name) => names.has(name)));
@@ -90,7 +91,7 @@ export function measure(skills: readonly Skill[], { requests, idle }: Omit<Label
 }
 
 /** Every tenth or so of the skills, twelve times, each time others. */
-export function samples(skills: readonly Skill[], size: number): Skill[][] {
+export function samples(skills: readonly SkillOutline[], size: number): SkillOutline[][] {
   return Array.from({ length: 12 }, (_, round) =>
     skills.filter((_, index) => (index * 7 + round * 11) % skills.length < size),
   );
@@ -121,7 +122,7 @@ export function gifts(matcher: SkillMatcher, texts: readonly string[]): { text: 
 }
 
 /** The share of requests whose right skill is among the candidates that the list describes, or that gets its text. */
-export function found(skills: readonly Skill[], requests: readonly Request[]): number {
+export function found(skills: readonly SkillOutline[], requests: readonly Request[]): number {
   const matcher = new SkillMatcher(skills);
   const names = new Set(skills.map(({ name }) => name));
   const asked = requests.filter(({ wanted }) => wanted.some((name) => names.has(name)));

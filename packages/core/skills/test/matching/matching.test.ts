@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { SkillMatcher } from "../../src/matcher.ts";
-import type { Skill } from "../../src/skill.ts";
+import type { SkillOutline } from "../../src/skill.ts";
 import { parsed, simplePage } from "../fixtures.ts";
 import {
   distractors,
@@ -114,7 +114,7 @@ describe("the page on skills", () => {
     ["wrong, 40 everyday requests", plain.seen],
     ["wrong, 40 further ones", plain.unseen],
   ])("publishes %s", (label, texts) => {
-    const share = (skills: readonly Skill[]) => gifts(new SkillMatcher(skills), texts).length / texts.length;
+    const share = (skills: readonly SkillOutline[]) => gifts(new SkillMatcher(skills), texts).length / texts.length;
     const shares = [42, 130].map((size) => mean(samples(all, size).map(share)));
     expectRow(label, ...shares, share(all));
   });

@@ -45,7 +45,7 @@ export type Verification = {
   stillTrue: (tx: StoreTx) => Promise<boolean>;
 };
 
-export type Verified =
+export type CheckOutcome =
   | { outcome: "passed"; receipt: CheckReceipt }
   /** The agent has a message with the output. */
   | { outcome: "returned"; message: MessageId }
@@ -67,7 +67,7 @@ export class Checks {
   }
 
   /** Runs the check unless it has a receipt for this turn. Rejects only if the signal aborts or the store fails. */
-  async verify(request: Verification): Promise<Verified> {
+  async verify(request: Verification): Promise<CheckOutcome> {
     const { store } = this.#options;
     const id = derivedId("rcp", `${request.scope}/${request.turn}`);
     const known = await store.read.receipts.get(id);

@@ -18,7 +18,7 @@ export interface FileStates {
 
 export type MeasureOptions = CheckHost & { files: FileStates; redact: Redact };
 
-export type Measured = Pick<
+export type MeasuredCheck = Pick<
   CheckReceipt,
   "status" | "exit" | "duration_ms" | "tree" | "head" | "tail" | "counts" | "changed" | "problem"
 >;
@@ -31,7 +31,7 @@ export async function measure(
   command: CheckCommand,
   consent: () => Promise<Consent>,
   options: MeasureOptions,
-): Promise<Measured> {
+): Promise<MeasuredCheck> {
   const { files } = options;
   try {
     let before = await files.now(command.cwd);
@@ -66,7 +66,7 @@ async function result(
   after: FileState,
   { cwd, timeoutMs }: CheckCommand,
   { files, redact }: MeasureOptions,
-): Promise<Measured> {
+): Promise<MeasuredCheck> {
   const { exit, timedOut, duration_ms } = ran;
   const output = redact(ran.output);
   const isBound = before.tree === after.tree;

@@ -7,12 +7,16 @@ import { openRepository, type Repository } from "@aegis/lib/git/repository.ts";
 import { fields, GitRunError, line, type RunGit } from "@aegis/lib/git/run.ts";
 import { isAncestor, treeOf } from "../commits.ts";
 
-export type Applied = { state: "landed" } | { state: "moved" } | { state: "waiting"; why: string };
+export type ApplyOutcome = { state: "landed" } | { state: "moved" } | { state: "waiting"; why: string };
 
 type Checked = Pick<Landing, "target" | "id"> & { old: string; next: string };
 
 /** `moved`: the branch is no longer where the plan started. Safe to repeat after a crash. */
-export async function apply(run: RunGit, repository: Repository, { target, old, next, id }: Checked): Promise<Applied> {
+export async function apply(
+  run: RunGit,
+  repository: Repository,
+  { target, old, next, id }: Checked,
+): Promise<ApplyOutcome> {
   const ref = `refs/heads/${target}`;
   const now = line(await repository.git(["rev-parse", "--verify", ref]));
   // After a crash the branch may have it, with later commits on top.

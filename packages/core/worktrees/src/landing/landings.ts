@@ -28,7 +28,7 @@ import { inScratch } from "./check.ts";
 import { checkOutMerge, withMarkers } from "./conflicts.ts";
 import { endOf, MergeQueue } from "./merge-queue.ts";
 import { withLanded } from "./onto.ts";
-import { type Committed, commitWork, continueFrom } from "./own-branch.ts";
+import { type CommitOutcome, commitWork, continueFrom } from "./own-branch.ts";
 import { plan } from "./plan.ts";
 import { holdCommit, releaseCommits } from "./refs.ts";
 
@@ -276,7 +276,7 @@ export class Landings {
     { target }: Landing,
     { dir, branch }: Worktree,
     session: SessionRow,
-  ): Promise<Committed> {
+  ): Promise<CommitOutcome> {
     const last = await repository.git(["rev-parse", "--verify", `refs/heads/${branch}`]);
     if (dir === null || !existsSync(join(dir, ".git"))) return { state: "committed", tip: line(last) };
     const { tree, head } = await this.#options.boundaries.now(dir);

@@ -18,7 +18,10 @@ export type WorkToCommit = {
 };
 
 /** `moved`: the agent committed meanwhile. */
-export type Committed = { state: "committed"; tip: string } | { state: "moved" } | { state: "waiting"; why: string };
+export type CommitOutcome =
+  | { state: "committed"; tip: string }
+  | { state: "moved" }
+  | { state: "waiting"; why: string };
 
 /** Files that git keeps while it waits for the end of an operation. */
 const operations: Readonly<Record<string, string>> = {
@@ -29,7 +32,7 @@ const operations: Readonly<Record<string, string>> = {
   "rebase-apply": "rebase",
 };
 
-export async function commitWork(own: Repository, work: WorkToCommit): Promise<Committed> {
+export async function commitWork(own: Repository, work: WorkToCommit): Promise<CommitOutcome> {
   const { tree, head, target, message } = work;
   if (tree === (await treeOf(own, head))) return { state: "committed", tip: head };
   const operation = await unfinished(own);

@@ -4,7 +4,7 @@ import type { Repository } from "@aegis/lib/git/repository.ts";
 import { line } from "@aegis/lib/git/run.ts";
 import { commitTree, isAncestor, mergeTrees, treeOf } from "../commits.ts";
 
-export type Plan =
+export type LandingPlan =
   | { state: "nothing" }
   | { state: "ready"; next: string }
   /** `tree` has the merged files, with conflict markers in `files`. */
@@ -13,7 +13,10 @@ export type Plan =
 /** `onto`: `old` with what it has of the work, as `withLanded` returns it. */
 export type PlanRequest = { old: string; onto: string; tip: string; how: LandHow; message: string };
 
-export async function plan(repository: Repository, { old, onto, tip, how, message }: PlanRequest): Promise<Plan> {
+export async function plan(
+  repository: Repository,
+  { old, onto, tip, how, message }: PlanRequest,
+): Promise<LandingPlan> {
   if (await isAncestor(repository, tip, onto)) return { state: "nothing" };
   const whole = await mergeTrees(repository, onto, tip);
   if (whole.conflicts.length > 0) return { state: "conflict", tree: whole.tree, files: whole.conflicts };

@@ -10,7 +10,7 @@ import { GitRunError, type RunGit, shown } from "@aegis/lib/git/run.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { rescueRef, rescueRefs } from "./format.ts";
 import { readMeta, restoreRescue } from "./restore.ts";
-import { type Saved, saveRescue } from "./save.ts";
+import { type SavedTree, saveRescue } from "./save.ts";
 
 export type RescuesOptions = {
   git: RunGit;
@@ -30,7 +30,7 @@ export class Rescues {
   }
 
   /** Stores the working tree of a session. Throws if anything of it could not be stored. */
-  async save(dir: string, about: { session: SessionId; handle: string; reason: string }): Promise<Saved> {
+  async save(dir: string, about: { session: SessionId; handle: string; reason: string }): Promise<SavedTree> {
     const { git, clock } = this.#options;
     // Two rescues of a session never have the same time.
     this.#last = Math.max(clock.now(), this.#last + 1);

@@ -15,7 +15,7 @@ import { pathBytes, type RescueMeta, stateFiles } from "./format.ts";
 import { fingerprint, walk } from "./walk.ts";
 
 export type SaveOptions = { ref: string; handle: string; reason: string };
-export type Saved = { ref: string; commit: string; files: number; skipped: string[] };
+export type SavedTree = { ref: string; commit: string; files: number; skipped: string[] };
 
 /** Without these settings git does not wait until objects and references are on disk. */
 const durable = ["-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"];
@@ -26,7 +26,7 @@ const longestLog = "200";
 type Row = { mode: string; oid: string; path: string };
 
 /** Throws `conflict` if something cannot be stored; then there is no reference. */
-export async function saveRescue(repository: Repository, options: SaveOptions): Promise<Saved> {
+export async function saveRescue(repository: Repository, options: SaveOptions): Promise<SavedTree> {
   const ignored = await ignoredPaths(repository);
   for (let attempt = 1; ; attempt++) {
     const walked = walk(repository.root, ignored);

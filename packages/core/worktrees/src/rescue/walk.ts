@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { pathBytes } from "./format.ts";
 
-export type Walked = { files: string[]; dirs: string[]; nested: string[] };
+export type WalkedTree = { files: string[]; dirs: string[]; nested: string[] };
 
 /** Paths have one character per byte. `ignored` are left out. */
-export function walk(root: string, ignored: ReadonlySet<string>): Walked {
-  const found: Walked = { files: [], dirs: [], nested: [] };
+export function walk(root: string, ignored: ReadonlySet<string>): WalkedTree {
+  const found: WalkedTree = { files: [], dirs: [], nested: [] };
   const visit = (folder: string): void => {
     const place = folder === "" ? Buffer.from(root) : pathBytes(root, folder);
     const entries = readdirSync(place, { encoding: "buffer", withFileTypes: true });
@@ -25,7 +25,7 @@ export function walk(root: string, ignored: ReadonlySet<string>): Walked {
 }
 
 /** Changes whenever a file, a mode or a folder changes. */
-export function fingerprint(root: string, { files, dirs, nested }: Walked): string {
+export function fingerprint(root: string, { files, dirs, nested }: WalkedTree): string {
   const hash = createHash("sha256");
   for (const path of files) {
     const { mode, size, mtimeNs, ctimeNs, ino } = lstatSync(pathBytes(root, path), { bigint: true });

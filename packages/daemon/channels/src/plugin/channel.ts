@@ -6,7 +6,7 @@ import type { Clock } from "@aegis/lib/clock.ts";
 import { plainMessage } from "@aegis/lib/issue-words.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Redact } from "@aegis/lib/redact.ts";
-import type { PluginChannel } from "@aegis/plugins/contribute.ts";
+import type { WorkerChannel } from "@aegis/plugins/contribute.ts";
 import type { AskCard, Channel, ChannelAccount, ChannelHost, Content, Part, SendOptions } from "../channel.ts";
 import { ChannelFault, type FaultKind } from "../fault.ts";
 import { splitMarkdown } from "../split.ts";
@@ -23,9 +23,9 @@ const faultKinds: ReadonlySet<string> = new Set<FaultKind>([
 ]);
 
 /** A plugin may put a secret into the message of an error; `redact` removes it. */
-export function createPluginChannel(remote: PluginChannel, clock: Clock, redact: Redact): Channel {
+export function createPluginChannel(remote: WorkerChannel, clock: Clock, redact: Redact): Channel {
   type Options = { timeoutMs: number | null; signal: AbortSignal };
-  const call = async (method: Parameters<PluginChannel["call"]>[0], args: unknown[], options: Options & Serving) => {
+  const call = async (method: Parameters<WorkerChannel["call"]>[0], args: unknown[], options: Options & Serving) => {
     const reply = await remote.call(method, args, options).catch((error: unknown) => {
       options.signal.throwIfAborted();
       throw new ChannelFault("unreachable", redact(errorText(error)), { mayHaveArrived: true });

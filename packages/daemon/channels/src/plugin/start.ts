@@ -4,7 +4,7 @@ import { pluginChannelSettingsSchema } from "@aegis/contract/channel-message.ts"
 import { AegisError } from "@aegis/contract/errors.ts";
 import { plainMessage } from "@aegis/lib/issue-words.ts";
 import type { Redact } from "@aegis/lib/redact.ts";
-import type { PluginChannel } from "@aegis/plugins/contribute.ts";
+import type { WorkerChannel } from "@aegis/plugins/contribute.ts";
 import { type ConversationOptions, startConversation } from "../conversation/conversation.ts";
 import type { RunningChannel } from "../running.ts";
 import { createPluginChannel } from "./channel.ts";
@@ -14,7 +14,7 @@ export type StartPluginChannelOptions = Pick<
   "store" | "clock" | "log" | "sessions" | "inbox" | "asks" | "agents" | "attachments" | "root" | "dir"
 > & {
   redact: Redact;
-  remote: PluginChannel;
+  remote: WorkerChannel;
   /** The value of `plugins.<plugin>.channels.<channel>`. */
   settings: unknown;
 };

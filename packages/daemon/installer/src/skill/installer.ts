@@ -14,7 +14,7 @@ import type {
 import { exists } from "@aegis/lib/files.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
-import { type Skill, skillKey } from "@aegis/skills/skill.ts";
+import { type SkillOutline, skillKey } from "@aegis/skills/skill.ts";
 import { ClawHubClient, type RegistryOptions } from "../clawhub.ts";
 import type { FetchDeps } from "../fetch.ts";
 import { Installer, type Prepared } from "../installer.ts";
@@ -68,12 +68,12 @@ export type SkillChange = { session: SessionId | null } & (
 const heldMs = 15 * 60_000;
 
 /** A fetched skill and the place it is for. */
-type Staged = { prepared: Prepared<Skill>; place: Place; folder: string; skill: FetchedSkill; stagedAt: number };
+type Staged = { prepared: Prepared<SkillOutline>; place: Place; folder: string; skill: FetchedSkill; stagedAt: number };
 
 export class SkillInstaller {
   readonly #options: InstallerOptions;
   readonly #registry: ClawHubClient;
-  readonly #installer: Installer<Skill>;
+  readonly #installer: Installer<SkillOutline>;
   /** Fetched skills that wait for consent, by scope, source and hash. */
   readonly #held = new Map<string, Staged>();
 

@@ -10,7 +10,7 @@ import { safeParts, TreeRefused } from "@aegis/lib/tree-rules.ts";
 import { parseSkill } from "@aegis/skills/parse.ts";
 import { maxPageBytes, readPage } from "@aegis/skills/read-page.ts";
 import { scanLimits, scanRoots } from "@aegis/skills/scan.ts";
-import { commandOf, type Skill, skillKey } from "@aegis/skills/skill.ts";
+import { commandOf, type SkillOutline, skillKey } from "@aegis/skills/skill.ts";
 import type { Fetched } from "../fetch.ts";
 import type { Kind, Wanted } from "../kind.ts";
 import { asAegisError } from "../problems.ts";
@@ -22,7 +22,7 @@ const ignoredNames: readonly string[] = [".git", ".DS_Store", "__MACOSX", "__pyc
 const grammar =
   "a name in the registry (slug, @owner/slug, slug@version), gh:owner/repo[@ref][#path], git+https://…, https://…, ./folder or /folder";
 
-export const skillKind: Kind<Skill> = {
+export const skillKind: Kind<SkillOutline> = {
   name: "skill",
   limits: { files: 1000, bytes: 30 << 20, fileBytes: 5 << 20 },
   skip: ignoredNames,
@@ -47,7 +47,7 @@ async function pickSkill(
   fallbackName: string,
   wanted: Wanted["name"],
   signal: AbortSignal,
-): Promise<{ skill: Skill; folder: string }> {
+): Promise<{ skill: SkillOutline; folder: string }> {
   const root = { source: "aegis", folder, flat: false, headerless: false } as const;
   const { pages } = await scanRoots([root], { ...scanLimits, pages: mostPages }, new Slices(), signal);
   const candidates: Candidate[] = [];
@@ -72,7 +72,7 @@ async function pickSkill(
 }
 
 /** The folder name of a skill: its name, reduced to characters that every file system supports. */
-export function folderName(skill: Skill): string {
+export function folderName(skill: SkillOutline): string {
   const name = commandOf(skill.name).replaceAll(":", "-");
   try {
     if (name !== "" && safeParts(name).length === 1 && !name.startsWith(".")) return name;
@@ -83,7 +83,7 @@ export function folderName(skill: Skill): string {
 }
 
 type Candidate = { file: string; folder: string; name: string };
-type Read = { skill: Skill | null; problem: string };
+type Read = { skill: SkillOutline | null; problem: string };
 
 const mostPages = 1000;
 

@@ -2,13 +2,13 @@
 
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import { z } from "zod";
 
 /** One day, because a person may not be available sooner. */
 const longestWaitSeconds = 86_400;
 
-export function askTools(asks: Asks): Tool[] {
+export function askTools(asks: Asks): AgentTool[] {
   return [
     defineTool({
       name: "aegis_ask_human",

@@ -2,7 +2,7 @@
 import { type CheckInput, checkInputSchema, checkOf, type NamedCheck } from "@aegis/contract/check.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
-import type { ToolContext } from "@aegis/sessions/tools/tools.ts";
+import type { AgentToolContext } from "@aegis/sessions/tools/tools.ts";
 
 export const checkArgument = checkInputSchema
   .optional()
@@ -11,7 +11,7 @@ export const checkArgument = checkInputSchema
 /** Throws `forbidden` unless the agent may run the command itself: by its rights, by the gates, or because a person approves it now. */
 export async function agentCheck(
   given: CheckInput | undefined,
-  { agent, caller, signal }: ToolContext,
+  { agent, caller, signal }: AgentToolContext,
   commands: AgentCommands,
 ): Promise<NamedCheck | undefined> {
   if (given === undefined) return undefined;

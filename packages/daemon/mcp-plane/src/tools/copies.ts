@@ -2,7 +2,7 @@
 
 import { mostClaimed } from "@aegis/contract/claim.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { SessionChanges } from "@aegis/worktrees/changes.ts";
 import type { FileClaims } from "@aegis/worktrees/claims/claims.ts";
 import { z } from "zod";
@@ -13,11 +13,11 @@ export type CopyToolsOptions = {
   claims: Pick<FileClaims, "claim" | "release">;
 };
 
-export function copyTools(options: CopyToolsOptions): Tool[] {
+export function copyTools(options: CopyToolsOptions): AgentTool[] {
   return [changes(options), claim(options), release(options)];
 }
 
-function changes({ sessions, changes: service }: CopyToolsOptions): Tool {
+function changes({ sessions, changes: service }: CopyToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_changes",
     description: "Show which files a session changed in a git project, to review its work.",
@@ -37,7 +37,7 @@ function changes({ sessions, changes: service }: CopyToolsOptions): Tool {
 
 const files = z.array(z.string().min(1).max(4096)).min(1).max(mostClaimed);
 
-function claim({ claims }: CopyToolsOptions): Tool {
+function claim({ claims }: CopyToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_claim",
     description: "Claim files for this turn, so that no other session edits them.",
@@ -55,7 +55,7 @@ function claim({ claims }: CopyToolsOptions): Tool {
   });
 }
 
-function release({ claims }: CopyToolsOptions): Tool {
+function release({ claims }: CopyToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_release",
     description: "Release files that you claimed.",

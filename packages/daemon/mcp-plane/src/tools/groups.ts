@@ -9,7 +9,7 @@ import { handleExpected, handleMaxLength, handlePattern } from "@aegis/contract/
 import type { Broadcasts } from "@aegis/delegation/groups/broadcasts.ts";
 import type { Groups } from "@aegis/delegation/groups/groups.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
-import { defineTool, type Tool, type ToolContext } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, type AgentToolContext, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { z } from "zod";
@@ -46,11 +46,11 @@ function namedBroadcast(id: string | undefined): BroadcastId | undefined {
   });
 }
 
-export function groupTools(options: GroupToolsOptions): Tool[] {
+export function groupTools(options: GroupToolsOptions): AgentTool[] {
   return [spawn(options), broadcast(options), waitAll(options), waitAny(options), status(options), dissolve(options)];
 }
 
-function spawn({ groups }: GroupToolsOptions): Tool {
+function spawn({ groups }: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_spawn",
     description:
@@ -75,7 +75,7 @@ function spawn({ groups }: GroupToolsOptions): Tool {
   });
 }
 
-function broadcast({ broadcasts, turns }: GroupToolsOptions): Tool {
+function broadcast({ broadcasts, turns }: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_broadcast",
     description: "Send the same request to every member of a group. Returns immediately; one broadcast at a time.",
@@ -101,7 +101,7 @@ function broadcast({ broadcasts, turns }: GroupToolsOptions): Tool {
   });
 }
 
-function waitAll({ broadcasts }: GroupToolsOptions): Tool {
+function waitAll({ broadcasts }: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_wait_all",
     description: "Wait for every reply to a broadcast of the group. Members in `timeouts` may still reply: wait again.",
@@ -120,7 +120,7 @@ function waitAll({ broadcasts }: GroupToolsOptions): Tool {
   });
 }
 
-function waitAny(options: GroupToolsOptions): Tool {
+function waitAny(options: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_wait_any",
     description: "Wait for the first successful reply to a broadcast of the group.",
@@ -140,7 +140,7 @@ function waitAny(options: GroupToolsOptions): Tool {
   });
 }
 
-function status({ groups }: GroupToolsOptions): Tool {
+function status({ groups }: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_status",
     description: "List a group's members, and who has replied to its last broadcast.",
@@ -163,7 +163,7 @@ function status({ groups }: GroupToolsOptions): Tool {
   });
 }
 
-function dissolve(options: GroupToolsOptions): Tool {
+function dissolve(options: GroupToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_group_dissolve",
     description: "Close every member of a group permanently, even in mid-turn, and free its name.",
@@ -180,7 +180,7 @@ function dissolve(options: GroupToolsOptions): Tool {
 async function checkMayEnd(
   { store, groups, agents }: GroupToolsOptions,
   name: string,
-  context: ToolContext,
+  context: AgentToolContext,
   what: "close" | "stop",
   id?: BroadcastId,
 ): Promise<void> {

@@ -1,10 +1,10 @@
 /** The briefing that an agent reads first. Generated from the registered tools, so it never mentions a missing one. */
 
 import { scopeOf } from "@aegis/contract/tool-access.ts";
-import { defineTool, scopedTool, type Tool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool, scopedTool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
 import { z } from "zod";
 
-export function metaTool(table: ToolTable): Tool {
+export function metaTool(table: ToolTable): AgentTool {
   return defineTool({
     name: "aegis_meta",
     description: "Explains what Aegis is, who you are in it and what these tools do. Read it first.",

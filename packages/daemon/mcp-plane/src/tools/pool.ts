@@ -4,7 +4,7 @@ import { AegisError, type ErrorCode, isAegisError } from "@aegis/contract/errors
 import { type Thoroughness, thoroughnessSchema } from "@aegis/delegation/pool/lease-request.ts";
 import type { Pool, PoolAnswer, PoolCall } from "@aegis/delegation/pool/pool.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
-import { defineTool, type Tool, type ToolContext } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, type AgentToolContext, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import { z } from "zod";
 import { causeOf, senderOf } from "./caller.ts";
@@ -13,11 +13,11 @@ export type PoolToolsOptions = { pool: Pool; turns: Turns };
 
 const thoroughness = thoroughnessSchema.default("uncapped").describe("the timeout: 1, 3 or 6 minutes, or none");
 
-export function poolTools(options: PoolToolsOptions): Tool[] {
+export function poolTools(options: PoolToolsOptions): AgentTool[] {
   return [run(options), ask(options)];
 }
 
-function run(options: PoolToolsOptions): Tool {
+function run(options: PoolToolsOptions): AgentTool {
   return defineTool({
     name: "agent",
     description:
@@ -45,7 +45,7 @@ function run(options: PoolToolsOptions): Tool {
   });
 }
 
-function ask(options: PoolToolsOptions): Tool {
+function ask(options: PoolToolsOptions): AgentTool {
   return defineTool({
     name: "agent_ask",
     description: "Ask an agent about a task that it did for you; it remembers the task.",
@@ -63,7 +63,7 @@ function ask(options: PoolToolsOptions): Tool {
   });
 }
 
-function callOf({ turns }: PoolToolsOptions, thoroughness: Thoroughness, context: ToolContext): PoolCall {
+function callOf({ turns }: PoolToolsOptions, thoroughness: Thoroughness, context: AgentToolContext): PoolCall {
   return {
     caller: context.caller,
     callerAgent: context.agent,

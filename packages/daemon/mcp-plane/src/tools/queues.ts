@@ -9,7 +9,7 @@ import type { NewTask } from "@aegis/delegation/queues/admission.ts";
 import type { Queues } from "@aegis/delegation/queues/queues.ts";
 import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
-import { defineTool, type Tool, type ToolContext } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, type AgentToolContext, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { z } from "zod";
@@ -28,11 +28,11 @@ const queue = z.string().describe("a queue's name");
 const payload = z.string().min(1).describe("everything the worker needs to know; it sees nothing else");
 const taskId = z.string().describe("an id returned by aegis_enqueue");
 
-export function queueTools(options: QueueToolsOptions): Tool[] {
+export function queueTools(options: QueueToolsOptions): AgentTool[] {
   return [enqueue(options), delegate(options), taskStatus(options), cancel(options)];
 }
 
-function enqueue(options: QueueToolsOptions): Tool {
+function enqueue(options: QueueToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_enqueue",
     description:
@@ -58,7 +58,7 @@ function enqueue(options: QueueToolsOptions): Tool {
   });
 }
 
-function delegate(options: QueueToolsOptions): Tool {
+function delegate(options: QueueToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_delegate",
     description: "Give a task to a queue and wait for its result. After a timeout the worker continues on its own.",
@@ -88,7 +88,7 @@ function delegate(options: QueueToolsOptions): Tool {
   });
 }
 
-function taskStatus({ queues }: QueueToolsOptions): Tool {
+function taskStatus({ queues }: QueueToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_task_status",
     description: "Get the status of a task.",
@@ -112,7 +112,7 @@ function proofOf(task: TaskView | null): { verified: boolean; receipt: string | 
   return { verified, receipt: receipt === null ? null : receiptWords(receipt) };
 }
 
-function cancel({ store, queues, agents }: QueueToolsOptions): Tool {
+function cancel({ store, queues, agents }: QueueToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_cancel",
     description: "Cancel a pending or running task that you or your tree enqueued.",
@@ -135,7 +135,7 @@ function cancel({ store, queues, agents }: QueueToolsOptions): Tool {
 function taskFor(
   { turns }: QueueToolsOptions,
   input: { queue: string; payload: string },
-  context: ToolContext,
+  context: AgentToolContext,
 ): NewTask & { id: TaskId } {
   return {
     id: derivedId("tsk", context.key),

@@ -8,7 +8,7 @@ import { isolationSchema } from "@aegis/contract/worktree.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { z } from "zod";
@@ -24,11 +24,11 @@ export type SessionToolsOptions = {
   agents: AgentTable;
 };
 
-export function sessionTools(options: SessionToolsOptions): Tool[] {
+export function sessionTools(options: SessionToolsOptions): AgentTool[] {
   return [listSessions(options), listAgents(options), spawn(options), handoff(options), close(options)];
 }
 
-function listSessions({ sessions }: SessionToolsOptions): Tool {
+function listSessions({ sessions }: SessionToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_list_sessions",
     description: "List the open sessions: the peers you can hand work to, and which of them are busy.",
@@ -49,7 +49,7 @@ function listSessions({ sessions }: SessionToolsOptions): Tool {
   });
 }
 
-function listAgents({ agents }: SessionToolsOptions): Tool {
+function listAgents({ agents }: SessionToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_list_agents",
     description: "List the agents that aegis_spawn can start.",
@@ -61,7 +61,7 @@ function listAgents({ agents }: SessionToolsOptions): Tool {
   });
 }
 
-function spawn({ sessions, turns }: SessionToolsOptions): Tool {
+function spawn({ sessions, turns }: SessionToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_spawn",
     description: "Start a session of an agent as your peer. Returns its handle immediately; the peer works on its own.",
@@ -90,7 +90,7 @@ function spawn({ sessions, turns }: SessionToolsOptions): Tool {
   });
 }
 
-function handoff({ store, agents, sessions, inbox, turns }: SessionToolsOptions): Tool {
+function handoff({ store, agents, sessions, inbox, turns }: SessionToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_handoff",
     description:
@@ -132,7 +132,7 @@ function handoff({ store, agents, sessions, inbox, turns }: SessionToolsOptions)
   });
 }
 
-function close({ store, sessions, agents }: SessionToolsOptions): Tool {
+function close({ store, sessions, agents }: SessionToolsOptions): AgentTool {
   return defineTool({
     name: "aegis_close",
     description:

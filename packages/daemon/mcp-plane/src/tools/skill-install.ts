@@ -4,7 +4,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { FetchedSkill } from "@aegis/contract/skill-install.ts";
 import type { InstallRequest, SkillInstaller } from "@aegis/installer/skill/installer.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
-import { defineTool, type Tool, type ToolContext } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, type AgentToolContext, defineTool } from "@aegis/sessions/tools/tools.ts";
 import { z } from "zod";
 
 export type SkillInstallToolOptions = {
@@ -14,7 +14,7 @@ export type SkillInstallToolOptions = {
   policy: () => "ask" | "allow" | "deny";
 };
 
-export function skillInstallTool(options: SkillInstallToolOptions): Tool {
+export function skillInstallTool(options: SkillInstallToolOptions): AgentTool {
   return defineTool({
     name: "skill_install",
     description: "Install a third-party skill for this project. Aegis scans it, and a person is asked first.",
@@ -68,7 +68,7 @@ function placeOf(name: string, source: string | undefined): Pick<InstallRequest,
 }
 
 /** Throws unless a person allows exactly this skill. */
-async function consent(asks: Asks, skill: FetchedSkill, { caller, signal }: ToolContext): Promise<void> {
+async function consent(asks: Asks, skill: FetchedSkill, { caller, signal }: AgentToolContext): Promise<void> {
   if (caller.ask_policy === "deny")
     throw new AegisError(
       "forbidden",

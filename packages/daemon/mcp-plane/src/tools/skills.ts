@@ -1,6 +1,6 @@
 /** Tools that find and load skills. */
 
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import { renderBody } from "@aegis/skills/body.ts";
 import type { SkillDelivery } from "@aegis/skills/delivery.ts";
@@ -10,11 +10,11 @@ import { causeOf } from "./caller.ts";
 
 export type SkillToolsOptions = { skills: Skills; offer: SkillDelivery; turns: Turns };
 
-export function skillTools(options: SkillToolsOptions): Tool[] {
+export function skillTools(options: SkillToolsOptions): AgentTool[] {
   return [load(options), search(options)];
 }
 
-function load({ offer, turns }: SkillToolsOptions): Tool {
+function load({ offer, turns }: SkillToolsOptions): AgentTool {
   return defineTool({
     name: "load_skill",
     description:
@@ -36,7 +36,7 @@ function load({ offer, turns }: SkillToolsOptions): Tool {
   });
 }
 
-function search({ skills }: SkillToolsOptions): Tool {
+function search({ skills }: SkillToolsOptions): AgentTool {
   return defineTool({
     name: "search_skills",
     description: "Search skills by words, best match first. Use it if your list of skills has no match.",

@@ -6,7 +6,7 @@ import type { Subagents } from "@aegis/delegation/subagents/subagents.ts";
 import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import { z } from "zod";
 import { causeOf, senderOf } from "./caller.ts";
@@ -26,11 +26,11 @@ const label = z
   .max(subagentLabelMaxLength)
   .regex(/^[^"/\p{Cc}]+$/u, "expected a short name without quotes and slashes");
 
-export function subagentTools(options: SubagentToolsOptions): Tool[] {
+export function subagentTools(options: SubagentToolsOptions): AgentTool[] {
   return [spawn(options), send(options), list(options), history(options), kill(options)];
 }
 
-function spawn({ subagents, turns, commands }: SubagentToolsOptions): Tool {
+function spawn({ subagents, turns, commands }: SubagentToolsOptions): AgentTool {
   return defineTool({
     name: "sessions_spawn",
     description:
@@ -66,7 +66,7 @@ function spawn({ subagents, turns, commands }: SubagentToolsOptions): Tool {
   });
 }
 
-function send({ subagents, turns }: SubagentToolsOptions): Tool {
+function send({ subagents, turns }: SubagentToolsOptions): AgentTool {
   return defineTool({
     name: "sessions_send",
     description:
@@ -98,7 +98,7 @@ function send({ subagents, turns }: SubagentToolsOptions): Tool {
   });
 }
 
-function list({ subagents, clock }: SubagentToolsOptions): Tool {
+function list({ subagents, clock }: SubagentToolsOptions): AgentTool {
   return defineTool({
     name: "sessions_list",
     description: "List your subagents and those below them.",
@@ -118,7 +118,7 @@ function list({ subagents, clock }: SubagentToolsOptions): Tool {
   });
 }
 
-function history({ subagents }: SubagentToolsOptions): Tool {
+function history({ subagents }: SubagentToolsOptions): AgentTool {
   return defineTool({
     name: "sessions_history",
     description: "Read the newest 10,000 characters of the conversation of a subagent of yours.",
@@ -128,7 +128,7 @@ function history({ subagents }: SubagentToolsOptions): Tool {
   });
 }
 
-function kill({ subagents }: SubagentToolsOptions): Tool {
+function kill({ subagents }: SubagentToolsOptions): AgentTool {
   return defineTool({
     name: "sessions_kill",
     description: "End a subagent of yours and everything below it. Returns how many were ended.",

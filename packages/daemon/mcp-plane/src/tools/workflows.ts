@@ -3,7 +3,7 @@
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { receiptWords } from "@aegis/contract/receipt.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
-import { defineTool, type Tool } from "@aegis/sessions/tools/tools.ts";
+import { type AgentTool, defineTool } from "@aegis/sessions/tools/tools.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { Workflows } from "@aegis/workflows/workflows.ts";
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { causeOf, checkFromHandle, fromHandle } from "./caller.ts";
 
 export type WorkflowToolsOptions = { workflows: Workflows; turns: Turns };
 
-export function workflowTools({ workflows, turns }: WorkflowToolsOptions): Tool[] {
+export function workflowTools({ workflows, turns }: WorkflowToolsOptions): AgentTool[] {
   return [
     defineTool({
       name: "aegis_run_workflow",

@@ -8,7 +8,7 @@ import type { Environment } from "@aegis/lib/child-env.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import type { AgreedItem } from "@aegis/plugins/trust/store.ts";
-import { itemKey, type TrustItem, type Verdict } from "@aegis/plugins/trust/trust.ts";
+import { itemKey, type TrustItem, type TrustVerdict } from "@aegis/plugins/trust/trust.ts";
 import { AgentFiles } from "../agents/files.ts";
 import { agentPlaces } from "../agents/places.ts";
 import { type Config, toAgent } from "../config/config.ts";
@@ -20,7 +20,7 @@ import { harnessItems } from "./harness-files.ts";
 import { allOf, commandItems, pluginItems, projectItems } from "./items.ts";
 import { buildTrust } from "./project-trust.ts";
 
-export type Judged = { item: TrustItem; verdict: Verdict };
+export type Judged = { item: TrustItem; verdict: TrustVerdict };
 
 /** What agents would run in a worktree of the project where it differs from what the project itself has. */
 export async function listWorktreeTrust(project: TrustProject, worktree: string): Promise<Judged[]> {

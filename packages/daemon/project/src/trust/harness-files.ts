@@ -11,7 +11,7 @@ import type { CountedContent, ProjectFile } from "@aegis/drivers/harness.ts";
 import { ifUnreadable, isInside, isReachable, isUnreadable, reachableEntries, readRegular } from "@aegis/lib/files.ts";
 import { userHome } from "@aegis/lib/home.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
-import { fileParts, type Parts } from "@aegis/plugins/trust/parts.ts";
+import { fileParts, type TrustParts } from "@aegis/plugins/trust/parts.ts";
 import type { TrustItem } from "@aegis/plugins/trust/trust.ts";
 import { bytesHash, type Contents } from "./contents.ts";
 import { NamedFiles } from "./named-files.ts";
@@ -138,7 +138,7 @@ async function hashOfPages(
 }
 
 /** The files of an item itself, by their paths from the folder that holds it. */
-async function partsBelow(folder: string, path: string, pages: Judges["pages"]): Promise<Parts> {
+async function partsBelow(folder: string, path: string, pages: Judges["pages"]): Promise<TrustParts> {
   const place = join(folder, path);
   if (pages !== undefined) {
     const files = await filesBelow(place);

@@ -9,7 +9,7 @@ import type { Agent, AgentProfile } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import { factsOf } from "@aegis/drivers/all.ts";
 import { Consent } from "@aegis/lib/consent.ts";
-import type { PluginPlace, Trust, TrustItem, Verdict } from "@aegis/plugins/trust/trust.ts";
+import type { PluginPlace, Trust, TrustItem, TrustVerdict } from "@aegis/plugins/trust/trust.ts";
 import type { CommandFile } from "@aegis/skills/commands/files.ts";
 import type { Config } from "../config/config.ts";
 import { agentItem } from "./agent-item.ts";
@@ -128,7 +128,7 @@ export class ConsentCheck {
   }
 
   /** A plugin may run if its files and its settings in the project are trusted. */
-  async pluginVerdict(place: PluginPlace): Promise<Verdict> {
+  async pluginVerdict(place: PluginPlace): Promise<TrustVerdict> {
     const verdict = await this.#options.trust.mayRun(place);
     if (!verdict.allowed) return verdict;
     for (const { item, holds } of this.#settings()) {
@@ -149,7 +149,7 @@ export class ConsentCheck {
   }
 
   /** Judges the same bytes that are used. */
-  command(file: CommandFile): Promise<Verdict> {
+  command(file: CommandFile): Promise<TrustVerdict> {
     return this.#options.trust.judge(commandItem(file));
   }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, normalize, resolve } from "node:path";
 import { containedPath, ifUnreadable, isInside } from "@aegis/lib/files.ts";
-import { fileParts, type Parts } from "@aegis/plugins/trust/parts.ts";
+import { fileParts, type TrustParts } from "@aegis/plugins/trust/parts.ts";
 import { valueHash } from "@aegis/plugins/trust/trust.ts";
 import { codeFiles, isCode, isDataName, mostCodeFiles } from "./code-files.ts";
 import { commandWords } from "./command-words.ts";
@@ -36,7 +36,7 @@ export class NamedFiles {
     this.#contents = contents;
   }
 
-  parts(): Promise<Parts> {
+  parts(): Promise<TrustParts> {
     return fileParts([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 

@@ -5,7 +5,7 @@
 import type { Agent } from "@aegis/contract/agent.ts";
 import { qualifiedModel } from "@aegis/contract/model-names.ts";
 import { factsOf } from "@aegis/drivers/all.ts";
-import { type Change, changesLine } from "@aegis/plugins/trust/parts.ts";
+import { changesLine, type PartChange } from "@aegis/plugins/trust/parts.ts";
 import type { Refusal, Trust, TrustItem } from "@aegis/plugins/trust/trust.ts";
 import type { Config } from "../config/config.ts";
 import type { Settings } from "../settings.ts";
@@ -14,7 +14,7 @@ import type { Contents } from "./contents.ts";
 import { projectItems } from "./items.ts";
 import { withDefaultAt } from "./setting-items.ts";
 
-export type Untrusted = { item: TrustItem; reason: Refusal["reason"]; changes: readonly Change[] };
+export type Untrusted = { item: TrustItem; reason: Refusal["reason"]; changes: readonly PartChange[] };
 
 export type TrustedSettings = Settings & {
   /** The parts of the project's files that have no effect, except plugins. */
@@ -85,7 +85,7 @@ export function refusalText(
   return `${kind} ${name} of ${file} ${why}: ${what}${whatChanged(changes)}`;
 }
 
-function whatChanged(changes: readonly Change[]): string {
+function whatChanged(changes: readonly PartChange[]): string {
   return changes.length === 0 ? "" : `; what changed: ${changesLine(changes)}`;
 }
 

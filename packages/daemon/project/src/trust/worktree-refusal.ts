@@ -1,5 +1,5 @@
 /** Explains that a worktree has another version of a trusted file, and names the ways out. */
-import { type Change, changesLine } from "@aegis/plugins/trust/parts.ts";
+import { changesLine, type PartChange } from "@aegis/plugins/trust/parts.ts";
 import type { Refusal, TrustItem } from "@aegis/plugins/trust/trust.ts";
 
 /** The project's own version is trusted here, so what differs is what the worktree has. */
@@ -13,7 +13,7 @@ export function worktreeRefusal({ kind, name, what }: TrustItem, { reason, chang
 }
 
 /** Each of them works by itself. */
-export function waysOutOfWorktree(root: string, worktree: string, changes: readonly Change[]): string {
+export function waysOutOfWorktree(root: string, worktree: string, changes: readonly PartChange[]): string {
   const agree = `to agree to the version of the worktree: aegis trust --in ${quoted(worktree)}`;
   const files = changes.map(({ part }) => part).filter((part) => !part.startsWith("the setting "));
   if (files.length === 0) return agree;
