@@ -67,6 +67,8 @@ function turnsEnded() {
 
 try {
   spawnSync("mkdir", ["-p", project, join(folder, "home")]);
+  // As most projects: Aegis then records what turns change.
+  spawnSync("git", ["init", "--quiet", project]);
   writeFileSync(join(project, ".aegis.yaml"), "default_agent: dev\nagents:\n  dev: { harness: scripted }\n");
   aegis("up");
   const { pid } = JSON.parse(aegis("status", "--json")).daemon ?? JSON.parse(aegis("status", "--json"));

@@ -32,7 +32,10 @@ export const messageEndpoints = {
   sendMessage: endpoint("Put a message into a session's inbox", {
     path: sessionPath,
     body: sendMessageSchema,
-    output: z.object({ receipt: receiptSchema }),
+    output: z.object({
+      receipt: receiptSchema,
+      agent_problem: z.string().nullable().describe("why the session of the receipt cannot answer"),
+    }),
   }),
   listMessages: endpoint("List the messages of a session, oldest first; page back with `from=newest` and `before`", {
     path: sessionPath,

@@ -109,6 +109,8 @@ it("says in ps and send that the agent of a session is gone, and what to do", { 
   expect(sent.code).toBe(1);
   expect(sent.stderr).toContain(`ada cannot answer: ${why}`);
   expect(sent.stderr).toContain("aegis close <session>");
+  const unread = await project.aegis("send", "ada", "hello");
+  expect(unread).toMatchObject({ code: 0, stderr: expect.stringContaining(`ada cannot answer: ${why}`) });
   await writeFile(join(project.root, ".aegis.yaml"), offlineConfig);
   await waitUntil("the file is read again", async () => (await ada())?.agent_problem === null);
   expect((await project.aegis("send", "ada", "hello", "--wait")).code).toBe(0);

@@ -122,6 +122,11 @@ export class Sessions {
     return findSession(this.#options.store.read, reference);
   }
 
+  /** Why the session cannot answer: no agent has the name it was started with. */
+  agentProblem(row: SessionRow): string | null {
+    return agentProblem(row, this.#options.agents);
+  }
+
   // Views read pending messages before states. In the other order, a turn that begins in between would make a session with
   // work look like one without: still ready, and nothing pending any more.
 
@@ -297,14 +302,18 @@ async function recordedView(
     port: found.port,
     problem: found.problem,
   };
-  const isGone = row.closed_at === null && agents.loadAgent(row.agent) === null;
   return {
     usage,
     context,
-    agent_problem: isGone ? missingAgent(row.agent) : null,
+    agent_problem: agentProblem(row, agents),
     worktree,
     model: row.limits?.model ?? null,
     last_turn_at: turn === undefined ? null : (turn.ended_at ?? turn.started_at),
     changes: changed?.type === "changes.recorded" ? (changed.data.total ?? null) : null,
   };
+}
+
+function agentProblem(row: SessionRow, agents: AgentTable): string | null {
+  const isGone = row.closed_at === null && agents.loadAgent(row.agent) === null;
+  return isGone ? missingAgent(row.agent) : null;
 }

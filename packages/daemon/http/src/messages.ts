@@ -11,7 +11,7 @@ import type { Shown } from "./shown.ts";
 
 /** What these handlers call. */
 export type MessageServices = {
-  sessions: Pick<Sessions, "resolve">;
+  sessions: Pick<Sessions, "resolve" | "agentProblem">;
   inbox: Pick<Inbox, "admit" | "cancel" | "get" | "list">;
   attachments: Pick<Attachments, "keep" | "read">;
   shown: Shown;
@@ -24,17 +24,17 @@ export function messageHandlers({ sessions, inbox, attachments, shown, why }: Me
     async sendMessage({ path, body }, _signal, caller) {
       const session = await sessions.resolve(path.session);
       const { id, text, mode } = body;
-      return {
-        receipt: await inbox.admit({
-          id,
-          session: session.id,
-          sender: senderOf(caller),
-          body: text,
-          attachments: body.attachments.length === 0 ? [] : await attachments.keep(session, body.attachments),
-          interrupt: body.interrupt || mode === "interrupt",
-          steer: mode === "steer",
-        }),
-      };
+      const receipt = await inbox.admit({
+        id,
+        session: session.id,
+        sender: senderOf(caller),
+        body: text,
+        attachments: body.attachments.length === 0 ? [] : await attachments.keep(session, body.attachments),
+        interrupt: body.interrupt || mode === "interrupt",
+        steer: mode === "steer",
+      });
+      // A message goes on to another session only if that one's agent can start.
+      return { receipt, agent_problem: receipt.session === session.id ? sessions.agentProblem(session) : null };
     },
     async listMessages({ path, query }) {
       const { id } = await sessions.resolve(path.session);

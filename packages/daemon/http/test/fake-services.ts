@@ -109,6 +109,7 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
         if (reference === sessionView.id || reference === sessionView.handle) return row;
         throw new AegisError("not_found", `no session '${reference}'`, { hint: "did you mean lucid-hertz?" });
       },
+      agentProblem: () => null,
       async fork(id, input) {
         note("fork", { id, ...input });
         return { session: { ...sessionView, forked_from: id }, receipt: null };

@@ -16,13 +16,15 @@ export const send: Handler<typeof sessionCommands.send> = async (
   const mode = interrupt ? "interrupt" : steer ? "steer" : "queue";
   const typed = await textArgument(cx, args.text, "text");
   const { client } = await cx.daemon();
-  const { session } = await client.call("getSession", { path: { session: args.session } });
-  const problem = session.agent_problem ?? null;
-  if (problem !== null) cx.warn(cx.style.yellow(`${session.handle} cannot answer: ${problem}`));
-  const ran = await runTyped(client, typed, session.id);
+  const warn = (handle: string, problem: string | null = null) => {
+    if (problem !== null) cx.warn(cx.style.yellow(`${handle} cannot answer: ${problem}`));
+  };
+  const ran = await runTyped(client, typed, args.session);
   if (ran !== null && !showOutcome(cx, ran)) return;
   const text = ran?.prompt ?? typed;
   if (args.wait) {
+    const { session } = await client.call("getSession", { path: { session: args.session } });
+    warn(session.handle, session.agent_problem);
     const onReceipt = (receipt: { text: string }) => cx.warn(cx.style.dim(receipt.text));
     return reportAnswer(
       cx,
@@ -30,9 +32,10 @@ export const send: Handler<typeof sessionCommands.send> = async (
     );
   }
   const answer = await client.call("sendMessage", {
-    path: { session: session.id },
+    path: { session: args.session },
     body: { ...given({ id }), text, mode, attachments: await readImages(images) },
   });
+  warn(answer.receipt.handle, answer.agent_problem);
   cx.show(answer, () => {
     cx.print(answer.receipt.text);
     if (answer.receipt.outcome === "queued") cx.warn(`cancel it with: aegis cancel ${answer.receipt.message}`);
