@@ -75,9 +75,9 @@ export const eventSchemas = {
 
   "message.admitted": z.object({ message: messageSchema }),
   "message.cancelled": z.object({ message: messageIdSchema }),
-  /** The message joined the current turn instead of waiting for the next one. */
   /** `message_received` hooks changed the text before the agent received it. */
   "message.received": z.object({ message: messageIdSchema, body: z.string() }),
+  /** The message joined the current turn instead of waiting for the next one. */
   "message.steered": z.object({ ...inTurn, message: messageIdSchema }),
   "message.redelivered": z.object({ message: messageIdSchema }),
   "message.lost": z.object({ message: messageIdSchema, reason: z.string() }),

@@ -216,7 +216,6 @@ export class Asks {
     this.#waiting.clear();
   }
 
-  /** Registers the waiter inside the transaction, so that the last other waiter cannot withdraw the ask in between. */
   /** The project is in another folder on each node: a session that moved asks the same question there. */
   #digestOf(action: Action, agent: string | null): string {
     const { store, cwd } = this.#options;
@@ -224,6 +223,7 @@ export class Asks {
     return actionDigest(isProject ? { ...action, cwd: null } : action, agent);
   }
 
+  /** Registers the waiter inside the transaction, so that the last other waiter cannot withdraw the ask in between. */
   async #join(question: AskRequest): Promise<{ ask: Ask; waiters: Waiters }> {
     let joined = null as Waiters | null;
     const leave = () => {
