@@ -76,7 +76,7 @@ describe.skipIf(noPostgres !== null)("three nodes", { timeout: scaled(120_000) }
     // The same list everywhere, and who runs where.
     const lists = await Promise.all(nodes.map(async (node) => JSON.stringify(await sessionsAt(node))));
     expect(new Set(lists).size).toBe(1);
-    expect((await three.aegis("ps")).stdout).toMatch(/SESSION +AGENT +NODE/);
+    expect((await three.aegis("ps")).stdout).toMatch(/TITLE +AGENT +NODE/);
     const rows = (await sessionsAt(two)).map(({ handle, node }) => [handle, node]);
     expect(Object.fromEntries(rows)).toMatchObject({ ada: "one", bob: "two" });
     const { nodes: views } = await three.json<{ nodes: NodeView[] }>("nodes");

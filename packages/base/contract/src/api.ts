@@ -111,7 +111,9 @@ export const statusSchema = z.object({
   /** The usage of all turns of the open sessions; null if no turn recorded any. */
   usage: usageTotalSchema.nullable(),
   /** Sessions that wait for a person, longest wait first. */
-  needs_you: z.array(needsYouSchema.extend({ session: sessionIdSchema, handle: z.string() })),
+  needs_you: z.array(
+    needsYouSchema.extend({ session: sessionIdSchema, handle: z.string(), title: z.string().default("") }),
+  ),
   last_seq: z.int(),
   memory_bytes: z.int(),
   store: z.object({

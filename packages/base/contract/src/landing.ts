@@ -59,6 +59,9 @@ export type Landing = z.infer<typeof landingSchema>;
 
 /** Without a check, a landing has no receipt: it is unverified. */
 export const landingViewSchema = landingSchema.extend({
+  /** The title of the session, and its handle. */
+  title: z.string().default(""),
+  handle: z.string().default(""),
   receipt: receiptViewSchema.nullable().default(null),
   /** Position among the landings that wait, from 1; null if it does not wait. */
   queued_position: z.int().nullable().default(null),

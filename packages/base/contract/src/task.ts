@@ -96,6 +96,8 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 export const taskViewSchema = taskSchema.extend({
+  /** The first meaningful line of its payload. */
+  title: z.string().default(""),
   /** Position among the pending tasks of its queue, from 1; null if it is not pending. */
   queued_position: z.int().nullable(),
   /** The limit of its starter's tree, or the labels of a node, that it waits for; null if it does not wait for one. */

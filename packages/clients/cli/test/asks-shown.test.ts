@@ -56,7 +56,9 @@ it("shows the difference that a written file would make", async () => {
 it("a session that waits for a person says so everywhere, and no longer once it is answered", async () => {
   const project = await asking();
   const ask = await asked(project, "one-touch", "touch");
-  expect((await project.aegis("ps")).stdout).toMatch(new RegExp(`one-touch +\\S+ \\(offline\\)${nodeCell} +needs you`));
+  expect((await project.aegis("ps")).stdout).toMatch(
+    new RegExp(`\\S+ \\(offline\\)${nodeCell} +needs you .*one-touch$`, "m"),
+  );
   expect((await project.aegis("tree")).stdout).toMatch(/one-touch \(offline\) +needs you/);
   expect((await project.aegis("status")).stdout).toMatch(/needs you 1 ask of one-touch/);
   const { sessions } = await project.json<{ sessions: SessionView[] }>("ps");

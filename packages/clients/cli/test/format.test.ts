@@ -77,6 +77,23 @@ describe("columns", () => {
     expect(lines).toEqual(["A     B   C", "日本  x   a rather…", "abcd  yy"]);
   });
 
+  it("cuts the flexible column, and leaves out the empty columns and then those of least value of a narrow line", () => {
+    const header = [
+      { text: "TITLE", flexible: true as const },
+      { text: "ONE", spare: 1 },
+      { text: "TWO", spare: 2 },
+      { text: "EMPTY", spare: 0 },
+      { text: "ID" },
+    ];
+    const rows = [cells("a title that is too long for a narrow line", "first", "second", "-", "x-1")];
+    expect(columns(header, rows, 70)[1]).toBe("a title that is too long for a narrow line  first  second  -      x-1");
+    expect(columns(header, rows, 55)).toEqual([
+      "TITLE                                ONE    TWO     ID",
+      "a title that is too long for a nar…  first  second  x-1",
+    ]);
+    expect(columns(header, rows, 44)[1]).toBe("a title that is too long for a…   first  x-1");
+  });
+
   it("paints without shifting", () => {
     const painted = columns(
       [{ text: "A" }, { text: "B" }],

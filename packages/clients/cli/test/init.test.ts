@@ -103,7 +103,7 @@ it("says in ps and send that the agent of a session is gone, and what to do", { 
   const why = 'its agent "helper" no longer exists: add it to the configuration again, or close the session';
   expect(await ada()).toMatchObject({ handle: "ada", state: "ready", agent_problem: why });
   const table = (await project.aegis("ps")).stdout;
-  expect(table).toMatch(new RegExp(`^ada +helper \\(offline\\)${nodeCell} +no agent +`, "m"));
+  expect(table).toMatch(new RegExp(`^- +helper \\(offline\\)${nodeCell} +no agent +.*ada$`, "m"));
   expect(table).toContain(`\nada: ${why} (aegis close ada)\n`);
   const sent = await project.aegis("send", "ada", "hello", "--wait");
   expect(sent.code).toBe(1);

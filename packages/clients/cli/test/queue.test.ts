@@ -91,7 +91,7 @@ describe("aegis queue", () => {
     const failed = await aegis("queue", "enqueue", "work", "fail", "--wait");
     expect(failed).toMatchObject({ code: 1, stdout: "trying\n", stderr: /aegis: the task failed: broken/ });
     expect((await aegis("queue", "status", "--failed")).stdout).toMatch(
-      new RegExp(`work${nodeCell} +failed +1 .*broken ← fail`),
+      new RegExp(`broken ← fail +work${nodeCell} +failed +1 `),
     );
     const { tasks } = await json<{ tasks: { id: string }[] }>("task", "list", "--status", "failed");
     expect(await aegis("queue", "retry", tasks[0]?.id ?? "")).toMatchObject({ code: 0 });
@@ -105,7 +105,7 @@ describe("aegis queue", () => {
     expect(waiting.stderr).toBe("waits (position 1)\n");
     const status = (await aegis("queue", "status", "work")).stdout;
     expect(status).toContain("work: 1 running, 1 waiting, 0 done, 0 failed");
-    expect(status).toMatch(/dispatched +1 .*hold a\n.*pending \(1\) +0 .*two/);
+    expect(status).toMatch(/hold a .* dispatched +1 .*\n *two .*pending \(1\) +0 /);
     expect(await aegis("queue", "drain", "work", "--timeout", "100ms")).toMatchObject({
       code: 1,
       stderr: "aegis: work still has 2 tasks\n",

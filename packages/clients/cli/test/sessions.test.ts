@@ -15,7 +15,7 @@ it("starts, names, titles, lists and closes sessions", async () => {
   );
   expect((await project.aegis("title", "calm-galois", "the second")).stdout).toBe("calm-galois: the second\n");
   const table = (await project.aegis("ps")).stdout;
-  expect(table).toMatch(new RegExp(`calm-galois +helper \\(offline\\)${nodeCell} +ready +- +- +\\S.* +the second`));
+  expect(table).toMatch(new RegExp(`^the second +helper \\(offline\\)${nodeCell} +ready +.* calm-galois$`, "m"));
   const agents = (await project.aegis("agents")).stdout;
   expect(agents).toMatch(/dev \* +scripted \(offline\)/);
   expect(agents).toMatch(/scripted +ready/);

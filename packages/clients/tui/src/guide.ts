@@ -1,8 +1,10 @@
 /** Hints, help and palette. All of them come from the actions, so that every key they show works. */
+
 import { activityOf } from "@aegis/client/views/activity.ts";
 import { dashboard } from "@aegis/client/views/dashboard.ts";
 import { openSessions } from "@aegis/client/views/team.ts";
 import { shortId } from "@aegis/client/views/words.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { Action } from "./actions/action.ts";
 import type { App } from "./app-api.ts";
 import type { CommandItem } from "./complete.ts";
@@ -76,8 +78,8 @@ function paletteItems(app: App, keymap: Keymap): PickItem[] {
   };
   return [
     ...openSessions(state).map((session) => ({
-      label: `session ${session.handle}`,
-      about: `${session.agent} · ${activityOf(state, session).state} ${session.title}`,
+      label: `session ${headline(session)}`,
+      about: `${session.agent} · ${activityOf(state, session).state} · ${session.handle}`,
       run: () => app.openSession(session.id),
     })),
     ...keymap.actions

@@ -3,6 +3,7 @@
 import type { Client } from "@aegis/client/client.ts";
 import { needsYou } from "@aegis/client/views/needs-you.ts";
 import type { Event } from "@aegis/contract/event.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from "@earendil-works/pi-tui/dist/keybindings.js";
 import { setCapabilities } from "@earendil-works/pi-tui/dist/terminal-image.js";
@@ -113,8 +114,9 @@ export async function runTui(options: TuiOptions): Promise<readonly string[]> {
     },
     onEvent(event: Event) {
       if (event.type !== "ask.opened") return;
-      const count = needsYou(store.model.state).length;
-      notify(count === 1 ? `${event.data.ask.origin?.handle ?? "an agent"} needs you` : `${count} need you`);
+      const open = needsYou(store.model.state);
+      const [first] = open;
+      notify(open.length > 1 ? `${open.length} need you` : `${first ? headline(first.session) : "an agent"} needs you`);
     },
     onProblem: (error) => app.problem(error),
   });

@@ -67,7 +67,7 @@ export function nameOf(row: Row): string {
     case "schedule":
       return row.schedule.name;
     case "ask":
-      return `${row.open.session.handle} ${row.open.ask.question}`;
+      return `${row.open.session.title} ${row.open.session.handle} ${row.open.ask.question}`;
     case "session":
       return `${row.session.handle} ${row.session.agent} ${row.session.title}`;
     case "group":

@@ -2,6 +2,7 @@
 
 import type { Client } from "@aegis/client/client.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { busyModel, busyRows } from "@aegis/test/helpers/busy-team.ts";
 import { keyBytes } from "@aegis/test/helpers/key-bytes.ts";
 import { type MemoryApp, memoryApp } from "@aegis/test/helpers/memory-terminal.ts";
@@ -290,15 +291,17 @@ function withNine(model: Model): Model {
   if (first === undefined) throw new Error("the sample has the session");
   const added = Array.from({ length: 4 }, (_, index) => {
     const id = `ses_01hzmore${index}` as typeof lucid;
-    return [id, { ...first, id, handle: `more-${index}`, created_at: index }] as const;
+    return [id, { ...first, id, handle: `more-${index}`, title: "", created_at: index }] as const;
   });
   return { ...model, state: { ...model.state, cards: { ...model.state.cards, ...Object.fromEntries(added) } } };
 }
 
 async function opened(stage: Stage, index: number): Promise<boolean> {
-  const tab = new RegExp(` ${index + 1} (\\S+) `).exec((await stage.shown()).split("\n")[0] ?? "")?.[1];
+  const tab = new RegExp(` ${index + 1} (.+?)…? \\S(?= |$)`).exec((await stage.shown()).split("\n")[0] ?? "")?.[1];
   const session = stage.app.ui.session === null ? undefined : stage.app.store.model.state.cards[stage.app.ui.session];
-  return stage.app.ui.screen === "session" && session !== undefined && session.handle === tab;
+  return (
+    stage.app.ui.screen === "session" && session !== undefined && tab !== undefined && headline(session).startsWith(tab)
+  );
 }
 
 const answers: Readonly<Record<string, unknown>> = {

@@ -18,7 +18,7 @@ describe("the session screen", () => {
     pty.type("hello there\r");
     await shows("> hello there");
     await shows("you said: hello there");
-    await shows(/ 1 \S+ ✓/);
+    await shows(/ 1 hello there ✓/);
   });
 
   it("wraps what a new user must know, so that none of it is cut in a narrow terminal", async () => {
@@ -100,12 +100,12 @@ describe("the session screen", () => {
     await shows("src/orchard.ts");
     pty.type(`${keys.tab}now\r`);
     await shows("> look at @src/orchard.ts now");
-    pty.type("/ren");
-    await shows("change this session's handle");
+    pty.type("/tit");
+    await shows("set this session's title");
     pty.type(`${keys.tab}`);
-    await shows("/rename");
-    pty.type("warm-laplace\r");
-    await shows("1 warm-laplace");
+    await shows("/title");
+    pty.type("Warm laplace\r");
+    await shows("1 Warm laplace");
     pty.type(keys.ctrlR);
     await shows("What you sent before");
     pty.type("orchard\r");

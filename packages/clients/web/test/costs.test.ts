@@ -22,7 +22,7 @@ async function spending(): Promise<Daemon> {
 it("plots, compares, exports and follows what turns cost", { tags: "slow" }, async () => {
   const daemon = await spending();
   const { client } = daemon;
-  const session = await createSession(client, { handle: "ada" });
+  const session = await createSession(client, { handle: "ada", title: "ada" });
   await talk(client, session.id, "one");
   const { page, errors, left } = await openWeb(browser, daemon);
   await page.getByRole("link", { name: "Costs" }).click();

@@ -1,7 +1,8 @@
 /** Reports the usage of turns over time. */
 import type { ApiRequest } from "@aegis/contract/api.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
-import { isId } from "@aegis/contract/ids.ts";
+import { headline } from "@aegis/contract/headline.ts";
+import { isId, type SessionId } from "@aegis/contract/ids.ts";
 import { type UsagePoint, type UsageReport, type UsageSums, usageMaxBuckets } from "@aegis/contract/usage.ts";
 import { usageBuckets } from "@aegis/contract/usage-names.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
@@ -38,12 +39,17 @@ export async function usageReport(
   const listed = await Promise.all(
     groups.map(async ({ key, ...total }) => ({
       key,
-      name: key !== null && isId("ses", key) ? ((await read.sessions.get(key))?.handle ?? key) : key,
+      name: key !== null && isId("ses", key) ? await nameOf(read, key) : key,
       total,
       points: (byKey.get(key) ?? []).map(({ key: _, ...point }) => point),
     })),
   );
   return { by, bucket, from, to, groups: listed, others: othersOf(all, points) };
+}
+
+async function nameOf(read: Pick<StoreReads, "sessions">, id: SessionId): Promise<string> {
+  const row = await read.sessions.get(id);
+  return row === null ? id : headline(row);
 }
 
 function othersOf(all: readonly UsagePoint[], listed: readonly UsagePoint[]): UsageReport["others"] {

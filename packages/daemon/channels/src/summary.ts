@@ -1,7 +1,9 @@
 /** An event in a few words, for a webhook or a notification: ids and short texts. Clients fetch the rest by id. */
+
 import type { Ask } from "@aegis/contract/ask.ts";
 import type { WebhookEvent } from "@aegis/contract/channel.ts";
 import type { EventOf } from "@aegis/contract/event.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { SessionRow, StoreReads } from "@aegis/store/store.ts";
 
 export type EventSummary = {
@@ -21,7 +23,7 @@ export async function summaryOf(
   event: EventOf<WebhookEvent>,
 ): Promise<EventSummary> {
   const row = event.session === null ? null : await read.sessions.get(event.session);
-  const handle = row?.handle ?? event.session ?? "Aegis";
+  const name = row === null ? (event.session ?? "Aegis") : headline(row);
   const session = briefly(row);
   switch (event.type) {
     case "ask.opened":
@@ -30,7 +32,7 @@ export async function summaryOf(
       const { ask, status, answer, by = null } = event.data;
       const words = answer?.choice ?? status;
       return {
-        title: `${handle}: ask ${status}`,
+        title: `${name}: ask ${status}`,
         text: words,
         urgent: false,
         data: { session, ask, status, choice: answer?.choice ?? null, by },
@@ -41,7 +43,7 @@ export async function summaryOf(
       const isGood = reason === "completed" || reason === "cancelled";
       const shown = cut(error === null ? text : error.message);
       return {
-        title: `${handle}: turn ${reason}`,
+        title: `${name}: turn ${reason}`,
         text: shown,
         urgent: !isGood,
         data: { session, turn, reason, text: cut(text), error: error === null ? null : cut(error.message) },
@@ -74,10 +76,15 @@ export async function summaryOf(
       };
     }
     case "session.created":
-      return { title: `${handle} started`, text: row?.title ?? "", urgent: false, data: { session } };
+      return {
+        title: `${name} started`,
+        text: row === null ? "" : `${row.handle}, agent ${row.agent}`,
+        urgent: false,
+        data: { session },
+      };
     case "session.closed":
       return {
-        title: `${handle} closed`,
+        title: `${name} closed`,
         text: cut(event.data.reason),
         urgent: false,
         data: { session, reason: cut(event.data.reason) },
@@ -89,7 +96,7 @@ export async function askSummary(read: Pick<StoreReads, "sessions">, ask: Ask): 
   const { id, kind, question, tool, options, digest, expires_at } = ask;
   const row = await read.sessions.get(ask.session);
   const data = { session: briefly(row), ask: { id, kind, question: cut(question), tool, options, digest, expires_at } };
-  return { title: `${row?.handle ?? ask.session} asks`, text: cut(question), urgent: true, data };
+  return { title: `${row === null ? ask.session : headline(row)} asks`, text: cut(question), urgent: true, data };
 }
 
 function briefly(row: SessionRow | null) {

@@ -67,8 +67,8 @@ async function needsYou({ read }: OpenProject["store"]): Promise<Status["needs_y
   const open = [...(await read.asks.openBySession())].sort(([, a], [, b]) => a.since - b.since);
   return Promise.all(
     open.map(async ([session, { asks, since }]) => {
-      const handle = (await read.sessions.get(session))?.handle ?? session;
-      return { session, handle, asks, since };
+      const row = await read.sessions.get(session);
+      return { session, handle: row?.handle ?? session, title: row?.title ?? "", asks, since };
     }),
   );
 }

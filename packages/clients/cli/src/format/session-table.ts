@@ -1,8 +1,9 @@
-/** Sessions as aligned columns. */
+/** Sessions as aligned columns: what each works on, then who, then the handle to name it in a command. */
 import type { SessionView } from "@aegis/contract/session.ts";
 import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { type Cell, type TableOptions, table } from "./columns.ts";
 import type { Style } from "./style.ts";
+import { oneLine } from "./text.ts";
 import { relativeTime } from "./time.ts";
 import { contextText, costText, tokensText } from "./usage.ts";
 
@@ -15,12 +16,19 @@ export function sessionTable(
   const { style } = options;
   const hasNodes = sessions.some(({ node }) => node !== undefined);
   const titles = [
-    ...["SESSION", "AGENT", ...(hasNodes ? ["NODE"] : []), "STATE", "WAITING", "UNREAD", "TOKENS", "COST"],
-    ...["CONTEXT", "STARTED", "TITLE"],
+    { text: "TITLE", flexible: true as const },
+    ...["AGENT", ...(hasNodes ? ["NODE"] : []), "STATE"],
+    { text: "WAITING", spare: 2 },
+    { text: "UNREAD", spare: 1 },
+    { text: "TOKENS", spare: 5 },
+    { text: "COST", spare: 0 },
+    { text: "CONTEXT", spare: 4 },
+    { text: "STARTED", spare: 3 },
+    "SESSION",
   ];
   return table(options, titles, sessions, (session) => [
-    { text: session.handle, paint: style.cyan },
-    session.offline ? `${session.agent} (offline)` : session.agent,
+    titleCell(session, style),
+    agentText(session),
     ...(hasNodes ? [nodeCell(session, lost, style)] : []),
     { text: stateText(session), paint: statePaint(session, style) },
     session.pending === 0 ? "-" : String(session.pending),
@@ -29,8 +37,18 @@ export function sessionTable(
     costText(session.usage),
     contextText(session.context),
     relativeTime(session.created_at, options.now),
-    session.error ?? session.title,
+    { text: session.handle, paint: style.dim },
   ]);
+}
+
+function titleCell({ title }: SessionView, style: Style): Cell {
+  return title === "" ? { text: "-", paint: style.dim } : { text: title, paint: style.bold };
+}
+
+/** The agent and the program that runs it, unless the agent has its name. */
+export function agentText({ agent, harness, offline }: Pick<SessionView, "agent" | "harness" | "offline">): string {
+  if (offline) return `${agent} (offline)`;
+  return agent === harness || harness.startsWith(`${agent}-`) ? agent : `${agent} (${harness})`;
 }
 
 function nodeCell({ node = "-", state }: SessionView, lost: ReadonlySet<string>, style: Style): Cell {
@@ -46,11 +64,13 @@ export function stateText(
   return isAgentGone(session) ? "no agent" : session.state;
 }
 
-/** The full problem text of sessions whose agent is missing: a column has no room for it. */
+/** Errors, and the problem of sessions whose agent is missing: a column has no room for them. */
 export function problemLines(sessions: readonly SessionView[]): string[] {
-  return sessions
-    .filter(isAgentGone)
-    .map(({ handle, agent_problem }) => `${handle}: ${agent_problem} (aegis close ${handle})`);
+  return sessions.flatMap((session) => {
+    const { handle, agent_problem, error } = session;
+    if (isAgentGone(session)) return [`${handle}: ${agent_problem} (aegis close ${handle})`];
+    return error === null ? [] : [`${handle}: ${oneLine(error)}`];
+  });
 }
 
 /** An older daemon does not send this field. */

@@ -23,15 +23,21 @@ export function queueTable(queues: readonly QueueView[], options: TableOptions):
 export function taskTable(tasks: readonly TaskView[], options: TableOptions): string[] {
   const { style } = options;
   const hasNodes = tasks.some(({ node }) => node !== undefined);
-  const titles = ["TASK", "QUEUE", ...(hasNodes ? ["NODE"] : []), "STATUS", "TRIES", "SINCE", "PAYLOAD"];
+  const titles = [
+    { text: "TITLE", flexible: true as const },
+    ...["QUEUE", ...(hasNodes ? ["NODE"] : []), "STATUS"],
+    { text: "TRIES", spare: 1 },
+    { text: "SINCE", spare: 0 },
+    "TASK",
+  ];
   return table(options, titles, tasks, (task) => [
-    task.id,
+    { text: task.error === null ? task.title : `${task.error} ← ${task.title}` },
     { text: task.queue, paint: style.cyan },
     ...(hasNodes ? [{ text: task.node ?? "-" }] : []),
     { text: taskStatus(task), paint: statusPaint(task, style) },
     String(task.attempts),
     relativeTime(task.ended_at ?? task.dispatched_at ?? task.enqueued_at, options.now),
-    task.error === null ? task.payload : `${task.error} ← ${task.payload}`,
+    { text: task.id, paint: style.dim },
   ]);
 }
 

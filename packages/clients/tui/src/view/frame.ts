@@ -3,6 +3,7 @@
 import { activityOf } from "@aegis/client/views/activity.ts";
 import { needsYou } from "@aegis/client/views/needs-you.ts";
 import { openSessions } from "@aegis/client/views/team.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
 import type { ViewContext } from "./context.ts";
@@ -20,7 +21,7 @@ export function tabRow({ model, ui, theme }: ViewContext, width: number): string
   const tabs = sessions.map((session, index) => {
     const { glyph, role } = sessionMarks[activityOf(model.state, session).state];
     const isOpen = ui.screen === "session" && session.id === ui.session;
-    const name = `${index + 1} ${plainLine(session.handle)}`;
+    const name = `${index + 1} ${cell(headline(session), longestTab)}`;
     const text = isOpen ? theme.paint("selected", ` ${name} ${glyph} `) : ` ${name} ${theme.paint(role, glyph)} `;
     return { text, width: visibleWidth(name) + 4, isOpen };
   });
@@ -42,6 +43,9 @@ export function tabRow({ model, ui, theme }: ViewContext, width: number): string
   const more = tabs.length - (index - from);
   return ends(`${shown}${more > 0 ? theme.paint("dim", ` +${more}`) : ""}`, right, width);
 }
+
+/** A title is longer than a handle; the header of the screen shows more of it. */
+const longestTab = 18;
 
 const connections = {
   live: { text: "● live", role: "ok" },

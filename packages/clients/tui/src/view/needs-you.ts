@@ -4,11 +4,12 @@ import { boundBlock } from "@aegis/client/views/blocks.ts";
 import { askAction } from "@aegis/client/views/needs-you.ts";
 import { age, runningTime } from "@aegis/client/views/words.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
 import { type Row, rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
-import { around, cut, ends, fill } from "./layout.ts";
+import { around, cell, cut, ends, fill } from "./layout.ts";
 import { changeLines, wrap } from "./transcript.ts";
 
 export function needsYouView(cx: ViewContext, width: number, height: number): string[] {
@@ -28,7 +29,7 @@ function askRow(cx: ViewContext, row: Row, isSelected: boolean, width: number): 
   if (row.kind !== "ask") return "";
   const { ask, session } = row.open;
   const kind = ask.tool ?? ask.kind;
-  const line = `${plainLine(session.handle)} · ${plainLine(session.agent)} · ${plainLine(kind)} · ${plainLine(askAction(ask))}`;
+  const line = `${cell(headline(session), Math.max(16, Math.floor(width / 3)))} · ${plainLine(session.agent)} · ${plainLine(kind)} · ${plainLine(askAction(ask))}`;
   const text = ends(`${isSelected ? "▸" : " "} ${line}`, age(cx.clock() - ask.created_at), width);
   return isSelected ? cx.theme.paint("bold", text) : text;
 }

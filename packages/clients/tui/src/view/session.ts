@@ -3,6 +3,7 @@
 import type { Card } from "@aegis/client/model/board.ts";
 import { activityOf } from "@aegis/client/views/activity.ts";
 import { dollars, runningTime } from "@aegis/client/views/words.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import type { Item } from "../items.ts";
 import { cropImages } from "../pictures.ts";
@@ -42,18 +43,19 @@ function headerRow(cx: ViewContext, session: Card, width: number): string {
   const { glyph, role } = sessionMarks[activity.state];
   const isBusy = activity.state === "working" || activity.state === "asks";
   const time = isBusy && activity.since !== null ? ` · ${runningTime(cx.clock() - activity.since)}` : "";
-  const words = activity.words === "" ? "" : `: ${cell(activity.words, Math.max(10, Math.floor(width / 3)))}`;
+  const words = activity.words === "" ? "" : `: ${cell(activity.words, Math.max(10, Math.floor(width / 4)))}`;
   const context = contextWords(session);
   const cost = session.usage?.cost ?? null;
   const model = width >= 100 ? ` · ${plainLine([session.harness, session.model].filter(Boolean).join(" "))}` : "";
   const right = [...(context === null ? [] : [`ctx ${context}`]), ...(cost === null ? [] : [dollars(cost)])].join(
     " · ",
   );
-  const title = session.title === "" || width < 100 ? "" : ` · ${cell(session.title, 40)}`;
-  const name = theme.paint("bold", plainLine(session.handle));
+  const isNamed = session.title === "" || width < 100;
+  const handle = isNamed ? "" : ` · ${theme.paint("dim", plainLine(session.handle))}`;
+  const name = theme.paint("bold", cell(headline(session), Math.max(16, Math.floor(width / 4))));
   const state = theme.paint(role, `${glyph} ${activity.state}${words}`);
   return ends(
-    `${name} · ${plainLine(session.agent)}${model}${title} · ${state}${time}`,
+    `${name} · ${plainLine(session.agent)}${model}${handle} · ${state}${time}`,
     theme.paint("dim", right),
     width,
   );

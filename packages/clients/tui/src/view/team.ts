@@ -4,6 +4,7 @@ import type { Hop } from "@aegis/client/model/flow.ts";
 import { type TeamRow, teamTree } from "@aegis/client/views/team.ts";
 import { age, dollars, plural, timeOfDay } from "@aegis/client/views/words.ts";
 import type { GroupView } from "@aegis/contract/group.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
 import { rowsOf, selectedRow } from "../rows.ts";
@@ -47,7 +48,7 @@ function treeView(cx: ViewContext, width: number, height: number): string[] {
   );
 }
 
-function memberRow(cx: ViewContext, { session, subagent, depth, last, activity }: TeamRow, width: number): string {
+function memberRow(cx: ViewContext, { session, depth, last, activity }: TeamRow, width: number): string {
   const { theme } = cx;
   const { glyph, role } = sessionMarks[activity.state];
   const branch =
@@ -60,10 +61,12 @@ function memberRow(cx: ViewContext, { session, subagent, depth, last, activity }
   const cost = session.usage?.cost ?? null;
   const isBusy = activity.state === "working" || activity.state === "asks";
   const time = activity.since === null ? "" : age((isBusy ? cx.clock() : cx.now) - activity.since);
-  const name = column(`${branch}${subagent?.label ?? session.handle}`, width < 60 ? 16 : 22);
+  // A subagent is titled with its label.
+  const name = column(`${branch}${headline(session)}`, Math.max(16, Math.floor(width / 3)));
   const agent = width < 60 ? "" : `${column(session.agent, 12)} `;
   const state = theme.paint(role, `${glyph} ${activity.state.padEnd(8)}`);
-  const right = [time, ...(cost === null ? [] : [dollars(cost)])].join(" ");
+  const handle = width < 100 || session.title === "" ? [] : [plainLine(session.handle)];
+  const right = [...handle, time, ...(cost === null ? [] : [dollars(cost)])].join(" ");
   return ends(`${name} ${agent}${state} ${plainLine(activity.words)}`, theme.paint("dim", right), width);
 }
 

@@ -1,6 +1,7 @@
 /** Notifications of the browser for asks and ends of turns. Off until the person switches them on. */
 
 import type { Event } from "@aegis/contract/event.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { effect, signal } from "@preact/signals";
 import { oneLine } from "../model/format.ts";
 import { link } from "./router.ts";
@@ -32,9 +33,10 @@ onStream((items) => {
 
 function notify(event: Event): void {
   if (event.session === null) return;
-  const handle = board.peek().cards[event.session]?.handle ?? "a session";
-  if (event.type === "ask.opened") show(`${handle} asks`, event.data.ask.question, event.session);
-  if (event.type === "turn.ended") show(`${handle}: ${event.data.reason}`, event.data.text, event.session);
+  const card = board.peek().cards[event.session];
+  const name = card === undefined ? "a session" : headline(card);
+  if (event.type === "ask.opened") show(`${name} asks`, event.data.ask.question, event.session);
+  if (event.type === "turn.ended") show(`${name}: ${event.data.reason}`, event.data.text, event.session);
 }
 
 function show(title: string, text: string, session: string): void {

@@ -2,6 +2,7 @@
 
 import type { ChangedFile, Changes } from "@aegis/contract/changes.ts";
 import type { Event } from "@aegis/contract/event.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -11,7 +12,7 @@ import { useResource } from "../app/resource.ts";
 import { reviewOf } from "../app/review.ts";
 import { link, query } from "../app/router.ts";
 import { board } from "../app/store.ts";
-import { plural, visible, when } from "../model/format.ts";
+import { oneLine, plural, visible, when } from "../model/format.ts";
 import { approvalOf, drafts } from "../model/review.ts";
 import { Diffstat, Empty, Problem } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -38,8 +39,8 @@ function Overview() {
         {cards.map((card) => (
           <li key={card.id}>
             <a href={link("changes", card.id)}>
-              <b>{visible(card.handle)}</b>
-              <span class="dim cut">{visible(card.title)}</span>
+              <b class="cut">{oneLine(headline(card))}</b>
+              <span class="dim cut">{card.title === "" ? "" : visible(card.handle)}</span>
               <Diffstat changes={card.changes} />
             </a>
           </li>

@@ -1,6 +1,7 @@
 /** Home: what needs a person, what works, what is done. */
 
 import { asksOf, type Card, type Column, columns } from "@aegis/client/model/board.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { signal } from "@preact/signals";
 import { link } from "../app/router.ts";
@@ -78,7 +79,7 @@ function SessionCard({ card }: { card: Card }) {
       <header>
         <StateDot shape={shapeOf(card, asks.length)} />
         <a class="handle cut" href={link("s", card.id)}>
-          {visible(card.handle)}
+          {oneLine(headline(card))}
         </a>
         {card.unseen > 0 ? (
           <span class="badge">{card.unseen < mostUnseen ? card.unseen : `${mostUnseen}+`} new</span>
@@ -88,8 +89,8 @@ function SessionCard({ card }: { card: Card }) {
       <p class="who dim cut">
         {[card.agent, card.harness, card.model].filter((word) => word !== null && word !== "").join(" · ")}
         {card.offline ? " · offline" : ""}
+        {card.title === "" ? null : <small class="handle-id"> · {visible(card.handle)}</small>}
       </p>
-      {card.title === "" ? null : <p class="title">{oneLine(card.title)}</p>}
       {asks.map((ask) => (
         <AskForm key={ask.id} ask={ask} />
       ))}

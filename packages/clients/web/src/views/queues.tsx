@@ -1,5 +1,6 @@
 /** Queues and their tasks. */
 
+import { headline } from "@aegis/contract/headline.ts";
 import type { LandingView } from "@aegis/contract/landing.ts";
 import type { TaskView } from "@aegis/contract/task.ts";
 import { useState } from "preact/hooks";
@@ -156,7 +157,7 @@ function TaskActions({ task }: { task: TaskView }) {
 export function SessionLink({ id }: { id: string | null }) {
   if (id === null) return null;
   const card = Object.values(board.value.cards).find((one) => one.id === id);
-  return <a href={link("s", id)}>{card === undefined ? "closed session" : visible(card.handle)}</a>;
+  return <a href={link("s", id)}>{card === undefined ? "closed session" : oneLine(headline(card), 60)}</a>;
 }
 
 function NewTask({ queues }: { queues: readonly string[] }) {

@@ -1,6 +1,7 @@
 /** One session: its transcript, what waits, and everything a person can do with it. */
 
 import { asksOf, type Card, columns, withSession } from "@aegis/client/model/board.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { isId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -135,7 +136,7 @@ function Siblings({ current }: { current: string }) {
           <li key={card.id}>
             <a href={link("s", card.id)} aria-current={card.id === current ? "page" : undefined}>
               <StateDot shape={shapeOf(card, asksOf(board.value, card.id).length)} />
-              <span class="cut">{visible(card.handle)}</span>
+              <span class="cut">{oneLine(headline(card), 60)}</span>
             </a>
           </li>
         ))}
@@ -151,8 +152,11 @@ function Header({ card, asks }: { card: Card; asks: number }) {
         <Icon name="back" />
       </a>
       <StateDot shape={shapeOf(card, asks)} />
-      <h1 class="cut">{visible(card.handle)}</h1>
-      <span class="dim cut title">{oneLine(card.title, 100)}</span>
+      <h1 class="cut">{oneLine(headline(card), 100)}</h1>
+      <span class="dim cut title">
+        {card.agent} · {card.harness}
+        {card.title === "" ? "" : ` · ${visible(card.handle)}`}
+      </span>
       <Actions card={card} />
     </header>
   );
@@ -211,7 +215,7 @@ function Facts({ card }: { card: Card }) {
         <Fact name="Started">{when(card.created_at, Date.now())}</Fact>
         {parent === undefined ? null : (
           <Fact name="Parent">
-            <a href={link("s", parent.id)}>{visible(parent.handle)}</a>
+            <a href={link("s", parent.id)}>{oneLine(headline(parent), 60)}</a>
           </Fact>
         )}
       </dl>

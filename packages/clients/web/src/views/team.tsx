@@ -2,6 +2,7 @@
 
 import { asksOf } from "@aegis/client/model/board.ts";
 import { type Arrow, Flow, type Lane, lanesInOrder } from "@aegis/client/model/flow.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { client } from "../app/client.ts";
@@ -263,7 +264,7 @@ function Names({ lanes }: { lanes: readonly Lane[] }) {
         return (
           <li key={lane.id} class={`depth-${Math.min(3, lane.depth)}`}>
             <a href={link("s", lane.id)}>
-              <span class="cut">{visible(lane.handle)}</span>
+              <span class="cut">{card === undefined ? visible(lane.handle) : oneLine(headline(card), 60)}</span>
               {card === undefined || card.state === "closed" ? null : <StateDot shape={shapeOf(card, asks)} />}
               <small class="dim cut">{lane.agent}</small>
             </a>

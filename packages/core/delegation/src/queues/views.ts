@@ -4,6 +4,7 @@ import type { TaskId } from "@aegis/contract/ids.ts";
 import type { ReceiptView } from "@aegis/contract/receipt.ts";
 import type { Attempt, QueueView, Task, TaskStatus, TaskView } from "@aegis/contract/task.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
+import { titleFrom } from "@aegis/lib/title.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
@@ -108,6 +109,7 @@ export class QueueViews {
     const verified = task.status === "completed" && receipt?.state === "passed" && receipt.session === task.worker;
     return {
       ...task,
+      title: titleFrom(task.payload),
       queued_position: await read.tasks.position(task.id),
       waits_for,
       check: found?.check.command ?? null,

@@ -124,14 +124,18 @@ export class Landings {
 
   async #view(landing: Landing): Promise<LandingView> {
     const [view] = await this.#views([landing]);
-    return view ?? { ...landing, receipt: null, queued_position: null };
+    return view ?? { ...landing, title: "", handle: "", receipt: null, queued_position: null };
   }
 
   async #views(landings: readonly Landing[]): Promise<LandingView[]> {
     const receipts = await this.#options.receipts.newest(landings.map(({ id }) => id));
     const positions = await this.queue.positions();
-    return landings.map((landing) => ({
+    const { sessions } = this.#options.store.read;
+    const rows = await Promise.all(landings.map(({ session }) => sessions.get(session)));
+    return landings.map((landing, index) => ({
       ...landing,
+      title: rows[index]?.title ?? "",
+      handle: rows[index]?.handle ?? landing.session,
       receipt: receipts.get(landing.id) ?? null,
       queued_position: positions.get(landing.id) ?? null,
     }));

@@ -1,6 +1,8 @@
 /** Which events become messages, and where they go. */
+
 import type { Ask } from "@aegis/contract/ask.ts";
 import type { Event, EventOf } from "@aegis/contract/event.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ChannelOutboxRow, StoreReads } from "@aegis/store/store.ts";
 import type { AskCard, Channel, Content, Place } from "../channel.ts";
@@ -58,11 +60,12 @@ async function turnEnded(
   if (session === null || data.reason === "lost") return [];
   const text = answerText(data);
   if (text === "") return [];
-  const handle = (await read.sessions.get(session))?.handle ?? session;
+  const row = await read.sessions.get(session);
+  const title = row === null ? session : headline(row);
   const deliveries: NewDelivery[] = [];
   for (const place of await read.channels.placesOf(name, session)) {
     const isCurrent = (await read.channels.sessionAt(name, place)) === session;
-    const markdown = isCurrent ? text : `**${handle}**\n\n${text}`;
+    const markdown = isCurrent ? text : `**${title}**\n\n${text}`;
     deliveries.push(...textDeliveries(channel, { key: `turn:${data.turn}:${place}`, place, session }, markdown));
   }
   return deliveries;

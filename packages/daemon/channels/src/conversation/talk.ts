@@ -6,6 +6,7 @@
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
+import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
@@ -184,10 +185,10 @@ export class Talk {
       throw error;
     });
     if (typeof row === "string") return this.#reply(item, row);
-    if (row.closed_at !== null) return this.#reply(item, `${row.handle} is closed.`);
+    if (row.closed_at !== null) return this.#reply(item, `${headline(row)} is closed.`);
     await store.transact(async (tx) => {
       await this.#bind(tx, row.id, item.payload.place);
-      await this.#add(tx, item, item.payload.place, `Messages now go to **${row.handle}** (${row.agent}).`);
+      await this.#add(tx, item, item.payload.place, `Messages now go to **${headline(row)}** (${row.agent}).`);
       await item.done(tx);
     });
     this.#options.added();
@@ -198,7 +199,7 @@ export class Talk {
     const row = await this.#openSession(await store.read.channels.sessionAt(name, item.payload.place));
     if (row === null) return this.#reply(item, "This chat has no session.");
     const wasWorking = await sessions.interrupt(row.id);
-    await this.#reply(item, wasWorking ? `Stopped ${row.handle}.` : `${row.handle} is not working.`);
+    await this.#reply(item, wasWorking ? `Stopped ${headline(row)}.` : `${headline(row)} is not working.`);
   }
 
   async #sessionList(place: Place): Promise<string> {
@@ -211,7 +212,7 @@ export class Talk {
       .map(({ id, handle, agent, state, title, needs_you }) => {
         const mark = id === current ? "▸ " : "";
         const asks = needs_you === null ? "" : ", asks";
-        return `${mark}**${handle}** (${agent}, ${state}${asks})${title === "" ? "" : ` ${title}`}`;
+        return `${mark}**${headline({ title, handle })}** (${agent}, ${state}${asks})${title === "" ? "" : ` ${handle}`}`;
       })
       .join("\n");
   }
